@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 SWIFT_FLAGS := --explicit-target-dependency-import-check error
 
-.PHONY: demo test bench build release lint sanitizer drills setup
+.PHONY: demo test bench build release docs lint sanitizer drills setup
 
 demo: setup
 	swift build $(SWIFT_FLAGS)
@@ -11,7 +11,7 @@ demo: setup
 test:
 	scripts/test
 
-# Speed and memory, held against docs/performance.md; on a machine that does nothing else.
+# Speed and memory, held against docs/explanation/performance.md; on a machine that does nothing else.
 bench: setup
 	scripts/bench
 
@@ -21,8 +21,16 @@ build: setup
 release: setup
 	swift build $(SWIFT_FLAGS) -c release --static-swift-stdlib
 
+# The documentation of the libraries; a warning of DocC fails it.
+docs: setup
+	scripts/docs
+
 lint:
+	scripts/lint-imports
+	scripts/lint-links
+	scripts/lint-doc-symbols
 	swift format lint --strict --recursive Sources Tests Benchmarks Package.swift
+	scripts/lint-layers
 
 # The unit tests under the thread sanitizer.
 sanitizer: setup
@@ -33,6 +41,8 @@ drills: setup
 	swift build $(SWIFT_FLAGS) --package-path Benchmarks
 	Tests/Fuzz/run 120
 	Tests/Drills/image
+	Tests/Drills/receivers
+	swift test $(SWIFT_FLAGS) --filter 'TrackingCoreTests|TrackingPublisherTests|TrackingSubscriberTests'
 	GODWIT_FLIPS=1000 swift test $(SWIFT_FLAGS) --filter SpoolDamageTests
 	GODWIT_DRILL_KILLS=200 GODWIT_DRILL_STALL=60 GODWIT_DRILL_BACKLOG=100000 swift test $(SWIFT_FLAGS) \
 	    --filter 'RecordingDrillTests|RecorderDrillTests|RecordTests|GatewayDrillTests'

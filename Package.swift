@@ -29,12 +29,12 @@ let nioEmbedded = Target.Dependency.product(name: "NIOEmbedded", package: "swift
 let nioCore = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
 let httpClient = Target.Dependency.product(name: "AsyncHTTPClient", package: "async-http-client")
 let nioSSL = Target.Dependency.product(name: "NIOSSL", package: "swift-nio-ssl")
+let deque = Target.Dependency.product(name: "DequeModule", package: "swift-collections")
 let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
 let yams = Target.Dependency.product(name: "Yams", package: "Yams")
 
 let package = Package(
     name: "godwit",
-    platforms: [.macOS(.v26)],
     products: [
         .library(name: "TrackingCore", targets: ["TrackingCore"]),
         .library(name: "TrackingGateway", targets: ["TrackingGateway"]),
@@ -63,6 +63,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
         .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
+        .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
     ],
     targets: [
         .systemLibrary(
@@ -79,19 +80,27 @@ let package = Package(
 
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]),
 
-        .target(name: "TrackingCore", swiftSettings: settings),
-        .target(name: "TrackingHistory", dependencies: ["TrackingCore"], swiftSettings: settings),
+        .target(name: "SystemLibrary", swiftSettings: settings),
+        .target(name: "TrackingCore", dependencies: ["SystemLibrary"], swiftSettings: settings),
+        .target(name: "TrackingHistory", dependencies: ["SystemLibrary", "TrackingCore"], swiftSettings: settings),
         .target(
-            name: "TrackingMQTT", dependencies: ["TrackingCore", "CMosquitto", logging], swiftSettings: settings),
+            name: "TrackingMQTT",
+            dependencies: ["CMosquitto", "SystemLibrary", "TrackingCore", "TrackingRuntime", logging],
+            swiftSettings: settings),
         .target(name: "TrackingSQLite", dependencies: [grdb, sqlite], swiftSettings: settings),
         .target(
-            name: "TrackingSpool", dependencies: ["TrackingCore", "TrackingSQLite", grdb], swiftSettings: settings),
-        .target(
-            name: "TrackingStore", dependencies: ["TrackingCore", "TrackingSQLite", "CPostgres", grdb],
+            name: "TrackingSpool", dependencies: ["SystemLibrary", "TrackingCore", "TrackingSQLite", grdb],
             swiftSettings: settings),
-        .target(name: "TrackingRuntime", dependencies: ["TrackingCore", logging], swiftSettings: settings),
         .target(
-            name: "TrackingPublisher", dependencies: ["TrackingCore", "TrackingRuntime", logging, lifecycle],
+            name: "TrackingStore",
+            dependencies: ["CPostgres", "SystemLibrary", "TrackingCore", "TrackingSQLite", grdb],
+            swiftSettings: settings),
+        .target(
+            name: "TrackingRuntime", dependencies: ["SystemLibrary", "TrackingCore", deque, logging],
+            swiftSettings: settings),
+        .target(
+            name: "TrackingPublisher",
+            dependencies: ["SystemLibrary", "TrackingCore", "TrackingRuntime", logging, lifecycle],
             swiftSettings: settings),
         .target(
             name: "TrackingSubscriber", dependencies: ["TrackingCore", "TrackingRuntime", logging, lifecycle],
@@ -101,39 +110,50 @@ let package = Package(
             dependencies: ["TrackingCore", "TrackingRuntime", "TrackingStore", coreMetrics, logging, lifecycle],
             swiftSettings: settings),
         .target(
+            name: "TrackingRules",
+            dependencies: [
+                "SystemLibrary", "TrackingCore", "TrackingRuntime", "TrackingSQLite", "TrackingStore",
+                "TrackingSubscriber", coreMetrics, crypto, grdb, httpClient, lifecycle, logging, nioCore, nioHTTP1,
+                nioSSL,
+            ],
+            swiftSettings: settings),
+        .target(
             name: "TrackingGateway",
             dependencies: [
-                "TrackingCore", "TrackingHistory", "TrackingMetrics", "TrackingPublisher", "TrackingRuntime",
-                "CSodium", "CZlib", "TrackingSQLite", "TrackingStore", "TrackingSubscriber", coreMetrics, crypto, grdb,
-                httpClient, httpParts, httpTypes, hummingbird, hummingbirdCore, lifecycle, logging, nioCore, nioHTTP1,
-                nioSSL,
+                "TrackingCore", "TrackingHistory", "TrackingMetrics", "TrackingPublisher", "TrackingRules",
+                "TrackingRuntime", "CSodium", "CZlib", "SystemLibrary", "TrackingSQLite", "TrackingStore",
+                "TrackingSubscriber",
+                coreMetrics, crypto, grdb, httpParts, httpTypes, hummingbird, hummingbirdCore, lifecycle, logging,
+                nioCore, nioHTTP1,
             ],
             resources: [.embedInCode("Page"), .embedInCode("Routes/openapi.json")], swiftSettings: settings),
         .target(name: "TrackingMetrics", dependencies: [coreMetrics], swiftSettings: settings),
         .target(
-            name: "TrackingControl", dependencies: ["TrackingCore", "TrackingRuntime", logging],
+            name: "TrackingControl", dependencies: ["SystemLibrary", "TrackingCore", "TrackingRuntime", logging],
             swiftSettings: settings),
-        .target(name: "TrackingTesting", dependencies: ["TrackingCore"], swiftSettings: settings),
+        .target(name: "TrackingTesting", dependencies: ["SystemLibrary", "TrackingCore"], swiftSettings: settings),
         .target(
             name: "GodwitOptions",
             dependencies: [
-                "TrackingCore", "TrackingMQTT", "TrackingRuntime", argumentParser, logging, lifecycle, signals, yams,
+                "SystemLibrary", "TrackingCore", "TrackingMQTT", "TrackingRuntime", argumentParser, logging, lifecycle,
+                signals, yams,
             ],
             swiftSettings: settings),
         .executableTarget(
             name: "godwit-agent",
             dependencies: [
-                "GodwitOptions", "TrackingCore", "TrackingControl", "TrackingPublisher", "TrackingMQTT",
+                "GodwitOptions", "SystemLibrary", "TrackingCore", "TrackingControl", "TrackingPublisher",
+                "TrackingMQTT",
                 "TrackingRuntime", "TrackingSpool", argumentParser, logging, lifecycle,
             ],
             swiftSettings: settings),
         .executableTarget(
             name: "godwit",
             dependencies: [
-                "CMalloc", "GodwitOptions", "TrackingControl", "TrackingCore", "TrackingGateway", "TrackingHistory",
-                "TrackingMQTT", "TrackingMetrics", "TrackingPublisher", "TrackingRecorder", "TrackingSpool",
-                "TrackingStore",
-                "TrackingSubscriber", argumentParser, coreMetrics, lifecycle, logging,
+                "CMalloc", "GodwitOptions", "SystemLibrary", "TrackingControl", "TrackingCore", "TrackingGateway",
+                "TrackingHistory",
+                "TrackingMQTT", "TrackingMetrics", "TrackingPublisher", "TrackingRecorder", "TrackingRules",
+                "TrackingSpool", "TrackingStore", "TrackingSubscriber", argumentParser, coreMetrics, lifecycle, logging,
             ],
             swiftSettings: settings),
 
@@ -142,7 +162,9 @@ let package = Package(
             swiftSettings: settings),
         .executableTarget(
             name: "doc-examples",
-            dependencies: ["TrackingCore", "TrackingMQTT", "TrackingPublisher", "TrackingSubscriber"],
+            dependencies: [
+                "TrackingCore", "TrackingMQTT", "TrackingPublisher", "TrackingSubscriber", "TrackingTesting",
+            ],
             path: "Tests/DocExamples", swiftSettings: plainSettings),
         .executableTarget(
             name: "spool-writer", dependencies: ["TrackingCore", "TrackingSpool"], path: "Tests/SpoolWriter",
@@ -152,8 +174,8 @@ let package = Package(
             name: "TrackingGatewayTests",
             dependencies: [
                 "TestSupport", "TrackingCore", "TrackingGateway", "TrackingHistory", "TrackingMetrics",
-                "TrackingPublisher", "TrackingRuntime", "TrackingStore", "TrackingSubscriber", "TrackingTesting",
-                crypto, grdb, httpClient, httpTypes,
+                "TrackingPublisher", "TrackingRules", "TrackingRuntime", "TrackingStore", "TrackingSubscriber",
+                "TrackingTesting", crypto, grdb, httpClient, httpTypes,
                 hummingbird, hummingbirdTesting, lifecycle, logging, nioCore, nioEmbedded, nioHTTP1, nioSSL,
             ],
             swiftSettings: settings),
@@ -182,7 +204,7 @@ let package = Package(
             swiftSettings: settings),
         .testTarget(
             name: "TrackingRecorderTests",
-            dependencies: ["TrackingCore", "TrackingRecorder", "TrackingStore", "TrackingTesting"],
+            dependencies: ["TrackingCore", "TrackingRecorder", "TrackingStore", "TrackingTesting", "TestSupport"],
             swiftSettings: settings),
         .testTarget(
             name: "TrackingStoreTests", dependencies: ["TrackingCore", "TrackingStore", "TestSupport", grdb],
@@ -219,9 +241,17 @@ let package = Package(
     swiftLanguageModes: [.v6]
 )
 
-// A build for the unit tests alone does without the programs and what runs them.
-if Context.environment["GODWIT_UNIT_TESTS"] != nil {
-    let programs = ["godwit", "godwit-agent", "doc-examples", "ProgramTests", "IntegrationTests"]
-    package.targets.removeAll { programs.contains($0.name) }
-    package.products.removeAll { programs.contains($0.name) }
+// A build for some tests alone, such as GODWIT_TESTS=TrackingCoreTests,TrackingSpoolTests, leaves the other tests out.
+if let names = Context.environment["GODWIT_TESTS"]?.split(separator: ",").map(String.init) {
+    package.targets.removeAll { $0.type == .test && !names.contains($0.name) }
+    if !names.contains(where: { ["ProgramTests", "IntegrationTests"].contains($0) }) {
+        let programs = ["godwit", "godwit-agent", "doc-examples"]
+        package.targets.removeAll { programs.contains($0.name) }
+        package.products.removeAll { programs.contains($0.name) }
+    }
+}
+
+// `make docs` alone needs the plugin that builds the documentation of the libraries.
+if Context.environment["GODWIT_DOCS"] != nil {
+    package.dependencies.append(.package(url: "https://github.com/swiftlang/swift-docc-plugin", from: "1.5.0"))
 }

@@ -8,8 +8,7 @@ if [ "${VERSION_CODENAME:-}" != bookworm ]; then
     exit 1
 fi
 
-# The Swift runtime is inside the binaries; these are the C libraries they load. A new system library in Package.swift
-# belongs here too.
+# The binaries contain the Swift runtime. These are the C libraries that they load; add a new system library of Package.swift here.
 #   libmosquitto1    MQTT              libssl3     TLS, and the reason when it fails
 #   libstdc++6       of the runtime    tzdata      times in the reader's zone
 #   libsqlite3-0     the durable log, and histories
@@ -24,9 +23,9 @@ apt-get install --yes --no-install-recommends libmosquitto1 libssl3 libsqlite3-0
 apt-get clean
 rm -rf /var/lib/apt/lists/*
 
-# No root at run time; what a program keeps is in /var/lib/godwit.
+# The programs do not run as root. Their data is in /var/lib/godwit.
 if ! getent passwd godwit >/dev/null; then
     useradd --system --home-dir /var/lib/godwit --create-home --shell /usr/sbin/nologin godwit
 fi
-# The agent's controls (docker exec … godwit-agent status), also for a user whom the engine names.
+# The directory of the agent's control socket (docker exec … godwit-agent status), also for a user that the engine sets.
 install -d -m 1777 /run/godwit

@@ -3,7 +3,7 @@ public import TrackingCore
 
 /// `ACCURACY/INTERVAL/DISPLACEMENT`: for example `HIGH/1000/1` is HIGH accuracy, every 1,000 ms, every metre.
 extension Resolution: ExpressibleByArgument {
-    /// Reads `A/I/D`; `nil` when it is not of that form.
+    /// Reads `A/I/D`. Returns `nil` for a text that is not of that form.
     public init?(argument: String) {
         let parts = argument.split(separator: "/", omittingEmptySubsequences: false)
         guard parts.count == 3, let accuracy = Accuracy(rawValue: parts[0].uppercased()),
@@ -26,7 +26,7 @@ extension Resolution: ExpressibleByArgument {
 
 /// `LATITUDE,LONGITUDE` in degrees.
 extension Coordinate: ExpressibleByArgument {
-    /// Reads `LAT,LON`; `nil` when it is not of that form or out of range.
+    /// Reads `LAT,LON`. Returns `nil` for a text that is not of that form or out of range.
     public init?(argument: String) {
         let parts = argument.split(separator: ",").map { $0.filter { $0 != " " } }
         guard parts.count == 2, let latitude = Double(parts[0]), let longitude = Double(parts[1]) else { return nil }
@@ -35,9 +35,9 @@ extension Coordinate: ExpressibleByArgument {
 }
 
 extension Set<ClientID> {
-    /// The recorders that `--acknowledge-by` names, several with commas between them.
+    /// Reads the recorders in the values of `--acknowledge-by`, each a client id or several separated by commas.
     ///
-    /// - Throws: `ValidationError` that says which rule is broken.
+    /// - Throws: `ValidationError` that names the broken rule.
     public init(acknowledgeBy texts: [String]) throws {
         let names = texts.flatMap { $0.split(separator: ",", omittingEmptySubsequences: false) }
         do throws(TrackingError) {

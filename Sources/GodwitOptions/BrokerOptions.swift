@@ -4,75 +4,85 @@ import Logging
 public import TrackingCore
 public import TrackingMQTT
 
-/// Where the broker is, who we are to it, and what is done when it is not there: the same for every command.
+/// The options for the broker connection, the configuration file and the log level. Every command with a connection has
+/// them.
 public struct BrokerOptions: ParsableArguments, Sendable {
-    /// The broker's address.
+    /// The broker's addresses, tried in turn.
     @Option(
         help: ArgumentHelp(
-            "The broker: mqtt[s]://[user[:password]@]host[:port]; port 1883, with mqtts 8883. Repeat it for further endpoints. Default: mqtt://127.0.0.1:1883.",
+            "Connect to this broker: mqtt[s]://[user[:password]@]host[:port]. Repeat the option for further addresses of the same broker. Default: mqtt://127.0.0.1:1883; port 1883, with mqtts 8883.",
             valueName: "url"))
     public var broker: [String] = []
 
-    /// A file whose first line is the password.
-    @Option(help: ArgumentHelp("A file whose first line is the password.", valueName: "path"))
+    /// The path of a file whose first line is the password.
+    @Option(help: ArgumentHelp("Read the password from the first line of this file.", valueName: "path"))
     public var passwordFile: String?
 
-    /// The password; given in the environment or the file rather than here.
+    /// The password, for the environment and the configuration file. It has no place in a list of processes or in
+    /// `--help`.
     @Option(
-        help: ArgumentHelp("The password. Give it as GODWIT_PASSWORD, not on the command line.", visibility: .hidden))
+        help: ArgumentHelp("The password. Give it as GODWIT_PASSWORD, not on the command line.", visibility: .private))
     public var password: String?
 
-    /// The client id.
+    /// The client id; `nil` derives it from the user, the certificate or a random number.
     @Option(
         help: ArgumentHelp(
-            "The client id: 1 to 64 of A-Z a-z 0-9 _ -. Default: the user name, or else the name (CN) in --cert, or else random; a fixed one with record, serve and bridge, so that a second of them needs its own.",
+            "Connect with this client id: 1 to 64 of A-Z a-z 0-9 _ -. Default: the user name; without a user, the name (CN) in --cert; else recorder, gateway or bridge for these programs and a random id for all others. A second recorder, gateway or bridge needs its own.",
             valueName: "id"))
     public var clientID: String?
 
-    /// The topic root.
-    @Option(help: ArgumentHelp("The topic root, 1 to 4 levels.", valueName: "levels"))
+    /// The first levels of every topic.
+    @Option(help: ArgumentHelp("Put these 1 to 4 levels before every topic.", valueName: "levels", visibility: .hidden))
     public var topicRoot = "tracking"
 
-    /// The file of trusted authorities.
+    /// The path of the certificates of the authorities to trust.
     @Option(
         name: .customLong("ca"),
         help: ArgumentHelp(
-            "A PEM file of the authorities to trust with mqtts. Default: the system's.", valueName: "path"))
+            "Trust the authorities in this PEM file for mqtts. Default: those of the system.", valueName: "path"))
     public var authorities: String?
 
-    /// The client certificate.
-    @Option(name: .customLong("cert"), help: ArgumentHelp("This client's certificate, PEM.", valueName: "path"))
+    /// The path of the client certificate.
+    @Option(
+        name: .customLong("cert"),
+        help: ArgumentHelp("Sign in with this client certificate, PEM.", valueName: "path", visibility: .hidden))
     public var certificate: String?
 
-    /// The key of the client certificate.
-    @Option(name: .customLong("key"), help: ArgumentHelp("The key of --cert, PEM.", valueName: "path"))
+    /// The path of the client certificate's private key.
+    @Option(
+        name: .customLong("key"),
+        help: ArgumentHelp("Use this private key of --cert, PEM.", valueName: "path", visibility: .hidden))
     public var key: String?
 
-    /// Ends instead of waiting for the broker.
-    @Flag(help: "End with 69 when the broker cannot be reached, and 77 when it refuses, instead of waiting.")
+    /// `true` to end when the broker cannot be reached, instead of trying again.
+    @Flag(help: "End when the broker cannot be reached (exit code 69) or refuses (77), instead of trying again.")
     public var failFast = false
 
-    /// The configuration file.
+    /// The path of the configuration file.
     @Option(
         help: ArgumentHelp(
-            "A YAML file of options by their long names. The command line wins over the environment (GODWIT_BROKER for --broker), which wins over the file.",
+            "Read options from this YAML file, by their long names. The command line wins over the environment (GODWIT_BROKER for --broker), which wins over the file.",
             valueName: "path"))
     public var config: String?
 
-    /// How much is logged.
+    /// The lowest level that is logged.
     @Option(
-        help: ArgumentHelp("What is logged on standard error: error, warning, info, debug, trace.", valueName: "level"))
+        help: ArgumentHelp(
+            "Log messages from this level on to standard error: error, warning, info, debug or trace.",
+            valueName: "level"))
     public var logLevel = "warning"
 
-    /// Made by the parser.
+    /// Creates the options with their defaults; the parser sets the values.
     public init() {}
 
-    /// The configuration file, named by the option or by the environment.
+    /// The path of the configuration file, given by the option or the environment.
     public var configurationFile: String? {
         self.config ?? LayeredArguments.value(of: "config", in: ProcessInfo.processInfo.environment)
     }
 
-    /// Checks what can be checked without looking outside.
+    /// Checks the values without reading a file or opening a connection.
+    ///
+    /// - Throws: `ValidationError` that names the option and the rule.
     public func validate() throws {
         guard Logger.Level(rawValue: self.logLevel) != nil else {
             throw ValidationError("--log-level must be error, warning, info, debug or trace, not '\(self.logLevel)'")
@@ -80,39 +90,32 @@ public struct BrokerOptions: ParsableArguments, Sendable {
         do throws(TrackingError) {
             _ = try TopicRoot(self.topicRoot)
             if let clientID = self.clientID { _ = try ClientID(clientID) }
-            _ = try self.credentials
+            _ = try self.user
         } catch {
             throw ValidationError(error.message)
         }
     }
 }
 
-/// Who a program is to the broker, in this run.
+/// The names of one run of a program at the broker.
 public struct Identity: Sendable {
-    /// The name of the connection.
+    /// The client id of the connection.
     public let client: ClientID
-    /// This run.
+    /// The id of this run.
     public let session: SessionID
-    /// Whether the client id was drawn for this run alone.
+    /// `true` if the client id was made for this run alone.
     public let isRandom: Bool
 }
 
 extension BrokerOptions {
     /// The broker's addresses, without user and password.
     ///
-    /// - Throws: `invalidConfiguration` that says what is wrong with one.
+    /// - Throws: `invalidConfiguration` that names the broken rule.
     public var addresses: [MQTTEndpoint] {
         get throws(TrackingError) { try self.endpoints.map(\.0) }
     }
 
-    /// The user at the broker and, where it stands in an address, the password.
-    ///
-    /// - Throws: `invalidConfiguration` where the addresses name several users.
-    public var user: MQTTCredentials? {
-        get throws(TrackingError) { try self.credentials }
-    }
-
-    /// The broker's addresses and the credentials that stand in them.
+    /// The broker's addresses, each with the credentials written in it.
     private var endpoints: [(MQTTEndpoint, MQTTCredentials?)] {
         get throws(TrackingError) {
             let urls = self.broker.isEmpty ? ["mqtt://127.0.0.1:1883"] : self.broker
@@ -120,33 +123,34 @@ extension BrokerOptions {
         }
     }
 
-    /// The one user of all addresses, with the password that stands there.
+    /// The one user of all addresses, with the password if an address has one; `nil` without a user.
     ///
-    /// - Throws: `invalidConfiguration` where the addresses name several users, or `--password` belongs to none.
-    private var credentials: MQTTCredentials? {
+    /// - Throws: `invalidConfiguration` if the addresses name several users, or if `--password` is given without a
+    ///   user.
+    public var user: MQTTCredentials? {
         get throws(TrackingError) {
             let named = try self.endpoints.compactMap(\.1)
             guard Set(named).count < 2 else {
                 throw TrackingError(
                     .invalidConfiguration,
-                    "the broker's addresses name different users or passwords; several addresses are several ways to one broker"
+                    "--broker: the addresses name different users or passwords. Several addresses lead to one broker: give all of them the same user"
                 )
             }
-            if named.isEmpty, self.password?.isEmpty == false { throw Self.nobodysPassword }
+            if named.isEmpty, self.password?.isEmpty == false { throw Self.passwordWithoutUser }
             return named.first
         }
     }
 
-    private static var nobodysPassword: TrackingError {
+    private static var passwordWithoutUser: TrackingError {
         TrackingError(
             .invalidConfiguration,
-            "a password is given but no user: name the user in the broker's address, as in mqtts://user@host")
+            "a password is given without a user. Name the user in the broker's address: mqtts://user@host")
     }
 
-    /// Who this program is: the client id given, else the user name where it is one, else the name in the client certificate
-    /// where it is one, else a random one.
+    /// The names of this run. The client id is the first of these that is a valid id: `--client-id`, the user name, the
+    /// name (CN) in the client certificate, a random one.
     ///
-    /// - Throws: `invalidName` that says which rule is broken.
+    /// - Throws: `invalidName` that names the broken rule.
     public func identity() throws(TrackingError) -> Identity {
         var generator = SystemRandomNumberGenerator()
         let session = SessionID.random(using: &generator)
@@ -164,12 +168,14 @@ extension BrokerOptions {
         return Identity(client: try ClientID("godwit-\(session)"), session: session, isRandom: true)
     }
 
-    /// The connection of this program as a publisher or a subscriber.
+    /// Makes the connection of a publisher, subscriber or recorder. The broker announces the end of this connection to
+    /// others.
     ///
     /// - Parameters:
-    ///   - user: The user in place of the one in the address, with the same password; `nil` for that one.
-    ///   - remedy: A sentence for the error when another connection has the client id; see ``sharedUserRemedy(_:)``.
-    /// - Throws: `invalidConfiguration`, or `inputUnreadable` for a password file.
+    ///   - user: The user to sign in as, with the password of `--broker`; `nil` for the user of `--broker`.
+    ///   - remedy: A sentence for the error when another connection has the same client id; see
+    ///     ``sharedUserRemedy(_:)``.
+    /// - Throws: `invalidConfiguration`; `inputUnreadable` if the password file cannot be read.
     public func transport(
         for member: some MemberConfiguration, user: String? = nil, remedy: String? = nil
     ) throws(TrackingError) -> MQTTTransport {
@@ -178,19 +184,20 @@ extension BrokerOptions {
         return try MQTTTransport(configuration: self.completed(base, as: user))
     }
 
-    /// The connection of this program where it is neither: nobody is told when it dies.
+    /// Makes a connection without a presence: the broker announces nothing when this connection ends.
     ///
-    /// - Throws: `invalidConfiguration`, or `inputUnreadable` for a password file.
+    /// - Throws: `invalidConfiguration`; `inputUnreadable` if the password file cannot be read.
     public func transport(_ identity: Identity) throws(TrackingError) -> MQTTTransport {
         try self.transport(identity.client, user: nil)
     }
 
-    /// The same under a name of its own.
+    /// Makes a connection without a presence under its own client id.
     ///
     /// - Parameters:
-    ///   - user: The user in place of the one in the address, with the same password; `nil` for that one.
-    ///   - remedy: A sentence for the error when another connection has the client id; see ``sharedUserRemedy(_:)``.
-    /// - Throws: `invalidConfiguration`, or `inputUnreadable` for a password file.
+    ///   - user: The user to sign in as, with the password of `--broker`; `nil` for the user of `--broker`.
+    ///   - remedy: A sentence for the error when another connection has the same client id; see
+    ///     ``sharedUserRemedy(_:)``.
+    /// - Throws: `invalidConfiguration`; `inputUnreadable` if the password file cannot be read.
     public func transport(
         _ client: ClientID, user: String?, remedy: String? = nil
     ) throws(TrackingError) -> MQTTTransport {
@@ -199,16 +206,18 @@ extension BrokerOptions {
         return try MQTTTransport(configuration: self.completed(base, as: user))
     }
 
-    /// The connection on which a recorder takes in: what the broker sends is acknowledged when the recorder says so, and the
-    /// broker keeps its session for a week.
+    /// Makes the connection on which a recorder receives. The recorder acknowledges each message itself, and the broker
+    /// keeps the session for seven days.
     ///
     /// - Parameters:
-    ///   - client: The name of the connection, by which the broker knows its session.
-    ///   - receiveMaximum: How many messages the broker has under way at once, 1 to 65,535.
-    ///   - user: The user in place of the one in the address, with the same password; `nil` for that one.
-    ///   - certificate: The certificate in place of `--cert`, with `key`; `nil` for that one.
-    ///   - remedy: A sentence for the error when another connection has the client id; see ``sharedUserRemedy(_:)``.
-    /// - Throws: `invalidConfiguration`, or `inputUnreadable` for a password file.
+    ///   - client: The client id, by which the broker finds the session.
+    ///   - receiveMaximum: The most messages that the broker sends before an acknowledgement, 1 to 65,535.
+    ///   - user: The user to sign in as, with the password of `--broker`; `nil` for the user of `--broker`.
+    ///   - certificate: The certificate in place of `--cert`; `nil` for `--cert`.
+    ///   - key: The key in place of `--key`; `nil` for `--key`.
+    ///   - remedy: A sentence for the error when another connection has the same client id; see
+    ///     ``sharedUserRemedy(_:)``.
+    /// - Throws: `invalidConfiguration`; `inputUnreadable` if the password file cannot be read.
     public func intake(
         _ client: ClientID, receiveMaximum: Int, user: String?, certificate: String?, key: String?,
         remedy: String? = nil
@@ -224,34 +233,34 @@ extension BrokerOptions {
         return try MQTTTransport(configuration: self.completed(configuration, as: user))
     }
 
-    /// The remedy where several connections of this program have one user, and the broker uses the user name as the client id:
-    /// each connection then ends the other.
+    /// Returns advice for connections of one program that end each other: they share one user, and the broker uses the
+    /// user name as the client id.
     ///
-    /// - Parameter option: The option that gives a connection a user of its own, with its value.
-    /// - Returns: A sentence; `nil` where no connection has a user or a certificate.
+    /// - Parameter option: The option that gives each connection its own user, with its value.
+    /// - Returns: A sentence; `nil` if the connections have neither a user nor a certificate.
     public func sharedUserRemedy(_ option: String) -> String? {
         guard let name = try? self.user?.user ?? self.certificate.map({ "the certificate \($0)" }) else { return nil }
         return """
-            The connections of this program share one user (\(name)): where the broker uses the user name as the client id, as \
-            with the files of broker/, each connection ends the other. Give \(option)
+            The connections of this program share one user (\(name)): where the broker uses the user name as the client \
+            id, as with the files of broker/, each connection ends the other. Give \(option)
             """
     }
 
-    /// The same, for MQTT in calls.
+    /// Makes a client for single calls, such as a publish that waits for its acknowledgement.
     ///
-    /// - Throws: `invalidConfiguration`, or `inputUnreadable` for a password file.
+    /// - Throws: `invalidConfiguration`; `inputUnreadable` if the password file cannot be read.
     public func client(_ identity: Identity) throws(TrackingError) -> MQTTClient {
         let base = MQTTConfiguration(endpoints: try self.endpoints.map(\.0), client: identity.client)
         return try MQTTClient(configuration: self.completed(base))
     }
 
-    /// With credentials and certificates.
+    /// Adds the credentials, the certificates and the logger.
     private func completed(_ base: MQTTConfiguration, as user: String? = nil) throws(TrackingError) -> MQTTConfiguration
     {
         guard (self.certificate == nil) == (self.key == nil) else {
             let missing = self.key == nil ? "--key" : "--cert"
             throw TrackingError(
-                .invalidConfiguration, "--cert and --key are given together; \(missing) is missing")
+                .invalidConfiguration, "\(missing) is missing: --cert and --key must be given together")
         }
         var configuration = base
         configuration.logger = Logger(label: "godwit.mqtt")
@@ -263,19 +272,19 @@ extension BrokerOptions {
         return configuration
     }
 
-    /// The one user and the password, wherever that is given.
+    /// The user and the password: from the address, else from the password file, else from the environment.
     ///
-    /// - Throws: `invalidConfiguration`, or `inputUnreadable` for a password file.
+    /// - Throws: `invalidConfiguration`; `inputUnreadable` if the password file cannot be read.
     public func login() throws(TrackingError) -> MQTTCredentials? {
-        guard var login = try self.credentials else {
-            guard try self.filedPassword() == nil else { throw Self.nobodysPassword }
+        guard var login = try self.user else {
+            guard try self.filedPassword() == nil else { throw Self.passwordWithoutUser }
             return nil
         }
         if login.password == nil { login.password = try self.filedPassword() ?? self.password }
         return login
     }
 
-    /// An empty file is none: systemd gives one where no credential was set.
+    /// The password in the password file; `nil` for an empty file, which systemd provides where no credential is set.
     private func filedPassword() throws(TrackingError) -> String? {
         guard let path = self.passwordFile else { return nil }
         let password = try SecretFile.read(path, "password file")
@@ -283,15 +292,18 @@ extension BrokerOptions {
     }
 }
 
-/// A file whose first line is a secret.
+/// Files whose first line is a secret.
 public enum SecretFile {
-    /// The first line.
+    /// Returns the first line of a file.
     ///
-    /// - Parameter what: What the file is called where it cannot be read.
+    /// - Parameters:
+    ///   - path: The file.
+    ///   - what: The description of the file in the error, such as "password file".
     /// - Throws: `inputUnreadable` that names the file.
     public static func read(_ path: String, _ what: String) throws(TrackingError) -> String {
         guard let data = FileManager.default.contents(atPath: path) else {
-            throw TrackingError(.inputUnreadable, "the \(what) '\(path)' cannot be read")
+            throw TrackingError(
+                .inputUnreadable, "cannot read the \(what) '\(path)'. Check the path and its permissions")
         }
         let line = data.prefix { $0 != UInt8(ascii: "\n") && $0 != UInt8(ascii: "\r") }
         return String(decoding: line, as: UTF8.self)

@@ -1,89 +1,102 @@
 public import ArgumentParser
 public import TrackingCore
 
-/// The deciders that the options describe.
+/// The values that the capture options describe.
 extension CaptureOptions {
-    /// What the receiver does while nobody asks for more: `given`, else that of the mode, else the standard one; with the
-    /// accuracy asked for.
-    public func resolution(given: Resolution?) throws(TrackingError) -> Resolution {
-        let resolution = given ?? self.mode?.resolution ?? .standard
-        guard let desired = self.desiredAccuracy else { return resolution }
-        return try Resolution(
-            accuracy: desired.accuracy, desiredInterval: resolution.desiredInterval,
-            minimumDisplacement: resolution.minimumDisplacement)
+    /// The resolution in force while no subscriber asks for a finer one: `--default-resolution`, else that of `--mode`,
+    /// else the standard one. `--desired-accuracy` replaces its accuracy.
+    ///
+    /// - Throws: `invalidConfiguration`.
+    public var resolution: Resolution {
+        get throws(TrackingError) {
+            let resolution = self.defaultResolution ?? self.mode?.resolution ?? .standard
+            guard let desired = self.desiredAccuracy else { return resolution }
+            return try Resolution(
+                accuracy: desired.accuracy, desiredInterval: resolution.desiredInterval,
+                minimumDisplacement: resolution.minimumDisplacement)
+        }
     }
 
-    /// What points say about their mode: `custom` where a resolution was given in place of its figures, `nil` where nothing was.
-    public func modeInForce(given: Resolution?) -> TrackingMode? { given == nil ? self.mode : .custom }
+    /// The mode that points report: `custom` with `--default-resolution`, else `--mode`; `nil` without either.
+    public var modeInForce: TrackingMode? { self.defaultResolution == nil ? self.mode : .custom }
 
-    /// What becomes of a fix before it is recorded, with the resolution `given` in place of that of the mode.
-    public func machine(given: Resolution?) throws(TrackingError) -> CaptureStateMachine {
-        var configuration = CaptureStateMachine.Configuration()
-        configuration.mock = self.mock
-        // A receiver whose weeks rolled over is corrected before; an old recording through a receiver keeps its times.
-        configuration.fixFloor = ClockTrust.gpsEpoch.advanced(by: .seconds(1))
-        configuration.activity = self.activity
-        configuration.pause = try self.pauseMachine
-        configuration.tellsVisits = self.visits
-        configuration.mode = self.modeInForce(given: given)
-        configuration.stats = self.stats(accuracy: try self.resolution(given: given).accuracy)
-        return CaptureStateMachine(
-            filter: try self.captureFilter, zones: try self.privacyZones, configuration: configuration)
+    /// The rules that a fix passes before it is recorded.
+    ///
+    /// - Throws: `invalidConfiguration` for a value out of range.
+    public var captureMachine: CaptureStateMachine {
+        get throws(TrackingError) {
+            var configuration = CaptureStateMachine.Configuration()
+            configuration.mock = self.mock
+            // Earlier times are wrong: GPS began in 1980, and sources correct rolled-over weeks before this point.
+            configuration.fixFloor = ClockTrust.gpsEpoch.advanced(by: .seconds(1))
+            configuration.activity = self.activity
+            configuration.pause = try self.pauseMachine
+            configuration.reportsVisits = self.visits
+            configuration.mode = self.modeInForce
+            configuration.stats = self.stats(accuracy: try self.resolution.accuracy)
+            return CaptureStateMachine(
+                filter: try self.captureFilter, zones: try self.privacyZones, configuration: configuration)
+        }
     }
 
-    /// What begins, measures and ends the trips of a trackable.
+    /// Makes the rules that begin, measure and end the trips of a trackable.
+    ///
+    /// - Parameter seed: The seed of the random numbers in trip ids.
+    /// - Throws: `invalidConfiguration` for a value out of range.
     public func trips(seed: UInt64) throws(TrackingError) -> TripStateMachine {
-        TripStateMachine(automatic: self.automaticTrips, rest: try self.standing, seed: seed)
+        TripStateMachine(automatic: self.automaticTrips, rest: try self.restDetector, seed: seed)
     }
 
-    /// The filter before the log.
+    /// The filter between the receiver and the log.
     public var captureFilter: CaptureFilter {
         get throws(TrackingError) {
             try CaptureFilter(
                 minimumDistance: Meters(self.minimumDistance),
-                minimumTime: Self.seconds(self.minimumTime, "the minimum time"),
+                minimumTime: Self.seconds(self.minimumTime, "--minimum-time"),
                 maximumAccuracyRadius: self.maximumAccuracyRadius.map { Meters($0) },
                 significantChange: self.significantChange)
         }
     }
 
-    /// What says that the trackable stands, whether or not recording pauses there.
-    public var standing: PauseStateMachine {
+    /// The rule for a trackable that rests: it stays within a radius for a time. Pauses and automatic trips use it.
+    private var restDetector: PauseStateMachine {
         get throws(TrackingError) {
             try PauseStateMachine(
                 radius: self.pauseRadius.map { Meters($0) } ?? self.activity.pauseRadius,
                 after: self.pauseAfter.map { (seconds) throws(TrackingError) in
-                    try Self.seconds(seconds, "the time before a pause")
+                    try Self.seconds(seconds, "--pause-after")
                 } ?? self.activity.pauseAfter)
         }
     }
 
-    /// What pauses recording; `nil` where nothing does.
+    /// The rule that pauses recording; `nil` with `--pause off`.
     public var pauseMachine: PauseStateMachine? {
         get throws(TrackingError) {
-            let standing = try self.standing
-            return self.pause == .on ? standing : nil
+            let restDetector = try self.restDetector
+            return self.pause == .on ? restDetector : nil
         }
     }
 
-    /// What hides positions.
+    /// The zones that hide positions.
     public var privacyZones: PrivacyZones {
         get throws(TrackingError) { try PrivacyZones(self.zone) }
     }
 
-    /// What tells a low battery, of trackables without a threshold of their own.
+    /// The rule for `LOW_BATTERY` events of trackables without a battery threshold of their own.
     public var lowBatteryDetector: LowBatteryDetector {
         get throws(TrackingError) { try LowBatteryDetector(threshold: self.lowBattery) }
     }
 
-    /// What holds sending back; `nil` where nothing does.
+    /// The rule that delays sending; `nil` with `--defer 0`.
     public var deferral: SendDeferral? {
         get throws(TrackingError) {
             self.deferredDistance == 0 ? nil : try SendDeferral(distance: Meters(self.deferredDistance))
         }
     }
 
-    /// What rides along with each point; `nil` where nothing does. `accuracy` is the one in force.
+    /// The figures added to each point; `nil` without `--tracking-stats`.
+    ///
+    /// - Parameter accuracy: The accuracy in force.
     public func stats(accuracy: Resolution.Accuracy) -> TrackingStats? {
         guard self.trackingStats else { return nil }
         let desired = self.desiredAccuracy ?? DesiredAccuracy.allCases.first { $0.accuracy == accuracy } ?? .best
@@ -92,7 +105,7 @@ extension CaptureOptions {
             deferral: (try? self.deferral)?.distance, significantChange: self.significantChange)
     }
 
-    /// Seconds of at most 365 days: no number that is finite in the one is too large for the other.
+    /// Checks a number of seconds: 0 to 365 days.
     private static func seconds(_ seconds: Double, _ what: String) throws(TrackingError) -> Duration {
         guard (0...31_536_000).contains(seconds) else {
             throw TrackingError(.invalidConfiguration, "\(what) must be 0 s to 365 days, not \(seconds) s")
@@ -102,7 +115,7 @@ extension CaptureOptions {
 }
 
 extension TrackingMode: ExpressibleByArgument {
-    /// Reads `active`, `balanced`, `passive` or `custom`; case does not matter.
+    /// Reads `active`, `balanced`, `passive` or `custom`, in upper or lower case.
     public init?(argument: String) { self.init(rawValue: argument.uppercased()) }
 }
 
@@ -117,7 +130,7 @@ extension TripMode: ExpressibleByArgument {
         self = mode
     }
 
-    /// The word.
+    /// The name of the mode.
     public var defaultValueDescription: String { self.rawValue }
 }
 
@@ -145,7 +158,7 @@ extension CaptureFilter.SignificantChange: ExpressibleByArgument {
 
 /// `NAME,LAT,LON,RADIUS[,replace|omit]`.
 extension PrivacyZone: ExpressibleByArgument {
-    /// Reads a zone; `nil` when it is not of that form or out of range. A name has no comma.
+    /// Reads a zone. Returns `nil` for a text that is not of that form or out of range. A name has no comma.
     public init?(argument: String) {
         let parts = argument.split(separator: ",", omittingEmptySubsequences: false).map { part in
             String(part.drop { $0 == " " })

@@ -1,123 +1,148 @@
 public import ArgumentParser
 public import TrackingCore
 
-/// What the device records of what its receiver tells, and what becomes of it before it is sent (`docs/capture.md`).
+/// The options for what the device records, and for what it does before a position is sent (`docs/reference/capture.md`).
 public struct CaptureOptions: ParsableArguments {
     /// The tracking mode.
     @Option(
         help: ArgumentHelp(
-            "How closely to track while nobody asks for more: active (1 s), balanced (15 s, 25 m), passive (120 s, 200 m), custom (--default-resolution).",
+            "Track in this mode while no subscriber asks for more: active (1 s), balanced (15 s, 25 m), passive (120 s, 200 m) or custom (--default-resolution).",
             valueName: "mode"))
     public var mode: TrackingMode?
 
-    /// The set of options beneath everything else.
+    /// The resolution while no subscriber asks for more, in place of that of the mode.
     @Option(
         help: ArgumentHelp(
-            "Options to begin with: high-resolution, battery-saving, overland or nextbillion; what is given by itself wins.",
+            "Use this resolution where no other setting applies. Default: BALANCED/30000/0.", valueName: "a/i/d",
+            visibility: .hidden))
+    public var defaultResolution: Resolution?
+
+    /// The set of options beneath all others.
+    @Option(
+        help: ArgumentHelp(
+            "Begin with the options of this profile: high-resolution, battery-saving, overland or nextbillion. Single options win over it.",
             valueName: "name"))
     public var profile: Profile?
 
-    /// The accuracy, in place of that of the mode.
+    /// The accuracy to ask of the receiver, in place of that of the mode.
     @Option(
         help: ArgumentHelp(
-            "The accuracy to ask of the receiver: best, 10, 100, 1000 or 3000 metres. Default: that of the mode.",
-            valueName: "metres"))
+            "Ask the receiver for this accuracy: best, 10, 100, 1000 or 3000 metres. Default: that of the mode.",
+            valueName: "metres", visibility: .hidden))
     public var desiredAccuracy: DesiredAccuracy?
 
-    /// The least distance between two records.
-    @Option(help: ArgumentHelp("Record only points so many metres from the last one.", valueName: "metres"))
+    /// The least distance between two records, in metres.
+    @Option(
+        help: ArgumentHelp(
+            "Record a point only when it is this many metres from the last one.", valueName: "metres",
+            visibility: .hidden))
     public var minimumDistance = 0.0
 
-    /// The least time between two records.
-    @Option(help: ArgumentHelp("Record only points so many seconds after the last one.", valueName: "seconds"))
+    /// The least time between two records, in seconds.
+    @Option(
+        help: ArgumentHelp(
+            "Record a point only this many seconds after the last one.", valueName: "seconds", visibility: .hidden))
     public var minimumTime = 0.0
 
-    /// The largest radius of a record.
+    /// The largest accuracy radius of a record, in metres; `nil` is no limit.
     @Option(
         help: ArgumentHelp(
-            "Record only points whose radius of accuracy is at most so many metres. Default: no limit.",
-            valueName: "metres"))
+            "Record a point only when its accuracy radius is at most this many metres. Default: no limit.",
+            valueName: "metres", visibility: .hidden))
     public var maximumAccuracyRadius: Double?
 
-    /// What of long ways is recorded.
+    /// The rule for points after a long way.
     @Option(
         help: ArgumentHelp(
-            "Record points so many metres from the last one whatever --minimum-time says; only: nothing but points 500 m from it; off.",
-            valueName: "metres|only|off"))
+            "Also record points this many metres from the last one, whatever --minimum-time is; only: record nothing but points 500 m apart; off.",
+            valueName: "metres|only|off", visibility: .hidden))
     public var significantChange = CaptureFilter.SignificantChange.off
 
-    /// The way that sending waits for.
+    /// The distance in metres after which recorded points are sent.
     @Option(
         name: .customLong("defer"),
         help: ArgumentHelp(
-            "Send what was recorded only after so many metres, or ten minutes; 0 is at once.", valueName: "metres"))
+            "Send recorded points only after this many metres or ten minutes; 0 sends at once.", valueName: "metres",
+            visibility: .hidden))
     public var deferredDistance = 0.0
 
-    /// What the device is used for.
+    /// The use of the device.
     @Option(
         help: ArgumentHelp(
-            "What for: automotive, fitness, other-navigation, airborne or other. Sets when it stands and what its motions are called.",
-            valueName: "activity"))
+            "Set the use: automotive, fitness, other-navigation, airborne or other. It decides when the trackable rests and the names of its motions.",
+            valueName: "activity", visibility: .hidden))
     public var activity = Activity.other
 
-    /// Whether recording pauses.
-    @Option(help: ArgumentHelp("Stop recording where the trackable stands, until it leaves.", valueName: "on|off"))
+    /// The switch for pauses.
+    @Option(
+        help: ArgumentHelp(
+            "Stop recording while the trackable rests, until it moves away.", valueName: "on|off", visibility: .hidden))
     public var pause = Switch.off
 
-    /// The radius of a pause.
+    /// The radius of a rest, in metres; `nil` for that of the activity.
     @Option(
-        help: ArgumentHelp("Standing is staying within so many metres. Default: by --activity.", valueName: "metres"))
+        help: ArgumentHelp(
+            "Count as rest: staying within this many metres. Default: by --activity.", valueName: "metres",
+            visibility: .hidden))
     public var pauseRadius: Double?
 
-    /// The time before a pause.
+    /// The least time of a rest, in seconds; `nil` for that of the activity.
     @Option(
-        help: ArgumentHelp("Standing is staying for so many seconds. Default: by --activity.", valueName: "seconds"))
+        help: ArgumentHelp(
+            "Count as rest: staying for this many seconds. Default: by --activity.", valueName: "seconds",
+            visibility: .hidden))
     public var pauseAfter: Double?
 
-    /// Whether stays are told.
-    @Flag(help: "Tell each stay as a VISIT event when it is over.")
+    /// `true` to publish a `VISIT` event after each stay.
+    @Flag(help: ArgumentHelp("Publish a VISIT event when a stay is over.", visibility: .hidden))
     public var visits = false
 
     /// The privacy zones.
     @Option(
         help: ArgumentHelp(
-            "Hide positions within RADIUS metres, 10 to 100000: replace shows the centre, omit nothing. Repeatable.",
+            "Hide positions in this zone, with a radius of 10 to 100000 metres: replace shows the centre, omit shows nothing. Repeatable.",
             valueName: "name,lat,lon,radius[,replace|omit]"))
     public var zone: [PrivacyZone] = []
 
-    /// What becomes of mock positions.
-    @Option(help: ArgumentHelp("Positions that no receiver measured: mark or reject.", valueName: "mark|reject"))
+    /// The rule for positions that no receiver measured.
+    @Option(
+        help: ArgumentHelp(
+            "Mark or reject positions that no receiver measured.", valueName: "mark|reject", visibility: .hidden))
     public var mock = MockPolicy.mark
 
-    /// The threshold of the low battery.
+    /// The charge in percent below which a `LOW_BATTERY` event is published.
     @Option(
         help: ArgumentHelp(
-            "Tell a LOW_BATTERY event below this charge; 0 is never. A trackable's --battery-threshold takes its place.",
-            valueName: "percent"))
+            "Publish a LOW_BATTERY event below this charge; 0 never. --battery-threshold replaces it for a trackable.",
+            valueName: "percent", visibility: .hidden))
     public var lowBattery = 10.0
 
-    /// The mode of automatic trips.
+    /// The mode of automatic trips; `nil` for trips by command only.
     @Option(
         help: ArgumentHelp(
-            "Begin a trip of this mode on leaving where it stood, and end it by standing. Default: trips are by hand.",
-            valueName: "mode"))
+            "Begin a trip of this mode when the trackable moves off, and end it when the trackable rests. Default: only by command.",
+            valueName: "mode", visibility: .hidden))
     public var automaticTrips: TripMode?
 
-    /// Whether statistics ride along.
+    /// `true` to add figures about the receiver to each point.
     @Flag(
-        help: "Add what was asked of the receiver to the 'extra' of each point, and tell STARTED and STOPPING events.")
+        help: ArgumentHelp(
+            "Add the resolution asked of the receiver to the 'extra' of each point, and publish STARTED and STOPPING events.",
+            visibility: .hidden))
     public var trackingStats = false
 
-    /// Whether the network's name rides along.
-    @Flag(help: "Add the name of the wireless network to the 'extra' of each point.")
+    /// `true` to add the wireless network's name to each point.
+    @Flag(
+        help: ArgumentHelp(
+            "Add the name of the wireless network to the 'extra' of each point.", visibility: .hidden))
     public var wifi = false
 
-    /// Makes options.
+    /// Creates the options with their defaults; the parser sets the values.
     public init() {}
 
-    /// Checks ranges.
+    /// Checks the ranges.
     ///
-    /// - Throws: `ValidationError` that says which range was left.
+    /// - Throws: `ValidationError` that names the value and its range.
     public func validate() throws {
         do throws(TrackingError) {
             _ = try self.captureFilter
@@ -131,7 +156,7 @@ public struct CaptureOptions: ParsableArguments {
     }
 }
 
-/// On or off, where a flag could not be switched off again in a higher layer.
+/// On or off. A flag would not do: a higher layer could not turn it off again.
 public enum Switch: String, Sendable, CaseIterable, ExpressibleByArgument {
     case on
     case off

@@ -2,24 +2,24 @@ import ArgumentParser
 import FoundationEssentials
 private import Yams
 
-/// A YAML file of options: keys, their values, and the lines they stand on.
+/// A YAML file of options: keys, values and their lines.
 public struct ConfigurationFile: Sendable {
     /// A key with its value.
     struct Entry: Sendable {
         let key: String
         let value: Value
-        /// From 1; `nil` where the parser does not know.
+        /// The line, from 1; `nil` if the parser does not know it.
         let line: Int?
     }
 
-    /// A value, with scalars as they were written.
+    /// A value; scalars are kept as written.
     indirect enum Value: Sendable {
         case text(String)
         case nothing
         case list([Value])
         case mapping([Entry])
 
-        /// What a flag is set to; `nil` when this is neither true nor false.
+        /// The value as a flag; `nil` if it is neither true nor false.
         var flag: Bool? {
             guard case .text(let text) = self else { return nil }
             switch text.lowercased() {
@@ -29,17 +29,18 @@ public struct ConfigurationFile: Sendable {
             }
         }
 
-        /// The one text; `nil` when this is a list, a mapping or nothing.
+        /// The value as one text; `nil` for a list, a mapping and an empty value.
         var text: String? { if case .text(let text) = self { text } else { nil } }
     }
 
-    /// Where it was read.
+    /// The path of the file.
     public let path: String
     let entries: [Entry]
 
     /// Reads a file.
     ///
-    /// - Throws: ``ConfigurationFileError`` when it cannot be read, `ValidationError` when it is no mapping in YAML.
+    /// - Throws: ``ConfigurationFileError`` if the file cannot be read; `ValidationError` if it is not a mapping in
+    ///   YAML.
     public init(path: String) throws {
         self.path = path
         guard let data = FileManager.default.contents(atPath: path) else {
@@ -49,7 +50,7 @@ public struct ConfigurationFile: Sendable {
             throw ConfigurationFileError.notUTF8(path, line: Self.lineThatIsNotUTF8(data))
         }
         let root: Node?
-        // A byte order mark is none of YAML's characters to this parser.
+        // Yams rejects a byte order mark.
         do { root = try Yams.compose(yaml: text.first == "\u{FEFF}" ? String(text.dropFirst()) : text) } catch {
             throw ValidationError("'\(path)'\(Self.fault(error))")
         }
@@ -57,18 +58,20 @@ public struct ConfigurationFile: Sendable {
         case nil, .nothing: self.entries = []
         case .mapping(let entries): self.entries = entries
         case .text, .list:
-            throw ValidationError("'\(path)' must be a mapping of keys to values, such as 'broker: mqtt://host'")
+            throw ValidationError(
+                "'\(path)' is not a mapping. Write keys with values, such as 'broker: mqtt://host'")
         }
     }
 
     subscript(key: String) -> Entry? { self.entries.first { $0.key == key } }
 
-    /// Names a key and where it stands, for what is wrong with it.
+    /// The file, line and name of a key, as the beginning of an error message.
     func place(_ entry: Entry) -> String {
         "'\(self.path)'" + (entry.line.map { ", line \($0)" } ?? "") + ": the key '\(entry.key)'"
     }
 
-    /// Where and what is wrong, without a word of the file that may be a secret: the parser's own text repeats its lines.
+    /// The place and the kind of a YAML error. The parser's own text is left out: it repeats lines, which may contain
+    /// secrets.
     private static func fault(_ error: any Error) -> String {
         switch error as? YamlError {
         case .scanner(_, let problem, let mark, _), .parser(_, let problem, let mark, _),
@@ -86,7 +89,7 @@ public struct ConfigurationFile: Sendable {
         }
     }
 
-    /// The first line, from 1, that is no text.
+    /// The number of the first line that is not UTF-8, from 1.
     private static func lineThatIsNotUTF8(_ data: Data) -> Int {
         let lines = data.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
         return 1 + (lines.firstIndex { String(validating: $0, as: UTF8.self) == nil } ?? 0)
@@ -101,25 +104,25 @@ public struct ConfigurationFile: Sendable {
                 mapping.map { key, value in
                     Entry(key: key.string ?? "", value: self.value(value), line: key.mark?.line)
                 })
-        case .alias: .nothing  // resolved by the parser; it never hands one out
+        case .alias: .nothing  // the parser resolves aliases and never returns one
         }
     }
 }
 
-/// A configuration file that is not there, cannot be read or is no text: exit code 66.
+/// A configuration file that cannot be read or is not UTF-8. The exit code is 66.
 public enum ConfigurationFileError: Error, CustomStringConvertible {
-    /// The file's path.
+    /// The file does not exist or may not be read.
     case unreadable(String)
-    /// The file's path, and the line, from 1, that is not UTF-8.
+    /// The file has a line, counted from 1, that is not UTF-8.
     case notUTF8(String, line: Int)
 
-    /// What, where and what to do.
+    /// The file, the cause and the remedy.
     public var description: String {
         switch self {
         case .unreadable(let path):
-            "the configuration file '\(path)' cannot be read; check the path and its permissions"
+            "cannot read the configuration file '\(path)'. Check the path and its permissions"
         case .notUTF8(let path, let line):
-            "the configuration file '\(path)' is not UTF-8 in line \(line); save it as UTF-8"
+            "cannot read the configuration file '\(path)': line \(line) is not UTF-8. Save the file as UTF-8"
         }
     }
 }

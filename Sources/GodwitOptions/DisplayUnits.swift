@@ -1,14 +1,15 @@
 public import ArgumentParser
 public import TrackingCore
 
-/// The units in which people read speeds, distances and altitudes. Messages and files are always in metres and seconds.
+/// The units of speeds, distances and altitudes in text for people. Messages and files are always in metres and
+/// seconds.
 public enum DisplayUnits: String, Sendable, CaseIterable, ExpressibleByArgument {
     case metric
     case imperial
     case nautical
 
-    /// Metres in the larger unit of way: kilometre, mile, nautical mile.
-    private var way: (metres: Double, name: String) {
+    /// The unit of long distances: kilometre, mile or nautical mile.
+    private var long: (metres: Double, name: String) {
         switch self {
         case .metric: (1000, "km")
         case .imperial: (1609.344, "mi")
@@ -16,8 +17,8 @@ public enum DisplayUnits: String, Sendable, CaseIterable, ExpressibleByArgument 
         }
     }
 
-    /// Metres in the smaller unit: metre or foot.
-    private var step: (metres: Double, name: String) {
+    /// The unit of short distances and heights: metre or foot.
+    private var short: (metres: Double, name: String) {
         switch self {
         case .metric, .nautical: (1, "m")
         case .imperial: (0.3048, "ft")
@@ -32,21 +33,22 @@ public enum DisplayUnits: String, Sendable, CaseIterable, ExpressibleByArgument 
             case .imperial: "mph"
             case .nautical: "kn"
             }
-        return "\(Self.rounded(metresPerSecond * 3600 / self.way.metres, 1)) \(name)"
+        return "\(Self.rounded(metresPerSecond * 3600 / self.long.metres, 1)) \(name)"
     }
 
-    /// A way: `830 m`, `12.4 km`, `2720 ft`, `7.7 mi`, `6.7 nmi`. The smaller unit serves below one of the larger.
-    public func distance(_ way: Meters) -> String {
-        guard way.value >= self.way.metres else { return self.length(way) }
-        return "\(Self.rounded(way.value / self.way.metres, 1)) \(self.way.name)"
+    /// A distance: `830 m`, `12.4 km`, `2720 ft`, `7.7 mi`, `6.7 nmi`. Distances below one long unit are in the short
+    /// unit.
+    public func distance(_ distance: Meters) -> String {
+        guard distance.value >= self.long.metres else { return self.length(distance) }
+        return "\(Self.rounded(distance.value / self.long.metres, 1)) \(self.long.name)"
     }
 
-    /// A height, a radius: `19 m`, `62 ft`.
+    /// A height or a radius in the short unit: `19 m`, `62 ft`.
     public func length(_ length: Meters) -> String {
-        "\(Self.rounded(length.value / self.step.metres, 0)) \(self.step.name)"
+        "\(Self.rounded(length.value / self.short.metres, 0)) \(self.short.name)"
     }
 
-    /// A number with `decimals` of 0 or 1 decimals.
+    /// The number with 0 or 1 digits after the point.
     private static func rounded(_ value: Double, _ decimals: Int) -> String {
         guard value.isFinite else { return "–" }
         if decimals == 0 { return value.magnitude < 1e15 ? String(Int(value.rounded())) : String(value) }

@@ -1,18 +1,18 @@
-private import Glibc
+private import SystemLibrary
 import Synchronization
 
-/// The file that something is written to until it is whole: where SIGINT, SIGTERM or SIGHUP ends the program before, it is removed.
+/// An unfinished file, which is removed if SIGINT, SIGTERM or SIGHUP ends the program before the file is complete.
 ///
-/// One at a time.
+/// Only one draft can exist at a time.
 public final class Draft {
     private typealias Paths = UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>
 
-    /// Where the list is, which ends with `nil`; 0 for none.
+    /// The address of a list of C strings that ends with `nil`; 0 without a draft.
     private static let paths = Atomic<UInt>(0)
 
-    /// Watches over a file, and what stands beside it; they need not be there yet.
+    /// Begins to remove these files on a signal. They need not exist yet.
     public init(_ paths: String...) {
-        // Never freed: a signal may come at any moment.
+        // Never freed: a signal may arrive at any moment and read it.
         let list = Paths.allocate(capacity: paths.count + 1)
         for (index, path) in paths.enumerated() { (list + index).initialize(to: strdup(path)) }
         (list + paths.count).initialize(to: nil)
@@ -28,7 +28,7 @@ public final class Draft {
 
     deinit { Self.paths.store(0, ordering: .releasing) }
 
-    /// What a signal's handler may do: no memory is taken, and no lock.
+    /// Removes the files. A signal handler calls it, so that it takes neither memory nor a lock.
     private static func remove() {
         guard var next = Paths(bitPattern: self.paths.load(ordering: .acquiring)) else { return }
         while let path = next.pointee {
@@ -37,7 +37,7 @@ public final class Draft {
         }
     }
 
-    /// Not where it is ignored, as under `nohup`.
+    /// `true` if the signal has its default action. It is ignored, for example, under `nohup`.
     private static func endsTheProgram(_ number: Int32) -> Bool {
         var action = sigaction()
         return sigaction(number, nil, &action) == 0

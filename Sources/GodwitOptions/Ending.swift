@@ -1,15 +1,15 @@
 private import Synchronization
 
-/// The first reason to end with something other than success.
+/// The error with which a program ends: the first one that any task reports.
 public final class Ending: Sendable {
     private let first = Mutex<(any Error)?>(nil)
 
-    /// Makes one without a reason.
+    /// Creates an ending without an error.
     public init() {}
 
-    /// Why; `nil` when all is well.
+    /// The first error; `nil` for success.
     public var error: (any Error)? { self.first.withLock { $0 } }
 
-    /// Keeps the first error it is told.
+    /// Records an error. Only the first one is kept.
     public func note(_ error: (any Error)?) { self.first.withLock { $0 = $0 ?? error } }
 }

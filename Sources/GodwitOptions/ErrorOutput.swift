@@ -1,21 +1,21 @@
 import Dispatch
-private import Glibc
+private import SystemLibrary
 import Synchronization
 import TrackingCore
 import TrackingRuntime
 
-/// Standard error, written by a thread of its own: where nobody reads it that thread waits, and nobody else has to. What waits
-/// is bounded; beyond that the oldest lines make way and are counted.
+/// Standard error, written by its own thread, so that a reader that stalls blocks nobody else. The buffer is bounded:
+/// the oldest lines are dropped and counted.
 final class ErrorOutput: TextOutputStream, Sendable {
     private struct State {
         var waiting = BoundedBuffer<String>(count: 1_024, bytes: 256 * 1_024)
         var lost = 0
         var isWriting = false
-        /// The newest line of those that are held back, once there is one.
+        /// The newest line that is held back.
         var newest: String?
         var isHeld = false
 
-        /// What is written next; `nil` when nothing waits.
+        /// Returns the next line to write; `nil` if there is none.
         mutating func next() -> String? {
             guard !self.isHeld else {
                 self.isWriting = false
@@ -38,10 +38,10 @@ final class ErrorOutput: TextOutputStream, Sendable {
     private let queue = DispatchQueue(label: "godwit.errors")
     private let descriptor: Int32
 
-    /// - Parameter descriptor: Where lines go; whoever owns it keeps it open.
+    /// - Parameter descriptor: The file descriptor to write to. The caller keeps it open.
     init(descriptor: Int32) { self.descriptor = descriptor }
 
-    /// Takes a line, its end included; returns at once.
+    /// Queues a line, its line end included. Returns at once.
     func write(_ line: String) {
         let isIdle = self.state.withLock { state in
             state.lost += state.waiting.append(line, bytes: line.utf8.count)
@@ -55,10 +55,10 @@ final class ErrorOutput: TextOutputStream, Sendable {
         if isIdle { self.queue.async { self.drain() } }
     }
 
-    /// Lines wait from now on, until ``release()``.
+    /// Holds lines back until ``release()``.
     func hold() { self.state.withLock { $0.isHeld = true } }
 
-    /// What waited since ``hold()`` is written, and whatever comes.
+    /// Writes the lines that were held back, and ends holding.
     func release() {
         let isIdle = self.state.withLock { state in
             guard state.isHeld else { return false }
@@ -69,19 +69,19 @@ final class ErrorOutput: TextOutputStream, Sendable {
         if isIdle { self.queue.async { self.drain() } }
     }
 
-    /// How many lines are held back, and the newest of them.
+    /// The number of lines that are held back, and the newest of them; `nil` without any.
     var held: (count: Int, newest: String)? {
         self.state.withLock { state in state.newest.map { (state.waiting.count + state.lost, $0) } }
     }
 
-    /// Waits until all that was taken is written, for so long at most.
+    /// Waits until all queued lines are written, at most for `limit`.
     func flush(within limit: Duration) {
         let isWritten = DispatchSemaphore(value: 0)
         self.queue.async { isWritten.signal() }
         _ = isWritten.wait(timeout: .now() + limit.inSeconds)
     }
 
-    /// A line that cannot be written at all is given up.
+    /// Writes the queued lines. A line that cannot be written is dropped.
     private func drain() {
         while let line = self.state.withLock({ $0.next() }) { _ = WholeWrite.write(line, to: self.descriptor) }
     }

@@ -1,22 +1,22 @@
 public import ArgumentParser
 public import TrackingCore
 
-/// The exit codes of both programs, after `sysexits.h`.
+/// The exit codes of both programs, as in `sysexits.h`.
 extension ExitCode {
-    /// Wrong usage.
+    /// The command line is wrong.
     public static let wrongUsage = ExitCode(64)
-    /// Input cannot be read.
+    /// Input or the history cannot be read.
     public static let inputUnreadable = ExitCode(66)
-    /// The broker cannot be reached, where `--fail-fast` asks to end instead of waiting.
+    /// The broker cannot be reached, with `--fail-fast`.
     public static let brokerUnreachable = ExitCode(69)
-    /// Output cannot be written, as on a full disk.
+    /// Output cannot be written, for example on a full disk.
     public static let outputUnwritable = ExitCode(74)
-    /// Refused by the broker for good.
+    /// The broker refuses the program for good.
     public static let refused = ExitCode(77)
 }
 
 extension TrackingError {
-    /// The exit code that tells this error to a script.
+    /// The exit code of a program that ends with this error.
     public var exitCode: ExitCode {
         switch self.code {
         case .badCredentials, .notAuthorized, .takenOver, .refused: .refused
@@ -28,6 +28,6 @@ extension TrackingError {
         }
     }
 
-    /// Whether waiting can not help: the broker answered, and the answer was no.
+    /// `true` if the broker refused, so that waiting does not help.
     public var isRefusal: Bool { [.badCredentials, .notAuthorized, .refused].contains(self.code) }
 }

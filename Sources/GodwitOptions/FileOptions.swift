@@ -1,14 +1,14 @@
 public import ArgumentParser
 
-/// The configuration file of a command that has no broker; ``BrokerOptions`` has it for the others.
+/// The option for a configuration file, for commands without ``BrokerOptions``.
 public struct FileOptions: ParsableArguments {
-    /// The configuration file.
+    /// The path of the configuration file.
     @Option(
         help: ArgumentHelp(
-            "A YAML file of options by their long names. The command line wins over the environment (GODWIT_STORE for --store), which wins over the file.",
+            "Read options from this YAML file, by their long names. The command line wins over the environment (GODWIT_STORE for --store), which wins over the file.",
             valueName: "path"))
     public var config: String?
 
-    /// Made by the parser.
+    /// Creates the options with their defaults; the parser sets the values.
     public init() {}
 }

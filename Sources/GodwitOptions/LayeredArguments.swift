@@ -1,11 +1,12 @@
 public import ArgumentParser
 import FoundationEssentials
 
-/// Options can be given on the command line, in the environment and in a YAML file; the former wins over the latter. Beneath
-/// all three lies the ``Profile`` that `--profile` names, for commands that have this option.
+/// Merges the options from the command line, the environment and a YAML file; the earlier one wins for each option. The
+/// ``Profile`` named by `--profile` is the lowest layer, for commands with this option.
 ///
-/// Each option is defined once, for the command line. What the environment (`--broker` is `GODWIT_BROKER`) and the file
-/// (`broker:`) add is put in front of the command's own arguments, so that all three are read and checked by one parser.
+/// Each option is defined once, as an option of the command line. Values from the environment (`GODWIT_BROKER` for
+/// `--broker`) and the file (`broker:`) are inserted before the command's own arguments, so that one parser reads and
+/// checks all of them.
 public enum LayeredArguments {
     /// One option of a command.
     struct Option: Hashable, Sendable {
@@ -16,16 +17,18 @@ public enum LayeredArguments {
         var isValueOptional = false
     }
 
-    /// The arguments of the command line with those of the environment and the file put in.
+    /// Returns the arguments of the command line together with those from the environment, the file and the profile.
     ///
-    /// - Throws: `ValidationError` for a file that cannot be read or has unknown keys; it names the key.
+    /// - Throws: `ValidationError` for an unknown key or a value of the wrong form, with the key and its line;
+    ///   ``ConfigurationFileError`` for a file that cannot be read.
     public static func merge(
         _ arguments: [String], environment: [String: String], for root: any ParsableCommand.Type
     ) throws -> [String] {
         try self.merge(arguments, environment: environment, for: root, withProfile: true)
     }
 
-    /// What is given of each option of the command that `arguments` name, by long name; profiles are left out.
+    /// Returns the given values of each option of the command that `arguments` name, by long name and without the
+    /// profile's.
     ///
     /// - Throws: As ``merge(_:environment:for:)``.
     public static func values(
@@ -45,7 +48,7 @@ public enum LayeredArguments {
         try self.checkValues(own, options)
         var added: [String] = []
         let given = Set(own.prefix { $0 != "--" }.compactMap(self.name))
-        // A command that takes no file is not disturbed by one that the environment names for others.
+        // The environment may name a file for other commands.
         let path = options.contains { $0.name == "config" } ? self.file(own, environment) : nil
         let file = try path.map { try ConfigurationFile(path: $0) }
         if let file { try self.check(file, options) }
@@ -63,8 +66,8 @@ public enum LayeredArguments {
         return Array(arguments.prefix(words)) + added + own
     }
 
-    /// The file named on the command line or in the environment.
-    public static func file(_ arguments: [String], _ environment: [String: String]) -> String? {
+    /// The path of the configuration file, named on the command line or in the environment.
+    private static func file(_ arguments: [String], _ environment: [String: String]) -> String? {
         for (index, argument) in arguments.enumerated() {
             if argument.hasPrefix("--config=") { return String(argument.dropFirst("--config=".count)) }
             if argument == "--config", index + 1 < arguments.count { return arguments[index + 1] }
@@ -72,12 +75,13 @@ public enum LayeredArguments {
         return self.value(of: "config", in: environment)
     }
 
-    /// What a variable says of an option; an empty one says nothing, as those of services and containers do.
+    /// The value of an option's environment variable; `nil` for an empty variable, which services and containers often
+    /// set.
     static func value(of option: String, in environment: [String: String]) -> String? {
         environment[self.variable(option)].flatMap { $0.isEmpty ? nil : $0 }
     }
 
-    /// The profile that the command line, the environment or the file names; a name that is none is the parser's to refuse.
+    /// The profile named on the command line, in the environment or in the file. The parser reports an unknown name.
     private static func profile(
         _ arguments: [String], _ environment: [String: String], _ file: ConfigurationFile?
     ) -> Profile? {
@@ -91,7 +95,7 @@ public enum LayeredArguments {
 
     // MARK: - The command
 
-    /// The subcommand that the first words name, or stand for where one is the default, and how many words that takes.
+    /// The subcommand that the first words name, or the default one, and the number of those words.
     static func command(
         _ arguments: [String], _ root: any ParsableCommand.Type
     ) -> (any ParsableCommand.Type, Int) {
@@ -122,10 +126,10 @@ public enum LayeredArguments {
         var command: Command
     }
 
-    /// The options whose value may be missing (`defaultAsFlag`): the parser lists them as any other option.
+    /// The options that are also accepted without a value (`defaultAsFlag`). The parser's list does not mark them.
     private static let optionalValues: Set<String> = ["allow-commands"]
 
-    /// The long options of a command, as the parser itself lists them.
+    /// The long options of a command, hidden ones included, from the parser's own list.
     static func options(of command: any ParsableCommand.Type) throws -> [Option] {
         let dump = try JSONDecoder().decode(Dump.self, from: Data(command._dumpHelp().utf8))
         return (dump.command.arguments ?? []).compactMap { argument in
@@ -151,25 +155,26 @@ public enum LayeredArguments {
         "GODWIT_" + option.uppercased().replacing("-", with: "_")
     }
 
-    /// The parser would take the next word for the value of an option that has a sign and nothing behind it.
+    /// Rejects `--option=` without a value: the parser would take the next word for the value.
     private static func checkValues(_ own: [String], _ options: [Option]) throws {
         let names = Set(options.filter { !$0.isFlag }.map(\.name))
         let empty = own.prefix { $0 != "--" }.first { argument in
             argument.hasSuffix("=") && self.name(argument).map { argument == "--\($0)=" && names.contains($0) } == true
         }
-        if let empty { throw ValidationError("\(empty) has no value behind it; leave it out for none") }
+        if let empty { throw ValidationError("\(empty) has no value behind it. Give one, or leave the option out") }
     }
 
     private static func check(_ file: ConfigurationFile, _ options: [Option]) throws {
         var known = Set(options.map(\.name))
-        // A key that is no option: the commands that carry trackables read it themselves.
+        // `trackables` is a list in the file only; `TrackableOptions` reads it.
         if known.contains("trackable") { known.insert("trackables") }
         if let config = file["config"] {
-            throw ValidationError("\(file.place(config)) names a file of options, which this is; leave it out")
+            throw ValidationError(
+                "\(file.place(config)) would name a second configuration file. Leave it out")
         }
         guard let unknown = file.entries.first(where: { !known.contains($0.key) }) else { return }
         throw ValidationError(
-            "\(file.place(unknown)) is unknown; the keys are the long options of the command, without dashes")
+            "\(file.place(unknown)) is unknown. The keys are the long options of the command, without dashes")
     }
 
     private static func arguments(_ option: Option, environment value: String) throws -> [String] {

@@ -1,13 +1,13 @@
 import ArgumentParser
 
-/// What is given of each option of one command, by long name: a value for people and files, before it is parsed.
+/// The given values of a command's options as text, by long name.
 ///
-/// A flag that is given has the one value `true`, and so has an option that is given without its optional value.
+/// A flag has the one value `true`, and so has an option that is given without its optional value.
 public struct OptionValues: Hashable, Sendable {
     private var values: [String: [String]] = [:]
     private let options: [String: LayeredArguments.Option]
 
-    /// Reads arguments without the words that name the command.
+    /// Reads arguments. The words that name the command must be left out.
     init(_ arguments: [String], of options: [LayeredArguments.Option]) {
         self.options = Dictionary(options.map { ($0.name, $0) }) { first, _ in first }
         var rest = arguments[...]
@@ -23,19 +23,19 @@ public struct OptionValues: Hashable, Sendable {
         }
     }
 
-    /// Whether the command has such an option.
+    /// Returns `true` if the command has this option.
     public func knows(_ name: String) -> Bool { self.options[name] != nil }
 
-    /// The values of an option; `nil` where it is not given.
+    /// The values of an option; `nil` if it is not given.
     public subscript(name: String) -> [String]? {
         get { self.values[name] }
         set { self.values[name] = newValue?.isEmpty == true ? nil : newValue }
     }
 
-    /// The values that a text stands for, as in the environment: a line each where the option can be repeated, `true` or
-    /// `false` (or `on` …) for a flag; an empty text is none.
+    /// Splits a text into the values of an option, as for the environment: one line for each value of a repeatable
+    /// option, `true` or `false` (or `on`, `off`, `1`, `0` …) for a flag, none for an empty text.
     ///
-    /// - Throws: `ValidationError` for a flag that is neither, and for an option that the command has not.
+    /// - Throws: `ValidationError` for an unknown option, and for a flag that is neither on nor off.
     public func values(of name: String, in text: String) throws -> [String] {
         guard let option = self.options[name] else { throw ValidationError("there is no setting '\(name.prefix(80))'") }
         guard let values = text.isEmpty ? [] : option.values(text) else {
@@ -44,7 +44,7 @@ public struct OptionValues: Hashable, Sendable {
         return values
     }
 
-    /// The same with the options of the profile that is named in it, beneath what is given by itself.
+    /// The values together with those of the named profile, which given values win over.
     public var profiled: OptionValues {
         var all = self
         for (name, value) in self["profile"]?.first.flatMap(Profile.init)?.keys ?? [] where self[name] == nil {
@@ -53,7 +53,7 @@ public struct OptionValues: Hashable, Sendable {
         return all
     }
 
-    /// All of it as arguments for the parser of the command.
+    /// The values as arguments for the parser of the command.
     public var arguments: [String] {
         self.values.sorted { $0.key < $1.key }.flatMap { name, values in
             self.options[name]?.arguments(values) ?? []
@@ -62,10 +62,10 @@ public struct OptionValues: Hashable, Sendable {
 }
 
 extension LayeredArguments.Option {
-    /// The values that a text stands for; `nil` where a flag is neither true nor false.
+    /// Splits a text into values; `nil` if the option is a flag and the text is neither on nor off.
     func values(_ text: String) -> [String]? {
         guard self.isFlag else {
-            // A line each: any other separator may be part of a path, an id or an address.
+            // One value for each line: any other separator may be part of a path, an id or an address.
             return self.isRepeating ? text.split(whereSeparator: \.isNewline).map(String.init) : [text]
         }
         return switch text.lowercased() {
@@ -75,7 +75,7 @@ extension LayeredArguments.Option {
         }
     }
 
-    /// The values as arguments.
+    /// Writes the values as arguments.
     func arguments(_ values: [String]) -> [String] {
         self.isFlag ? values.prefix(1).map { _ in "--\(self.name)" } : values.map { "--\(self.name)=\($0)" }
     }

@@ -1,21 +1,21 @@
 import Dispatch
-private import Glibc
+private import SystemLibrary
 import Synchronization
 
-/// Standard output, written by a thread of its own: where nobody reads it that thread waits, and nobody else has to.
+/// Standard output, written by its own thread, so that a reader that stalls blocks nobody else.
 public final class Output: Sendable {
-    /// Standard output takes nothing any more.
+    /// An error of standard output.
     public struct Failure: Error, CustomStringConvertible {
-        /// What the system says, as `errno` has it.
+        /// The error number (`errno`).
         public let code: Int32
 
-        /// Whether whoever read it has closed it, as `head` does: no fault.
+        /// `true` if the reader closed its end, as `head` does. This is not a fault.
         public var isClosed: Bool { self.code == EPIPE }
-        /// What the system says, in words.
-        public var description: String { "standard output cannot be written: \(String(cString: strerror(self.code)))" }
+        /// The error in words.
+        public var description: String { "cannot write to standard output: \(String(cString: strerror(self.code)))" }
     }
 
-    /// Who waits for a text to be written, until it is, or until the task is cancelled.
+    /// One caller that waits until its text is written or its task is cancelled.
     private final class Receipt: Sendable {
         private enum State {
             case new
@@ -46,12 +46,13 @@ public final class Output: Sendable {
 
     private let queue = DispatchQueue(label: "godwit.output")
 
-    /// A closed pipe is an error from now on, and no signal.
+    /// Creates the output. From then on, a closed pipe is an error in place of a signal.
     public init() { signal(SIGPIPE, SIG_IGN) }
 
-    /// Writes all of a text.
+    /// Writes a text.
     ///
-    /// - Throws: ``Failure``; `CancellationError` at once when the task is cancelled, written or not.
+    /// - Throws: ``Failure``; `CancellationError` at once when the task is cancelled, whether or not the text was
+    ///   written.
     public func write(_ text: String) async throws {
         let receipt = Receipt()
         try await withTaskCancellationHandler {
@@ -64,7 +65,7 @@ public final class Output: Sendable {
         }
     }
 
-    /// Writes all of a text after everything else, and gives it up where that takes longer than half a second.
+    /// Writes a text after all others. Gives up after half a second.
     public func writeLast(_ text: String) {
         let isWritten = DispatchSemaphore(value: 0)
         self.queue.async {
@@ -74,12 +75,14 @@ public final class Output: Sendable {
         _ = isWritten.wait(timeout: .now() + .milliseconds(500))
     }
 
-    /// Writes all of a text, and waits for as long as that takes.
+    /// Writes a text and blocks until it is written.
     ///
     /// - Throws: ``Failure``.
     public static func print(_ text: String) throws { try self.writeAll(text).get() }
 
-    /// Writes all of a text, and waits for as long as that takes.
+    /// Writes a text and blocks until it is written.
+    ///
+    /// - Returns: ``Failure`` if the text could not be written.
     @discardableResult
     public static func writeAll(_ text: String) -> Result<Void, any Error> {
         let code = WholeWrite.write(text, to: STDOUT_FILENO)

@@ -1,13 +1,13 @@
-private import Glibc
+private import SystemLibrary
 public import TrackingCore
 private import TrackingRuntime
 
-/// Where an export goes: a file, whole or not there; or standard output, a pipe or a device, which are written to as they are.
-/// What is written is collected in pieces of 64 KiB.
+/// The output of an export: a file, which appears only once it is complete; or standard output, a pipe or a device,
+/// which receive bytes at once. Bytes are written in pieces of 64 KiB.
 public final class OutputFile {
-    /// As it was given; `nil`: standard output.
+    /// The path as given; `nil` for standard output.
     private let path: String?
-    /// The file that is replaced once all is written, and what is written until then.
+    /// The file to replace at the end, and the temporary file beside it; `nil` if the output is not a regular file.
     private let replaced: (file: String, temporary: String)?
     private let descriptor: Int32
     private let draft: Draft?
@@ -15,11 +15,11 @@ public final class OutputFile {
 
     private static let piece = 65_536
 
-    /// Opens it.
+    /// Opens the output.
     ///
-    /// - Parameter path: The file, which is replaced once all is written, at the end of a link where it is one; `-` or `nil` for
-    ///   standard output. A pipe with a name waits for its reader.
-    /// - Throws: `inputUnreadable` that names the file that cannot be made.
+    /// - Parameter path: The file; `-` or `nil` for standard output. ``finish()`` replaces a regular file, or the
+    ///   target of a symbolic link. Opening a named pipe waits for its reader.
+    /// - Throws: `inputUnreadable` that names the file and the cause.
     public init(_ path: String?) throws(TrackingError) {
         signal(SIGPIPE, SIG_IGN)
         let target = path.map { $0 == "-" ? .descriptor(STDOUT_FILENO) : WriteTarget($0) }
@@ -52,18 +52,18 @@ public final class OutputFile {
         if let replaced = self.replaced { unlink(replaced.temporary) }
     }
 
-    /// Whether it is standard output, by whatever name.
+    /// `true` if the output is standard output, under any name.
     public var isStandardOutput: Bool { self.path == nil }
 
     /// Writes bytes.
     ///
-    /// - Throws: `inputUnreadable` for a file, ``Output/Failure`` for standard output.
+    /// - Throws: `inputUnreadable` if a file, ``Output/Failure`` if standard output cannot be written.
     public func write(_ bytes: [UInt8]) throws {
         self.waiting += bytes
         if self.waiting.count >= Self.piece { try self.flush() }
     }
 
-    /// Writes what waits, and puts the file in its place.
+    /// Writes the remaining bytes, and puts the complete file in its place.
     ///
     /// - Throws: As ``write(_:)``.
     public func finish() throws {
@@ -83,6 +83,6 @@ public final class OutputFile {
     }
 
     private static func error(_ path: String, _ code: Int32) -> TrackingError {
-        TrackingError(.inputUnreadable, "'\(path)' cannot be written: \(String(cString: strerror(code)))")
+        TrackingError(.inputUnreadable, "cannot write '\(path)': \(String(cString: strerror(code)))")
     }
 }

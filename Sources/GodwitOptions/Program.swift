@@ -1,18 +1,18 @@
 public import ArgumentParser
 import FoundationEssentials
-private import Glibc
+private import SystemLibrary
 public import Logging
 public import ServiceLifecycle
 import TrackingCore
 import TrackingRuntime
 import UnixSignals
 
-/// How both programs start and end.
+/// The start and the end of both programs.
 public enum Program {
-    /// Reads the layered arguments, runs the command they name, and exits with the code that tells what came of it.
+    /// Merges the arguments, runs the command that they name, and exits with the code of its outcome.
     public static func run(_ root: any ParsableCommand.Type) async {
         self.openStandardDescriptors()
-        // Before anything asks how many there may be.
+        // Before any part of the program reads the limit.
         DescriptorLimit.raise()
         let environment = ProcessInfo.processInfo.environment
         defer { self.finishErrors() }
@@ -30,10 +30,11 @@ public enum Program {
         } catch let error as ConfigurationFileError {
             self.end(error.description, .inputUnreadable)
         } catch let failure as Output.Failure {
-            // Who closes the output, as `head` does, has seen enough.
+            // The reader closed the output, as `head` does: not a fault.
             if !failure.isClosed { self.end(failure.description, .outputUnwritable) }
         } catch let error as ValidationError {
-            // Found by the command itself, or before the parser had it: that one says only how the root is used.
+            // A command's own `run()` or the merge threw it, so that the parser would print the usage of the root
+            // alone.
             self.end("\(error.message)\n\(self.usage(root))", .wrongUsage)
         } catch {
             self.finishErrors()
@@ -41,7 +42,7 @@ public enum Program {
         }
     }
 
-    /// How the command that the arguments name is used, in the parser's words.
+    /// The usage of the command that the arguments name, in the parser's words.
     private static func usage(_ root: any ParsableCommand.Type) -> String {
         let arguments = Array(CommandLine.arguments.dropFirst())
         let (command, words) = LayeredArguments.command(arguments, root)
@@ -49,20 +50,20 @@ public enum Program {
         return "Usage: \(root.usageString(for: command))\n  See '\(name) --help' for more information."
     }
 
-    /// Whatever of standard input, output and errors was closed is `/dev/null` from now on: the next file or connection that is
-    /// opened would be taken for it. Output that was closed takes nothing, so that whoever has something to tell fails.
+    /// Opens `/dev/null` for each closed standard descriptor: otherwise the next opened file or connection would get
+    /// its number. Writing to a standard output that was closed fails.
     private static func openStandardDescriptors() {
         for descriptor in [STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO] where fcntl(descriptor, F_GETFD) < 0 {
-            // The lowest number that is free is this one; programs that are started have it too.
+            // The lowest free number is this descriptor; child programs inherit it.
             _ = open("/dev/null", descriptor == STDOUT_FILENO ? O_RDONLY : O_RDWR)
         }
     }
 
-    /// Runs a service until it ends, or until SIGINT, SIGTERM or SIGHUP (the terminal was closed) asks it to. Where SIGHUP was
-    /// ignored from the start, as by `nohup`, it stays so.
+    /// Runs a service until it ends, or until SIGINT, SIGTERM or SIGHUP (a closed terminal) asks it to end. SIGHUP
+    /// stays ignored if it was ignored at the start, as under `nohup`.
     ///
-    /// - Parameter other: What runs as long; it is told to end first.
-    /// - Throws: What one of them throws.
+    /// - Parameter other: A second service to run beside it. It is shut down first.
+    /// - Throws: The error of either service.
     public static func run(_ service: some Service, beside other: (any Service)? = nil) async throws {
         let services = [service as any Service] + (other.map { [$0] } ?? [])
         let configuration = ServiceGroupConfiguration(
@@ -82,31 +83,31 @@ public enum Program {
             == unsafeBitCast(SIG_IGN, to: Int.self)
     }
 
-    /// Says why on standard error and exits.
+    /// Writes an error to standard error and exits.
     public static func end(_ message: String, _ code: ExitCode) -> Never {
         self.complain(message)
         self.finishErrors()
-        Glibc.exit(code.rawValue)
+        SystemLibrary.exit(code.rawValue)
     }
 
-    /// Says something on standard error; waits for nobody to read it.
+    /// Writes an error to standard error. Does not wait for the reader.
     public static func complain(_ message: String) {
-        // A reason may be a stranger's.
+        // The message may contain text from other programs.
         let lines = message.split(separator: "\n", omittingEmptySubsequences: false).map { String($0).printable }
         ErrorOutput.standard.write("Error: \(lines.joined(separator: "\n"))\n")
     }
 
-    /// Tells something on standard error that is no fault; line end included.
+    /// Writes a text to standard error that is not an error. The text includes its line end.
     public static func note(_ text: String) { ErrorOutput.standard.write(text) }
 
-    /// The last lines are written before the program ends, unless nobody reads them.
+    /// Writes the last lines, at most for half a second.
     private static func finishErrors() {
         ErrorOutput.standard.release()
         ErrorOutput.standard.flush(within: .milliseconds(500))
     }
 
-    /// Sends logs to standard error, from `level` on. Nobody who logs waits for a reader, and one that closes it is no reason
-    /// to end.
+    /// Writes logs from this level on to standard error. Logging never waits for the reader, and the program goes on if
+    /// the reader closes.
     public static func startLogging(_ level: Logger.Level) {
         signal(SIGPIPE, SIG_IGN)
         LoggingSystem.bootstrap { label in

@@ -1,16 +1,16 @@
-private import Glibc
+private import SystemLibrary
 
-/// Tells the service manager how a program is: systemd's notification protocol, over the socket that it names in the
-/// environment.
+/// Reports the state of a program to the service manager, by systemd's notification protocol over the socket named in
+/// the environment.
 ///
-/// Telling never blocks and never fails: a program works the same where nobody listens.
+/// Reports never block and never fail: a program works the same without a service manager.
 public struct ServiceNotifier: Sendable {
-    /// A path, or a name in the abstract namespace after `@`.
+    /// The path of the socket, or a name in the abstract namespace after `@`.
     private let address: String
-    /// How often the service manager wants to hear that the program is alive; `nil` where it does not.
+    /// The time within which the service manager expects a sign of life; `nil` if it expects none.
     public let watchdogInterval: Duration?
 
-    /// Reads `NOTIFY_SOCKET`, `WATCHDOG_USEC` and `WATCHDOG_PID`; `nil` where no service manager listens.
+    /// Reads `NOTIFY_SOCKET`, `WATCHDOG_USEC` and `WATCHDOG_PID`. Returns `nil` without a service manager.
     public init?(environment: [String: String]) {
         guard let address = environment["NOTIFY_SOCKET"], address.hasPrefix("/") || address.hasPrefix("@"),
             (2...107).contains(address.utf8.count)
@@ -21,23 +21,24 @@ public struct ServiceNotifier: Sendable {
         self.watchdogInterval = isForThisProcess && microseconds > 0 ? .microseconds(microseconds) : nil
     }
 
-    /// The program has started, and does what it is for.
-    public func ready() { self.tell("READY=1") }
+    /// Reports that the program has started and does its work.
+    public func ready() { self.send("READY=1") }
 
-    /// The program is about to end.
-    public func stopping() { self.tell("STOPPING=1") }
+    /// Reports that the program is about to end.
+    public func stopping() { self.send("STOPPING=1") }
 
-    /// What the program is doing, in a line for people.
+    /// Reports one line of text for people: the program's current work.
     public func status(_ text: String) {
-        self.tell("STATUS=" + String(text.map { $0.isNewline ? " " : $0 }.prefix(200)))
+        self.send("STATUS=" + String(text.map { $0.isNewline ? " " : $0 }.prefix(200)))
     }
 
-    /// The program is alive.
-    public func watchdog() { self.tell("WATCHDOG=1") }
+    /// Reports that the program is alive.
+    public func watchdog() { self.send("WATCHDOG=1") }
 
-    /// Tells that the program is alive, twice an interval, until cancelled; returns at once where nobody wants to hear it.
+    /// Reports that the program is alive, twice in each watchdog interval, until cancelled. Returns at once without a
+    /// watchdog.
     ///
-    /// - Parameter check: Returns when the program has shown that it is alive; while it does not return, nothing is told.
+    /// - Parameter check: Returns when the program has shown that it is alive. Nothing is reported before it returns.
     public func keepAlive(_ check: @Sendable () async -> Void) async {
         guard let interval = self.watchdogInterval else { return }
         while !Task.isCancelled {
@@ -47,7 +48,7 @@ public struct ServiceNotifier: Sendable {
         }
     }
 
-    private func tell(_ message: String) {
+    private func send(_ message: String) {
         let descriptor = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else { return }
         defer { close(descriptor) }
@@ -56,7 +57,7 @@ public struct ServiceNotifier: Sendable {
         var name = Array(self.address.utf8)
         if name[0] == UInt8(ascii: "@") { name[0] = 0 }
         withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: name) }
-        // The length tells an abstract name from one with zeros at its end.
+        // An abstract name may end with zeros, so that its length must be exact.
         let length = socklen_t(MemoryLayout<sockaddr_un>.offset(of: \.sun_path)! + name.count)  // a stored property
         let bytes = Array(message.utf8)
         withUnsafePointer(to: &address) { pointer in

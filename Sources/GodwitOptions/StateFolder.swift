@@ -1,12 +1,19 @@
 public import FoundationEssentials
 public import TrackingCore
 
-/// Where a program keeps what must survive it.
+/// The folder for the files that a program keeps between runs.
 public enum StateFolder {
-    /// The path of a file of this name, that `option` may put elsewhere: in `given`, else in `$STATE_DIRECTORY` (systemd), else in `$XDG_STATE_HOME/godwit`, else in
-    /// `~/.local/state/godwit`; the folder is made, for its owner alone.
+    /// Returns the path of a file in the folder, and creates the folder for its owner alone.
     ///
-    /// - Throws: `inputUnreadable` that names the folder that cannot be made.
+    /// The folder is the first of these that is set: `given`, `$STATE_DIRECTORY` (systemd), `$XDG_STATE_HOME/godwit`,
+    /// `~/.local/state/godwit`.
+    ///
+    /// - Parameters:
+    ///   - name: The file's name.
+    ///   - given: The folder that the user named; `nil` for a default.
+    ///   - option: The option that names another place, for the error.
+    ///   - environment: The environment variables.
+    /// - Throws: `inputUnreadable` that names the folder and the remedy.
     public static func path(
         for name: String, in given: String? = nil, option: String = "--spool",
         environment: [String: String] = ProcessInfo.processInfo.environment
@@ -17,13 +24,13 @@ public enum StateFolder {
                 atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
         } catch {
             throw TrackingError(
-                .inputUnreadable, "the folder '\(folder)' cannot be made: name another place with \(option)")
+                .inputUnreadable, "cannot create the folder '\(folder)'. Name another place with \(option)")
         }
         return "\(folder)/\(name)"
     }
 
     private static func folder(_ environment: [String: String]) -> String {
-        // systemd names several, parted by colons; the first is the program's own.
+        // systemd names several folders, separated by colons; the first belongs to the program.
         if let folder = environment["STATE_DIRECTORY"]?.split(separator: ":").first { return String(folder) }
         if let home = environment["XDG_STATE_HOME"], home.hasPrefix("/") { return "\(home)/godwit" }
         return "\(environment["HOME"] ?? ".")/.local/state/godwit"

@@ -1,9 +1,8 @@
-/// What comes from a keyboard.
+/// The decoder of a keyboard's bytes.
 enum TerminalKeys {
-    /// The keys in what a terminal sent. Those that send a sequence, as arrows and function keys do, are none of ours: its letters
-    /// were not typed.
+    /// Returns the typed characters. Escape sequences, as of arrow and function keys, are skipped.
     ///
-    /// - Returns: The keys, and whether a sequence is cut off at the end.
+    /// - Returns: The characters, and `true` if an escape sequence is incomplete at the end.
     static func read(_ bytes: [UInt8]) -> (keys: [Character], isCut: Bool) {
         var typed: [UInt8] = []
         var rest = bytes[...]
@@ -12,7 +11,7 @@ enum TerminalKeys {
                 typed.append(byte)
                 continue
             }
-            // ECMA-48: ESC [ parameters letter; ESC O letter of VT100; ESC letter with the Alt key.
+            // ECMA-48: ESC [ parameters letter; VT100: ESC O letter; Alt key: ESC letter.
             guard var last = rest.popFirst() else { return (Self.characters(typed), true) }
             if last == UInt8(ascii: "[") || last == UInt8(ascii: "O") {
                 repeat {

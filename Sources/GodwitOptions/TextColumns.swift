@@ -1,6 +1,6 @@
-/// How much room text takes on a terminal.
+/// The width of text on a terminal.
 extension Character {
-    /// How many columns it takes: two where East Asian scripts and pictures do, none where nothing is drawn.
+    /// The number of columns: two for East Asian characters and emoji, none for invisible ones.
     public var columns: Int {
         guard let first = self.unicodeScalars.first else { return 0 }
         switch first.properties.generalCategory {
@@ -20,10 +20,10 @@ extension Character {
 }
 
 extension StringProtocol {
-    /// How many columns of a terminal it takes.
+    /// The number of columns of the text.
     public var columns: Int { self.reduce(0) { $0 + $1.columns } }
 
-    /// As much of its beginning as fits into so many columns.
+    /// The longest beginning of the text that fits into this many columns.
     public func prefix(columns: Int) -> SubSequence {
         var left = columns
         return self.prefix { character in

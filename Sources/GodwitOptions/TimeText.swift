@@ -1,7 +1,7 @@
-private import Glibc
+private import SystemLibrary
 public import TrackingCore
 
-/// Times as people and programs read them.
+/// Times as text.
 public enum TimeText {
     /// RFC 3339 in UTC with milliseconds: `2026-05-04T09:30:00.250Z`.
     public static func rfc3339(_ time: UnixTime) -> String {
@@ -22,7 +22,7 @@ public enum TimeText {
         return self.clock(parts)
     }
 
-    /// Now, by the device's wall clock.
+    /// The time of the device's wall clock.
     public static var now: UnixTime {
         var time = timespec()
         clock_gettime(CLOCK_REALTIME, &time)
@@ -46,7 +46,7 @@ public enum TimeText {
 }
 
 extension Double {
-    /// With so many digits after the point, for people to read.
+    /// The number with this many digits after the point.
     public func text(digits: Int) -> String {
         let scale = (0..<digits).reduce(1.0) { scale, _ in scale * 10 }
         guard abs(self) < 1e15 / scale else { return "\(self)" }

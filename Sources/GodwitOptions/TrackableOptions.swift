@@ -2,97 +2,115 @@ public import ArgumentParser
 import FoundationEssentials
 public import TrackingCore
 
-/// What is carried, and at which resolutions.
+/// The options for the tracked trackables and their resolutions.
 public struct TrackableOptions: ParsableArguments {
-    /// The ids.
-    @Option(help: ArgumentHelp("What this device carries: 1 to 128 bytes. Repeatable.", valueName: "id"))
+    /// The ids of the trackables.
+    @Option(help: ArgumentHelp("Track this trackable: an id of 1 to 128 bytes. Repeatable.", valueName: "id"))
     public var trackable: [String] = []
 
-    /// The destination.
-    @Option(parsing: .unconditional, help: ArgumentHelp("Where it goes, in degrees.", valueName: "lat,lon"))
+    /// The destination of the only trackable.
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp("Set the destination of the trackable, in degrees.", valueName: "lat,lon"))
     public var destination: Coordinate?
 
-    /// The distance below which it is near.
+    /// The distance to the destination below which the trackable is near, in metres.
     @Option(
         parsing: .unconditional,
-        help: ArgumentHelp("Near the destination below this distance in metres.", valueName: "metres"))
+        help: ArgumentHelp(
+            "Count the trackable as near below this distance to the destination.", valueName: "metres"))
     public var proximity: Double?
 
-    /// The time to arrival below which it is near.
+    /// The time to arrival below which the trackable is near, in seconds.
     @Option(
         parsing: .unconditional,
-        help: ArgumentHelp("Near the destination below this time to arrival in seconds.", valueName: "seconds"))
+        help: ArgumentHelp(
+            "Count the trackable as near below this time to arrival.", valueName: "seconds", visibility: .hidden))
     public var arrival: Double?
 
-    /// All four members of the resolution set.
+    /// The resolution for all four cases: near or far, watched or not.
     @Option(
         help: ArgumentHelp(
-            "The trackable's own resolution: accuracy (MINIMUM LOW BALANCED HIGH MAXIMUM), interval in ms, displacement in metres.",
+            "Set the trackable's resolution: accuracy (MINIMUM LOW BALANCED HIGH MAXIMUM), interval in ms, displacement in metres, as HIGH/1000/1.",
             valueName: "a/i/d"))
     public var resolution: Resolution?
 
-    /// Far, nobody watching.
-    @Option(help: ArgumentHelp("Far from the destination, nobody watching.", valueName: "a/i/d"))
+    /// The resolution far from the destination without a subscriber.
+    @Option(
+        help: ArgumentHelp(
+            "Set the resolution far from the destination without a subscriber.", valueName: "a/i/d",
+            visibility: .hidden))
     public var resolutionFar: Resolution?
 
-    /// Far, watched.
-    @Option(help: ArgumentHelp("Far from the destination, watched.", valueName: "a/i/d"))
+    /// The resolution far from the destination with a subscriber.
+    @Option(
+        help: ArgumentHelp(
+            "Set the resolution far from the destination with a subscriber.", valueName: "a/i/d", visibility: .hidden))
     public var resolutionFarWatched: Resolution?
 
-    /// Near, nobody watching.
-    @Option(parsing: .unconditional, help: ArgumentHelp("Near the destination, nobody watching.", valueName: "a/i/d"))
+    /// The resolution near the destination without a subscriber.
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp(
+            "Set the resolution near the destination without a subscriber.", valueName: "a/i/d", visibility: .hidden))
     public var resolutionNear: Resolution?
 
-    /// Near, watched.
-    @Option(parsing: .unconditional, help: ArgumentHelp("Near the destination, watched.", valueName: "a/i/d"))
+    /// The resolution near the destination with a subscriber.
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp(
+            "Set the resolution near the destination with a subscriber.", valueName: "a/i/d", visibility: .hidden))
     public var resolutionNearWatched: Resolution?
 
-    /// The battery threshold.
+    /// The charge in percent below which the interval is stretched.
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp(
-            "Below this charge the interval is stretched; 0 to 100. Default: 0, never.", valueName: "percent"))
+            "Stretch the interval below this charge, 0 to 100. Default: 0, never.", valueName: "percent",
+            visibility: .hidden))
     public var batteryThreshold: Double?
 
-    /// The multiplier of the interval below the battery threshold.
+    /// The factor of the interval below the battery threshold.
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp(
-            "What the interval is multiplied with below the threshold; 1 or more. Default: 1.", valueName: "x"))
+            "Multiply the interval by this factor below --battery-threshold; 1 or more. Default: 1.", valueName: "x",
+            visibility: .hidden))
     public var lowBatteryMultiplier: Double?
 
     /// The finest resolution that a request can reach.
     @Option(
         help: ArgumentHelp(
             "Limit requests to this resolution or a coarser one. Default: \(Resolution.standardFloor.argumentText).",
-            valueName: "a/i/d"))
+            valueName: "a/i/d", visibility: .hidden))
     public var floor: Resolution?
 
     /// The coarsest resolution that a request can reach.
     @Option(
         help: ArgumentHelp(
             "Limit requests to this resolution or a finer one. Default: \(Resolution.standardCeiling.argumentText).",
-            valueName: "a/i/d"))
+            valueName: "a/i/d", visibility: .hidden))
     public var ceiling: Resolution?
 
-    /// The rule of the update filter.
+    /// The condition of the update filter.
     @Option(
         help: ArgumentHelp(
-            "Send when interval and displacement are reached (both), or one of them (either).", valueName: "rule"))
+            "Send a position after the interval and the displacement (both), or after one of them (either).",
+            valueName: "rule", visibility: .hidden))
     public var filter = FilterRule.both
 
-    /// The longest silence.
+    /// The longest time without a position, in seconds; 0 is no limit, `nil` is the default.
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp(
-            "Send after this long even when nothing moves; 0 is never. Default: the larger of 60 s and 10 intervals of its own resolution.",
-            valueName: "seconds"))
+            "Send a position after this time even without movement; 0 never. Default: the larger of 60 s and 10 intervals of the trackable's resolution.",
+            valueName: "seconds", visibility: .hidden))
     public var maximumSilence: Double?
 
-    /// Made by the parser.
+    /// Creates the options with their defaults; the parser sets the values.
     public init() {}
 
-    /// The flags that only make sense for a single trackable.
+    /// The settings given as options. They apply to a single trackable.
     public var single: TrackableSettings {
         TrackableSettings(
             destination: self.destination, proximity: self.proximity, arrival: self.arrival,
@@ -103,11 +121,13 @@ public struct TrackableOptions: ParsableArguments {
             filter: self.filter, maximumSilence: self.maximumSilence)
     }
 
-    /// What is carried: the flags for a single trackable, or the file's `trackables:`.
+    /// Returns the tracked trackables with their settings, from the options or the file's key `trackables`.
     ///
-    /// - Parameter one: The only one that is carried in place of all that are given, which the flags mean then; `nil`: what is
-    ///   given is carried.
-    /// - Throws: `ValidationError` that says what is ambiguous, missing or out of range.
+    /// - Parameters:
+    ///   - file: The configuration file; `nil` for none.
+    ///   - one: The only trackable that is tracked in place of the given ones, which the options apply to; `nil` for
+    ///     the given ones.
+    /// - Throws: `ValidationError` that names the ambiguous, missing or wrong setting.
     public func settings(
         file: ConfigurationFile?, one: TrackableID? = nil
     ) throws -> [(TrackableID, TrackableSettings)] {
@@ -118,18 +138,18 @@ public struct TrackableOptions: ParsableArguments {
         if named.count + listed.count > 1, flags != TrackableSettings() {
             let names = flags.names.map { "--\($0)" }.joined(separator: ", ")
             throw ValidationError(
-                "\(named.count + listed.count) trackables are given, and it is ambiguous which of them is meant by \(names); give each its own under the key 'trackables' of --config"
+                "\(named.count + listed.count) trackables are given, but \(names) can apply to one trackable only. Give each trackable its settings under the key 'trackables' of --config"
             )
         }
         guard !(named.isEmpty && listed.isEmpty) else {
             throw ValidationError(
-                "what is carried is missing: give --trackable ID, or the key 'trackables' in --config")
+                "no trackable is given. Give --trackable ID, or the key 'trackables' in the file of --config")
         }
         let all =
             named.map { ($0, flags) }
             + listed.map { ($0.0, named.isEmpty && listed.count == 1 && flags != TrackableSettings() ? flags : $0.1) }
         if let twice = Dictionary(grouping: all, by: \.0).first(where: { $0.value.count > 1 })?.key {
-            throw ValidationError("the trackable '\(twice)' is given twice")
+            throw ValidationError("the trackable '\(twice)' is given twice. Leave one of them out")
         }
         return all
     }
@@ -141,36 +161,36 @@ public struct TrackableOptions: ParsableArguments {
 
 /// The settings of one trackable, from flags or from the file.
 public struct TrackableSettings: Hashable, Sendable {
-    /// See ``TrackableOptions/destination``.
+    /// The destination in degrees.
     public var destination: Coordinate?
-    /// Metres.
+    /// The distance to the destination below which the trackable is near, in metres.
     public var proximity: Double?
-    /// Seconds.
+    /// The time to arrival below which the trackable is near, in seconds.
     public var arrival: Double?
-    /// All four members.
+    /// The resolution for all four cases.
     public var resolution: Resolution?
-    /// Far, nobody watching.
+    /// The resolution far from the destination without a subscriber.
     public var resolutionFar: Resolution?
-    /// Far, watched.
+    /// The resolution far from the destination with a subscriber.
     public var resolutionFarWatched: Resolution?
-    /// Near, nobody watching.
+    /// The resolution near the destination without a subscriber.
     public var resolutionNear: Resolution?
-    /// Near, watched.
+    /// The resolution near the destination with a subscriber.
     public var resolutionNearWatched: Resolution?
-    /// Percent.
+    /// The charge in percent below which the interval is stretched.
     public var batteryThreshold: Double?
-    /// 1 or more.
+    /// The factor of the interval below the battery threshold, 1 or more.
     public var lowBatteryMultiplier: Double?
     /// The finest resolution that a request can reach.
     public var floor: Resolution?
     /// The coarsest resolution that a request can reach.
     public var ceiling: Resolution?
-    /// The rule of the update filter.
+    /// The condition of the update filter.
     public var filter = FilterRule.both
-    /// Seconds; 0 is never.
+    /// The longest time without a position, in seconds; 0 is no limit, `nil` is the default.
     public var maximumSilence: Double?
 
-    /// The options that are given, by their long names.
+    /// The long names of the options that are given.
     fileprivate var names: [String] {
         let all: [(String, Bool)] = [
             ("destination", self.destination != nil), ("proximity", self.proximity != nil),
@@ -187,9 +207,9 @@ public struct TrackableSettings: Hashable, Sendable {
         return all.filter(\.1).map(\.0)
     }
 
-    /// The longest silence; `nil` where it follows the trackable's own resolution.
+    /// The longest time without a position; `nil` derives it from the trackable's resolution.
     ///
-    /// - Throws: `ValidationError` for a value out of range.
+    /// - Throws: `ValidationError` that names the range.
     public func silence() throws -> Duration? {
         guard let seconds = self.maximumSilence else { return nil }
         guard (0...1e9).contains(seconds) else {
@@ -198,10 +218,11 @@ public struct TrackableSettings: Hashable, Sendable {
         return .seconds(seconds)
     }
 
-    /// The constraints that these settings make; `nil` when they say nothing of resolution, battery or proximity. A floor or a
-    /// ceiling alone makes none: each limits requests and nothing else.
+    /// Makes the constraints of the trackable; `nil` without settings for resolution, battery and proximity. A floor or
+    /// a ceiling alone makes none, because each limits requests only.
     ///
-    /// - Throws: `ValidationError` for values out of range.
+    /// - Parameter default: The resolution where the settings give none.
+    /// - Throws: `ValidationError` for a value out of range.
     public func constraints(default: Resolution) throws -> ResolutionConstraints? {
         let members = [self.resolutionFar, self.resolutionFarWatched, self.resolutionNear, self.resolutionNearWatched]
         let saysNothing =
@@ -209,10 +230,10 @@ public struct TrackableSettings: Hashable, Sendable {
             && self.arrival == nil && self.batteryThreshold == nil && self.lowBatteryMultiplier == nil
         guard !saysNothing else { return nil }
         if let arrival = self.arrival, !(arrival > 0 && arrival < 1e9) {
-            throw ValidationError("--arrival must be above 0 seconds, not \(arrival)")
+            throw ValidationError("--arrival must be above 0 and below 1000000000 seconds, not \(arrival)")
         }
         if self.proximity ?? self.arrival != nil, self.destination == nil {
-            throw ValidationError("--proximity and --arrival need a --destination")
+            throw ValidationError("--proximity and --arrival need a destination. Give --destination LAT,LON")
         }
         do throws(TrackingError) {
             var set = ResolutionSet(all: self.resolution ?? `default`)
@@ -240,7 +261,7 @@ public struct TrackableSettings: Hashable, Sendable {
 // MARK: - The file's list
 
 extension TrackableSettings {
-    /// The keys of one entry.
+    /// The keys of one entry of `trackables`.
     static let keys: Set<String> = [
         "id", "destination", "proximity", "arrival", "resolution", "resolution-far", "resolution-far-watched",
         "resolution-near", "resolution-near-watched", "battery-threshold", "low-battery-multiplier", "floor", "ceiling",
@@ -252,7 +273,9 @@ extension TrackableSettings {
     /// - Throws: `ValidationError` that names the key, its line and the entry.
     static func list(_ file: ConfigurationFile) throws -> [(TrackableID, TrackableSettings)] {
         guard let key = file["trackables"] else { return [] }
-        guard case .list(let entries) = key.value else { throw ValidationError("\(file.place(key)) must be a list") }
+        guard case .list(let entries) = key.value else {
+            throw ValidationError("\(file.place(key)) must be a list of mappings with an 'id'")
+        }
         return try entries.enumerated().map { index, entry in
             guard case .mapping(let members) = entry else {
                 throw ValidationError("\(file.place(key)): entry \(index + 1) must be a mapping with an 'id'")
@@ -262,7 +285,7 @@ extension TrackableSettings {
     }
 }
 
-/// Reads one entry of `trackables`.
+/// The reader of one entry of `trackables`.
 private struct TrackableReader {
     let file: ConfigurationFile
     let number: Int
@@ -270,7 +293,7 @@ private struct TrackableReader {
 
     func read() throws -> (TrackableID, TrackableSettings) {
         if let unknown = self.members.first(where: { !TrackableSettings.keys.contains($0.key) }) {
-            throw self.error(unknown, "is unknown")
+            throw self.error(unknown, "is unknown. The keys are the long options for a trackable, without dashes")
         }
         guard let id = self.member("id")?.value.text else {
             throw ValidationError("'\(self.file.path)': entry \(self.number) of 'trackables' has no 'id'")
@@ -298,7 +321,7 @@ private struct TrackableReader {
     private func value<Value: ExpressibleByArgument>(_ key: String) throws -> Value? {
         guard let member = self.member(key) else { return nil }
         guard let text = member.value.text, let value = Value(argument: text) else {
-            throw self.error(member, "cannot be read; see the option --\(key)")
+            throw self.error(member, "has a value of the wrong form. See --\(key) in --help-hidden")
         }
         return value
     }

@@ -1,13 +1,13 @@
 public import ArgumentParser
 
-/// In which units people read figures.
+/// The option for the units of figures.
 public struct UnitsOptions: ParsableArguments {
     /// The units of speeds, distances and altitudes.
     @Option(
         help: ArgumentHelp(
-            "The units that people read: metric (km/h), imperial (mph) or nautical (kn).", valueName: "units"))
+            "Show figures in these units: metric (km/h), imperial (mph) or nautical (kn).", valueName: "units"))
     public var units = DisplayUnits.metric
 
-    /// Makes options.
+    /// Creates the options with their defaults; the parser sets the values.
     public init() {}
 }

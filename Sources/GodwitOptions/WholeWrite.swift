@@ -1,21 +1,21 @@
-private import Glibc
+private import SystemLibrary
 
-/// Writing to a descriptor that may take less than all at once.
+/// Writes to a file descriptor that may accept fewer bytes than are given.
 enum WholeWrite {
-    /// Writes all of a text, for as long as that takes.
+    /// Writes a text, and blocks until it is written.
     ///
-    /// - Returns: 0, or the `errno` for which the rest was given up.
+    /// - Returns: 0, or the error number (`errno`) that ended writing.
     static func write(_ text: String, to descriptor: Int32) -> Int32 {
         self.write(Array(text.utf8), to: descriptor)
     }
 
-    /// Writes all of some bytes, for as long as that takes.
+    /// Writes bytes, and blocks until they are written.
     ///
-    /// - Returns: 0, or the `errno` for which the rest was given up.
+    /// - Returns: 0, or the error number (`errno`) that ended writing.
     static func write(_ bytes: [UInt8], to descriptor: Int32) -> Int32 {
         var bytes = bytes[...]
         while !bytes.isEmpty {
-            let count = bytes.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+            let count = bytes.withUnsafeBytes { SystemLibrary.write(descriptor, $0.baseAddress, $0.count) }
             if count >= 0 {
                 bytes = bytes.dropFirst(count)
                 continue

@@ -1,120 +1,122 @@
 public import TrackingCore
 
-/// What can be asked of a running agent, by whoever has the device in hand and, as far as it is allowed, by an operator.
+/// The operations that a running agent offers to the user of the device and, where allowed, to a remote operator.
 ///
-/// The one seam between the controls and what they control. Each method returns when it is done; what it cannot do is
-/// thrown, and nothing has changed then.
+/// The protocol separates the control interfaces from the agent. Each method returns when its work is done. A method
+/// that throws has changed nothing.
 public protocol AgentControl: Sendable {
-    /// How things stand.
+    /// Returns the state of the agent.
     func status() async -> AgentStatus
 
-    /// Returns once what decides in the agent has answered, whatever its log does meanwhile: it is alive. Before the log is open
-    /// nothing decides, and it returns at once.
+    /// Waits until the agent's decisions respond, whatever the log does meanwhile; a response shows that the agent
+    /// works. Returns at once before the log is open, because nothing decides then.
     ///
-    /// - Returns: What keeps it from deciding, to read; `nil` where nothing does.
+    /// - Returns: The reason for which the agent cannot decide, for a human; `nil` where there is none.
     func respond() async -> String?
 
-    /// Switches on or off. Off samples nothing, sends nothing and withdraws the presence; the log is kept. It lasts over a
-    /// restart.
+    /// Switches tracking on or off. While it is off, the agent samples and sends nothing and withdraws its presence;
+    /// the log remains. The setting survives a restart.
     func setOn(_ isOn: Bool) async throws(CommandFailure)
 
-    /// Sends one batch now, or joins the one that is on its way.
+    /// Sends one batch now, or waits for the batch that is being sent.
     ///
-    /// - Returns: How many records it has.
+    /// - Returns: The number of records in the batch.
     func sendNow() async throws(CommandFailure) -> Int
 
-    /// Sends everything that waits.
+    /// Sends all pending records.
     ///
-    /// - Parameter progress: Told after each batch, and at least every 10 s.
-    /// - Returns: How many records were sent.
+    /// - Parameter progress: Called after each batch, and at least every 10 s.
+    /// - Returns: The number of records sent.
     func flush(_ progress: ControlProgress) async throws(CommandFailure) -> Int
 
-    /// Begins a trip; `tripUnderWay` where one has begun.
+    /// Begins a trip. Throws `tripUnderWay` if a trip has begun.
     ///
     /// - Parameters:
-    ///   - mode: How one travels, 1 to 64 bytes; `nil` leaves it to the agent.
-    ///   - trackable: Whose trip; `nil` means the only one that is carried, and `invalidArguments` where there are several.
+    ///   - mode: The mode of travel, 1 to 64 bytes; `nil` lets the agent choose.
+    ///   - trackable: The trackable of the trip; `nil` for the only tracked one. With several tracked ones, `nil`
+    ///     throws `invalidArguments`.
     func startTrip(mode: String?, of trackable: TrackableID?) async throws(CommandFailure) -> Trip
 
-    /// Ends the trip under way; `noTrip` where there is none. `trackable` as for ``startTrip(mode:of:)``.
+    /// Ends the current trip. Throws `noTrip` if there is none. The parameter `trackable` is that of
+    /// ``startTrip(mode:of:)``.
     func stopTrip(of trackable: TrackableID?) async throws(CommandFailure) -> Trip
 
-    /// The records that wait, oldest first.
+    /// Returns pending records, oldest first.
     ///
-    /// - Parameter limit: How many at the most, 1 to 200.
+    /// - Parameter limit: The largest number of records, 1 to 200.
     func queue(limit: Int) async throws(CommandFailure) -> [SpoolEntry]
 
-    /// Hands over every record that waits, oldest first, one after the other; ends early where `each` throws.
+    /// Passes every pending record to `each`, oldest first, one at a time. Ends early when `each` throws.
     func exportQueue(_ each: (SpoolEntry) async throws -> Void) async throws
 
-    /// Forgets every record that waits.
+    /// Deletes all pending records.
     ///
-    /// - Returns: How many there were.
+    /// - Returns: The number of deleted records.
     func purgeQueue() async throws(CommandFailure) -> Int
 
-    /// The records that were refused for good, oldest first.
+    /// Returns quarantined records, oldest first.
     ///
-    /// - Parameter limit: How many at the most, 1 to 200.
+    /// - Parameter limit: The largest number of records, 1 to 200.
     func quarantine(limit: Int) async throws(CommandFailure) -> [QuarantinedRecord]
 
-    /// Puts records back in line, or all where `names` is `nil`.
+    /// Makes quarantined records pending again; all of them if `names` is `nil`.
     ///
-    /// - Returns: How many there were.
+    /// - Returns: The number of records.
     func retryQuarantined(_ names: [RecordName]?) async throws(CommandFailure) -> Int
 
-    /// Forgets records, or all where `names` is `nil`.
+    /// Deletes quarantined records; all of them if `names` is `nil`.
     ///
-    /// - Returns: How many there were.
+    /// - Returns: The number of deleted records.
     func dropQuarantined(_ names: [RecordName]?) async throws(CommandFailure) -> Int
 
-    /// Changes settings while the agent runs; all or none of them.
+    /// Changes settings while the agent runs: all of them, or none if one is invalid.
     ///
     /// - Parameters:
-    ///   - settings: Values by the long names of the options, as they would be written on the command line.
-    ///   - isFromAfar: Whether this came through the broker. Nothing may be set from there that names a program, a file or a
-    ///     broker, that is a secret, or that says who may command: `notAllowed`.
-    /// - Returns: What changed; a secret is told without values.
+    ///   - settings: Values by the long names of the options, in the form of the command line.
+    ///   - isFromAfar: `true` for a command from the broker. Such a command may not set secrets, the rights to command,
+    ///     or names of programs, files and brokers: `notAllowed`.
+    /// - Returns: The changes; a secret appears without values.
     func configure(_ settings: [String: String], isFromAfar: Bool) async throws(CommandFailure) -> [SettingChange]
 
-    /// Carries this trackable alone (`isOnly`), or this one too. It lasts over a restart. One that is carried already gets the
-    /// destination, where one is given.
+    /// Tracks this trackable alone (`isOnly`), or in addition to the others. The setting survives a restart. A
+    /// trackable that is already tracked gets the destination, if there is one.
     func track(_ id: TrackableID, destination: Coordinate?, isOnly: Bool) async throws(CommandFailure)
 
-    /// Carries this trackable no longer. It lasts over a restart.
+    /// Stops tracking this trackable. The setting survives a restart.
     func remove(_ id: TrackableID) async throws(CommandFailure)
 
-    /// Sets where a trackable goes, or that it goes nowhere (`nil`). It lasts over a restart.
+    /// Sets the destination of a trackable; `nil` removes it. The setting survives a restart.
     func setDestination(_ destination: Coordinate?, of id: TrackableID) async throws(CommandFailure)
 
-    /// Takes a fix now and tells it on the live lane, whatever the resolution in force.
+    /// Takes a fix now and publishes it on the live lane, whatever the resolution in force.
     func report() async throws(CommandFailure)
 
-    /// Carries `id` in place of what was carried. Throws `unsentPoints`, with how many, where some of the old are not sent
-    /// and `unsent` is `refuse`.
+    /// Tracks `id` in place of the tracked trackables. Throws `unsentPoints` with their number if earlier trackables
+    /// have unsent points and `unsent` is `refuse`.
     func bind(
         _ id: TrackableID, unsent: UnsentPoints, _ progress: ControlProgress
     ) async throws(CommandFailure)
 
-    /// Takes over what a set-up link says.
+    /// Applies the values of a set-up link.
     ///
-    /// - Parameter isTrial: Whether to tell only what would change.
-    /// - Returns: What changed or would change; the token is told as a change of the key `password` without values.
+    /// - Parameter isTrial: `true` only returns the changes and does not apply them.
+    /// - Returns: The changes; the token appears as a change of the key `password` without values.
     func setUp(_ request: SetupRequest, isTrial: Bool) async throws(CommandFailure) -> [SettingChange]
 }
 
-/// Is told how many of how many records are sent.
+/// Receives the number of records sent and the number of records to send.
 public typealias ControlProgress = @Sendable (_ done: Int, _ total: Int) async -> Void
 
 /// One setting that changed or would change.
 public struct SettingChange: Hashable, Sendable {
     /// The long name of the option.
     public var key: String
-    /// What it was; `nil` where it was not set, or is not to be told.
+    /// The former value; `nil` if the setting had none or is secret.
     public var before: String?
-    /// What it is now; `nil` where it is not to be told.
+    /// The new value; `nil` if the setting is secret.
     public var after: String?
 
-    /// Makes one.
+    /// Creates a change.
     public init(key: String, before: String?, after: String?) {
         self.key = key
         self.before = before

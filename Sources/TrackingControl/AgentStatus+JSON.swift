@@ -17,11 +17,11 @@ extension AgentStatus {
         return members
     }
 
-    /// The most bytes of trackables in one line of the socket.
+    /// The largest number of bytes of trackables in one line of the socket.
     private static let pieceBytes = 65_536
 
-    /// ``members`` for lines of the socket: where it carries too much for one, the first of its trackables in pieces, and the
-    /// members with the last of them.
+    /// ``members`` in lines of the socket. If the status is too large for one line, its first trackables are in pieces
+    /// and the members contain the last ones.
     var membersInPieces: (pieces: [[JSONValue]], last: [String: JSONValue]) {
         var pieces: [[JSONValue]] = [[]]
         var bytes = 0
@@ -144,7 +144,7 @@ extension Resolution {
     }
 }
 
-/// The members of an object, read by the type they should have.
+/// The members of an object, read as their expected types.
 struct JSONMembers {
     private let members: [String: JSONValue]
 

@@ -1,7 +1,7 @@
 import TrackingCore
 
 extension AgentStatus {
-    /// The status as Prometheus' text format (0.0.4), without coordinates: what is not known is left out.
+    /// The status in Prometheus' text format (0.0.4), without coordinates. Unknown values are omitted.
     public var metrics: String {
         var text = MetricsText()
         text.gauge("godwit_on", "Whether the agent samples and sends.", [([:], self.isOn ? 1 : 0)])
@@ -30,10 +30,10 @@ extension AgentStatus {
         return text.text
     }
 
-    /// The most bytes of a piece: as JSON it fits into a line of the socket whatever is in it.
+    /// The largest number of bytes in a piece. As JSON, a piece fits into a line of the socket, whatever it contains.
     private static let pieceBytes = 16_384
 
-    /// ``metrics`` in pieces of whole lines.
+    /// ``metrics`` in pieces of complete lines.
     var metricsInPieces: [String] {
         var pieces: [String] = []
         for line in self.metrics.split(separator: "\n") {

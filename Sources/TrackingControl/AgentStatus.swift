@@ -1,19 +1,19 @@
 public import TrackingCore
 
-/// How things stand with an agent.
+/// The state of an agent.
 public struct AgentStatus: Hashable, Sendable {
     /// The connection to the broker.
     public struct Connection: Hashable, Sendable {
-        /// Whether it stands.
+        /// `true` while the agent is connected.
         public var isUp: Bool
         /// The broker's address, without credentials.
         public var broker: String
-        /// Since when it has stood or been missing, by the device's clock.
+        /// The time from which the agent has been connected or disconnected, by the device's clock.
         public var since: UnixTime?
-        /// Why it is missing.
+        /// The reason why there is no connection.
         public var reason: String?
 
-        /// Makes one.
+        /// Creates a value.
         public init(isUp: Bool, broker: String, since: UnixTime? = nil, reason: String? = nil) {
             self.isUp = isUp
             self.broker = broker
@@ -22,24 +22,25 @@ public struct AgentStatus: Hashable, Sendable {
         }
     }
 
-    /// One trackable that is carried.
+    /// One tracked trackable.
     public struct Trackable: Hashable, Sendable {
-        /// Its name.
+        /// The trackable's name.
         public var id: TrackableID
         /// The publisher's state for it.
         public var state: PublisherState
-        /// The resolution in force, and why.
+        /// The resolution in force, and its reason.
         public var resolution: ResolutionInForce?
-        /// Where it goes.
+        /// The destination; `nil` for none.
         public var destination: Coordinate?
-        /// What of it waits.
+        /// The trackable's pending records.
         public var queue: SpoolAmount
-        /// The trip under way, or the last one.
+        /// The current trip, or the last one.
         public var trip: Trip?
-        /// Why it failed, or why the broker refuses its positions or records, while it does.
+        /// The failure of the trackable, or the reason for which the broker refuses its positions or records; `nil` for
+        /// none.
         public var refusal: String?
 
-        /// Makes one.
+        /// Creates a value.
         public init(
             id: TrackableID, state: PublisherState, resolution: ResolutionInForce? = nil,
             destination: Coordinate? = nil, queue: SpoolAmount = SpoolAmount(), trip: Trip? = nil,
@@ -55,34 +56,34 @@ public struct AgentStatus: Hashable, Sendable {
         }
     }
 
-    /// When this was so, by the device's clock.
+    /// The time of the status, by the device's clock.
     public var time: UnixTime
-    /// Whether the agent samples and sends.
+    /// `true` while the agent samples and sends.
     public var isOn: Bool
     /// The connection to the broker.
     public var connection: Connection
-    /// How the device tracks.
+    /// The tracking mode of the device.
     public var mode: TrackingMode
-    /// The resolution at which the receiver is asked for fixes.
+    /// The resolution that the agent requests from the receiver.
     public var sensorResolution: Resolution?
-    /// What is carried.
+    /// The tracked trackables.
     public var trackables: [Trackable] = []
-    /// All that waits, also of what is no longer carried.
+    /// All pending records, including those of trackables that are no longer tracked.
     public var queue = SpoolAmount()
-    /// How many records a limit has cost, in the life of the log.
+    /// The number of records that were dropped because of a limit, over the life of the log.
     public var dropped = 0
-    /// How many records were refused for good and are set aside.
+    /// The number of quarantined records.
     public var quarantined = 0
-    /// When a batch or an update was last sent.
+    /// The time at which a batch or an update was last sent.
     public var lastAttempt: UnixTime?
-    /// When one was last acknowledged.
+    /// The time at which a batch or an update was last acknowledged.
     public var lastAcknowledged: UnixTime?
     /// The last fix that was accepted.
     public var lastFix: Location?
     /// The charge of the battery, 0…1.
     public var battery: Double?
 
-    /// Makes one that says only what everybody knows.
+    /// Creates a status without optional values.
     public init(time: UnixTime, isOn: Bool, connection: Connection, mode: TrackingMode) {
         self.time = time
         self.isOn = isOn
@@ -90,7 +91,7 @@ public struct AgentStatus: Hashable, Sendable {
         self.mode = mode
     }
 
-    /// The trackable whose trip is under way, or whose trip is the last one.
+    /// The current trip of a trackable, or the last one.
     public var trip: Trip? {
         let trips = self.trackables.compactMap(\.trip)
         return trips.first { $0.state == .active } ?? trips.max { $0.start < $1.start }

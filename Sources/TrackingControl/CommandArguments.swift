@@ -1,6 +1,6 @@
 import TrackingCore
 
-/// The arguments of a command, read by the type that each should have.
+/// The arguments of a command, read as their expected types.
 struct CommandArguments {
     private let arguments: [String: JSONValue]
     private let origin: ControlDispatcher.Origin
@@ -10,16 +10,16 @@ struct CommandArguments {
         self.origin = origin
     }
 
-    /// Whether the command came through the broker.
+    /// `true` for a command from the broker.
     var isFromAfar: Bool { self.origin != .socket }
 
-    /// The trackable that is named, or whose topic the command came on.
+    /// Returns the named trackable, or the one of the command's topic.
     func trackable() throws(CommandFailure) -> TrackableID {
         guard let id = try self.trackableOrNone() else { throw Self.failure("trackable is missing") }
         return id
     }
 
-    /// The trackable that is named, or whose topic the command came on; `nil` where there is neither.
+    /// Returns the named trackable, or the one of the command's topic; `nil` where there is neither.
     func trackableOrNone() throws(CommandFailure) -> TrackableID? {
         guard let text = try self.text("trackable") else {
             if case .topic(let id) = self.origin { return id }
@@ -28,31 +28,26 @@ struct CommandArguments {
         do throws(TrackingError) { return try TrackableID(text) } catch { throw CommandFailure(error) }
     }
 
-    /// The trackable that is commanded, as ``trackableOrNone()``. Through the broker that is the one whose topic the command came
-    /// on: who may command one may not command the others of its device.
+    /// Returns the trackable to command, as ``trackableOrNone()``. A command from the broker may only command the
+    /// trackable of its topic, because the right to command one trackable does not include the others of its device.
     func commandedOrNone() throws(CommandFailure) -> TrackableID? {
         let id = try self.trackableOrNone()
         if case .topic(let own) = self.origin, let id, id != own { throw Self.notOwn("'\(id)'", own) }
         return id
     }
 
-    /// The trackable that is commanded.
+    /// Returns the trackable to command.
     func commanded() throws(CommandFailure) -> TrackableID {
         guard let id = try self.commandedOrNone() else { throw Self.failure("trackable is missing") }
         return id
     }
 
-    /// Whether these may be given up for `next`: through the broker, none but the one whose topic the command came on.
-    func mayGiveUp(_ carried: [TrackableID], for next: TrackableID) throws(CommandFailure) {
-        guard case .topic(let own) = self.origin, carried.contains(where: { $0 != own && $0 != next }) else { return }
-        throw Self.notOwn("what else the device carries", own)
-    }
-
-    private static func notOwn(_ what: String, _ own: TrackableID) -> CommandFailure {
+    /// The error of a command from the broker that names a trackable other than its topic's.
+    static func notOwn(_ what: String, _ own: TrackableID) -> CommandFailure {
         CommandFailure(.notAllowed, "\(what) is not commanded through '\(own)'")
     }
 
-    /// `[longitude, latitude]` in degrees; `nil` where there is none.
+    /// Returns `[longitude, latitude]` in degrees; `nil` where there is none.
     func destination() throws(CommandFailure) -> Coordinate? {
         guard let value = self.arguments["destination"] else { return nil }
         guard let place = value.list?.compactMap(\.number), place.count == 2, value.list?.count == 2,
@@ -61,21 +56,21 @@ struct CommandArguments {
         return coordinate
     }
 
-    /// How one travels: 1 to 64 bytes.
+    /// Returns the mode of travel: 1 to 64 bytes.
     func tripMode() throws(CommandFailure) -> String? {
         guard let mode = try self.text("mode") else { return nil }
         guard (1...64).contains(mode.utf8.count) else { throw Self.failure("mode must have 1 to 64 bytes") }
         return mode
     }
 
-    /// How many at the most: 1 to 200, 50 where nothing is said.
+    /// Returns the largest number of records: 1 to 200, by default 50.
     func limit() throws(CommandFailure) -> Int {
         guard let value = self.arguments["limit"] else { return 50 }
         guard let limit = value.count, (1...200).contains(limit) else { throw Self.failure("limit must be 1 to 200") }
         return limit
     }
 
-    /// The records that are named as `STREAM:SEQ`; `nil` for all.
+    /// Returns the records named as `STREAM:SEQ`; `nil` for all.
     func records() throws(CommandFailure) -> [RecordName]? {
         guard let value = self.arguments["records"] else { return nil }
         let names = value.list?.compactMap { $0.text.flatMap { RecordName($0) } }
@@ -85,7 +80,7 @@ struct CommandArguments {
         return names
     }
 
-    /// The settings of a CONFIGURE, each written as on the command line.
+    /// Returns the settings of a CONFIGURE, each in the form of the command line.
     func settings() throws(CommandFailure) -> [String: String] {
         var settings: [String: String] = [:]
         for (key, value) in self.arguments {
@@ -106,7 +101,7 @@ struct CommandArguments {
         return flag
     }
 
-    /// What becomes of unsent points: `refuse` where nothing is said.
+    /// Returns the handling of unsent points, by default `refuse`.
     func unsent() throws(CommandFailure) -> UnsentPoints {
         guard let text = try self.text("unsent") else { return .refuse }
         guard let unsent = UnsentPoints(rawValue: text) else {
@@ -115,7 +110,7 @@ struct CommandArguments {
         return unsent
     }
 
-    /// A set-up link in parts.
+    /// Returns the values of a set-up link.
     func setup() throws(CommandFailure) -> SetupRequest {
         let (broker, user) = (try self.text("broker"), try self.text("user"))
         let (token, trackable) = (try self.text("token"), try self.text("trackable"))

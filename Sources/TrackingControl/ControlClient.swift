@@ -1,18 +1,18 @@
 public import TrackingCore
 import TrackingRuntime
 
-/// One connection to a running agent's local socket. Not `Sendable`: it belongs to the task that made it.
+/// One connection to a running agent's local socket. It is not `Sendable`: use it in the task that created it.
 public final class ControlClient {
-    /// The socket that answered.
+    /// The path of the socket that answered.
     public let path: String
     private let channel: ByteChannel
     private var buffer = LineBuffer(limit: WireLimits.maximumPayloadBytes)
     private var waiting: [ControlLine] = []
     private var generator = SystemRandomNumberGenerator()
 
-    /// Connects to the first of `paths` where an agent listens.
+    /// Connects to the first of `paths` on which an agent listens.
     ///
-    /// - Throws: `agentUnreachable` where none does, `notAuthorized` where this user may not talk to it.
+    /// - Throws: `agentUnreachable` where no agent listens; `notAuthorized` where this user may not connect.
     public init(paths: [String]) throws(TrackingError) {
         let (descriptor, path) = try Self.connect(paths)
         self.path = path
@@ -25,43 +25,43 @@ public final class ControlClient {
             do throws(TrackingError) {
                 return (try ControlSocket.connect(path), path)
             } catch {
-                // That an agent may not be reached says more than that none was found elsewhere.
+                // A refused connection is a more useful error than a missing agent at another path.
                 if failure.code != .notAuthorized { failure = error }
             }
         }
         throw failure
     }
 
-    /// Has a command carried out.
+    /// Sends a command and waits for its answer.
     ///
     /// - Parameters:
-    ///   - limit: How long to wait for each line of the answer; `nil` waits for ever.
-    ///   - heard: Told what comes before the answer.
-    /// - Returns: What there is to tell.
-    /// - Throws: `CommandFailure` where it was not done, `TrackingError.agentUnreachable` where the agent went or did not
-    ///   answer in time, and what `heard` throws.
+    ///   - limit: The longest wait for each line of the answer; `nil` for no limit.
+    ///   - heard: Receives the lines before the answer.
+    /// - Returns: The members of the result.
+    /// - Throws: `CommandFailure` if the command failed; `TrackingError.agentUnreachable` if the agent ended or did not
+    ///   answer in time; the error of `heard`.
     public func ask(
         _ name: Command.Name, _ arguments: [String: JSONValue] = [:], within limit: Duration? = .seconds(30),
-        heard: (ControlLine) throws -> Void = { _ in }
+        received: (ControlLine) throws -> Void = { _ in }
     ) async throws -> [String: JSONValue] {
         let id = UUIDText.random(using: &self.generator)
-        let command = Command(id: id, name: name, time: SourceClock.unix, arguments: arguments)
+        let command = Command(id: id, name: name, time: DeviceClock.wall, arguments: arguments)
         do throws(TrackingError) {
             try await self.channel.write(CommandCodec.encode(command) + [UInt8(ascii: "\n")])
         } catch {
-            // Where it has closed, it may have said why before.
+            // An agent that closed the connection may have sent the reason before.
             guard error.code == .inputUnreadable else { throw error }
         }
         while true {
             let line = try await self.nextLine(within: limit)
             if case .answer(let answer) = line, answer.id == id || answer.id == "?" { return try answer.outcome.get() }
-            try heard(line)
+            try received(line)
         }
     }
 
-    /// How things stand: the members of an ``AgentStatus``, however many trackables it has.
+    /// Returns the members of an ``AgentStatus`` with any number of trackables.
     ///
-    /// - Throws: As ``ask(_:_:within:heard:)``.
+    /// - Throws: The errors of ``ask(_:_:within:heard:)``.
     public func status() async throws -> [String: JSONValue] {
         var first: [JSONValue] = []
         var members = try await self.ask(.status) { line in
@@ -72,7 +72,7 @@ public final class ControlClient {
     }
 
     private func nextLine(within limit: Duration?) async throws(TrackingError) -> ControlLine {
-        let deadline = limit.map { SourceClock.now.advanced(by: $0) }
+        let deadline = limit.map { DeviceClock.now.advanced(by: $0) }
         while self.waiting.isEmpty {
             do throws(TrackingError) {
                 switch try await self.channel.read(until: deadline) {

@@ -1,36 +1,36 @@
 public import TrackingCore
 
-/// The commands that only the local socket takes.
+/// The commands of the local socket alone.
 extension Command.Name {
-    /// How things stand.
+    /// Return the state of the agent.
     public static let status = Command.Name(rawValue: "STATUS")
-    /// The status as Prometheus' text format.
+    /// Return the status in Prometheus' text format.
     public static let metrics = Command.Name(rawValue: "METRICS")
-    /// The records that wait: `limit`.
+    /// List pending records: `limit`.
     public static let queueList = Command.Name(rawValue: "QUEUE_LIST")
-    /// Every record that waits, one item each.
+    /// Return every pending record, one in each item.
     public static let queueExport = Command.Name(rawValue: "QUEUE_EXPORT")
-    /// Forget every record that waits.
+    /// Delete every pending record.
     public static let queuePurge = Command.Name(rawValue: "QUEUE_PURGE")
-    /// The records that were refused for good: `limit`.
+    /// List quarantined records: `limit`.
     public static let quarantineList = Command.Name(rawValue: "QUARANTINE_LIST")
-    /// Put records back in line: `records`, or all.
+    /// Make quarantined records pending again: `records`, or all.
     public static let quarantineRetry = Command.Name(rawValue: "QUARANTINE_RETRY")
-    /// Forget records: `records`, or all.
+    /// Delete quarantined records: `records`, or all.
     public static let quarantineDrop = Command.Name(rawValue: "QUARANTINE_DROP")
-    /// Carry another trackable: `trackable`, `unsent`.
+    /// Track another trackable: `trackable`, `unsent`.
     public static let bind = Command.Name(rawValue: "BIND")
-    /// Take over a set-up link: `broker`, `user`, `token`, `trackable`, `trial`.
+    /// Apply a set-up link: `broker`, `user`, `token`, `trackable`, `trial`.
     public static let setUp = Command.Name(rawValue: "SETUP")
 
-    /// What may be asked on the local socket alone.
+    /// The commands that are accepted from the local socket only.
     public static let localOnly: Set<Command.Name> = [
         .status, .metrics, .queueList, .queueExport, .queuePurge, .quarantineList, .quarantineRetry, .quarantineDrop,
         .bind,
         .setUp,
     ]
 
-    /// What may be asked through the broker, where the agent takes commands from there at all.
+    /// The commands that are accepted from the broker, where the agent accepts commands from the broker at all.
     public static let allowedRemotely: Set<Command.Name> = [
         .report, .sendNow, .flush, .startTrip, .stopTrip, .on, .off, .configure, .track, .add, .remove, .destination,
     ]
@@ -45,7 +45,7 @@ extension SettingChange {
         return .object(members)
     }
 
-    /// Reads a change; `nil` where it is none.
+    /// Parses a change; `nil` for any other value.
     public init?(_ value: JSONValue) {
         guard let key = value["key"]?.text else { return nil }
         self.init(key: key, before: value["before"]?.text, after: value["after"]?.text)
@@ -53,7 +53,7 @@ extension SettingChange {
 }
 
 extension SpoolEntry {
-    /// What a list says of a record: everything but what is in it.
+    /// The description of a record in a list: everything but its content.
     var summary: [String: JSONValue] {
         var members: [String: JSONValue] = [
             "trackable": .text(self.trackable.rawValue), "stream": .text(self.stream.rawValue),
@@ -64,7 +64,7 @@ extension SpoolEntry {
         return members
     }
 
-    /// All of a record; what is in it as text, so that it arrives byte for byte.
+    /// The complete record, with its content as text, so that every byte is preserved.
     var item: JSONValue {
         var members = self.summary
         members["bytes"] = nil
@@ -74,7 +74,7 @@ extension SpoolEntry {
 }
 
 extension QuarantinedRecord {
-    /// What a list says of it.
+    /// The description of a quarantined record in a list.
     var summary: [String: JSONValue] {
         var members = self.entry.summary
         members["reason"] = .text(String(decoding: self.reason.utf8.prefix(200), as: UTF8.self))

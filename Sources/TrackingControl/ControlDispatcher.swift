@@ -1,28 +1,28 @@
 public import TrackingCore
 
-/// Reads what a command asks for, has it done, and says what came of it: the same for the local socket and the broker.
+/// Checks a command, lets the agent perform it, and returns the answer, for the local socket and for the broker.
 public struct ControlDispatcher: Sendable {
-    /// Where a command came from.
+    /// The origin of a command.
     public enum Origin: Hashable, Sendable {
         /// The local socket: everything is allowed.
         case socket
-        /// The command topic of a trackable, which a command means where it names none.
+        /// The command topic of a trackable. A command that names no trackable is for this one.
         case topic(TrackableID)
     }
 
     private let control: any AgentControl
 
-    /// Makes a dispatcher for an agent.
+    /// Creates a dispatcher for an agent.
     public init(_ control: any AgentControl) { self.control = control }
 
-    /// Carries out a command from the local socket; see ``ControlServer/Handler``.
+    /// Performs a command from the local socket; see ``ControlServer/Handler``.
     public func answer(
         _ command: Command, say: (ControlLine) async throws -> Void
     ) async -> CommandAnswer {
         CommandAnswer(id: command.id, outcome: await self.outcome(command, .socket, say))
     }
 
-    /// Carries out a command that came through the broker. Whether it is expired or was seen is for ``CommandGate`` to say.
+    /// Performs a command from the broker. ``CommandGate`` has rejected expired and repeated commands before.
     public func answer(_ command: Command, on trackable: TrackableID) async -> CommandAnswer {
         guard !Command.Name.localOnly.contains(command.name) else {
             let failure = CommandFailure(.notAllowed, "\(command.name.rawValue) is not taken from the broker")
@@ -41,12 +41,9 @@ public struct ControlDispatcher: Sendable {
     private func outcome(
         _ command: Command, _ origin: Origin, _ say: (ControlLine) async throws -> Void
     ) async -> Result<[String: JSONValue], CommandFailure> {
-        let arguments = CommandArguments(command.arguments, origin: origin)
         do {
-            if let result = try await self.steer(command, arguments) { return .success(result) }
-            if let result = try await self.carry(command, arguments) { return .success(result) }
-            if let result = try await self.look(command, arguments, say) { return .success(result) }
-            return .failure(Self.unknown(command))
+            guard let request = try ControlRequest(command, origin) else { return .failure(Self.unknown(command)) }
+            return .success(try await self.perform(request, id: command.id, say))
         } catch let failure as CommandFailure {
             return .failure(failure)
         } catch let error as TrackingError {
@@ -56,23 +53,51 @@ public struct ControlDispatcher: Sendable {
         }
     }
 
-    /// What steers sampling and sending.
-    private func steer(_ command: Command, _ arguments: CommandArguments) async throws -> [String: JSONValue]? {
-        switch command.name {
-        case .on: try await self.control.setOn(true)
-        case .off: try await self.control.setOn(false)
+    /// Performs a request and returns the members of its result.
+    private func perform(
+        _ request: ControlRequest, id: String, _ say: (ControlLine) async throws -> Void
+    ) async throws -> [String: JSONValue] {
+        switch request {
+        case .status: return try await self.status(id, say)
+        case .metrics: return try await self.metrics(id, say)
+        case .setOn(let isOn): try await self.control.setOn(isOn)
         case .report: try await self.control.report()
-        case .sendNow: return ["records": .number(Double(try await self.control.sendNow()))]
-        case .startTrip:
-            return try Self.result(
-                try await self.control.startTrip(mode: arguments.tripMode(), of: arguments.commandedOrNone()))
-        case .stopTrip: return try Self.result(try await self.control.stopTrip(of: arguments.commandedOrNone()))
-        case .configure:
-            return Self.result(
-                try await self.control.configure(try arguments.settings(), isFromAfar: arguments.isFromAfar))
-        default: return nil
+        case .sendNow: return Self.result(count: try await self.control.sendNow())
+        case .flush: return try await self.flush(id, say)
+        case .startTrip(let mode, let trackable):
+            return try Self.result(try await self.control.startTrip(mode: mode, of: trackable))
+        case .stopTrip(let trackable): return try Self.result(try await self.control.stopTrip(of: trackable))
+        case .configure(let settings, let isFromAfar):
+            return Self.result(try await self.control.configure(settings, isFromAfar: isFromAfar))
+        case .track(let trackable, let destination, let check):
+            try check?.check(await self.control.status().trackables.map(\.id), for: trackable)
+            try await self.control.track(trackable, destination: destination, isOnly: true)
+        case .add(let trackable, let destination):
+            try await self.control.track(trackable, destination: destination, isOnly: false)
+        case .remove(let trackable): try await self.control.remove(trackable)
+        case .setDestination(let destination, let trackable):
+            try await self.control.setDestination(destination, of: trackable)
+        case .queueList(let limit):
+            return Self.result(records: try await self.control.queue(limit: limit).map(\.summary))
+        case .queueExport: return try await self.export(id, say)
+        case .queuePurge: return Self.result(count: try await self.control.purgeQueue())
+        case .quarantineList(let limit):
+            return Self.result(records: try await self.control.quarantine(limit: limit).map(\.summary))
+        case .quarantineRetry(let records):
+            return Self.result(count: try await self.control.retryQuarantined(records))
+        case .quarantineDrop(let records):
+            return Self.result(count: try await self.control.dropQuarantined(records))
+        case .bind(let trackable, let unsent): return try await self.bind(trackable, unsent, id, say)
+        case .setUp(let setup, let isTrial):
+            return Self.result(try await self.control.setUp(setup, isTrial: isTrial))
         }
         return [:]
+    }
+
+    private static func result(count: Int) -> [String: JSONValue] { ["records": .number(Double(count))] }
+
+    private static func result(records: [[String: JSONValue]]) -> [String: JSONValue] {
+        ["records": .list(records.map { .object($0) })]
     }
 
     private static func result(_ trip: Trip) throws -> [String: JSONValue] {
@@ -83,81 +108,65 @@ public struct ControlDispatcher: Sendable {
         ["changes": .list(changes.map(\.json))]
     }
 
-    /// What is carried, and where to.
-    private func carry(_ command: Command, _ arguments: CommandArguments) async throws -> [String: JSONValue]? {
-        switch command.name {
-        case .track, .add:
-            if command.name == .track, arguments.isFromAfar {
-                try arguments.mayGiveUp(await self.control.status().trackables.map(\.id), for: arguments.trackable())
-            }
-            try await self.control.track(
-                arguments.trackable(), destination: arguments.destination(), isOnly: command.name == .track)
-        case .remove: try await self.control.remove(arguments.commanded())
-        case .destination:
-            try await self.control.setDestination(arguments.destination(), of: arguments.commanded())
-        default: return nil
-        }
-        return [:]
-    }
-
-    /// What shows or empties the log, and what is for the person with the device alone.
-    private func look(
-        _ command: Command, _ arguments: CommandArguments, _ say: (ControlLine) async throws -> Void
-    ) async throws -> [String: JSONValue]? {
-        switch command.name {
-        case .status:
-            let (pieces, last) = await self.control.status().membersInPieces
-            for piece in pieces { try await say(.item(id: command.id, .object(["trackables": .list(piece)]))) }
-            return last
-        case .metrics:
-            var pieces = await self.control.status().metricsInPieces
-            let last = pieces.popLast() ?? ""
-            for piece in pieces { try await say(.item(id: command.id, .object(["text": .text(piece)]))) }
-            return ["text": .text(last)]
-        case .queueList:
-            let records = try await self.control.queue(limit: arguments.limit())
-            return ["records": .list(records.map { .object($0.summary) })]
-        case .queueExport:
-            var count = 0
-            try await self.control.exportQueue { record in
-                try await say(.item(id: command.id, record.item))
-                count += 1
-            }
-            return ["records": .number(Double(count))]
-        case .queuePurge: return ["records": .number(Double(try await self.control.purgeQueue()))]
-        case .quarantineList:
-            let records = try await self.control.quarantine(limit: arguments.limit())
-            return ["records": .list(records.map { .object($0.summary) })]
-        case .quarantineRetry:
-            return ["records": .number(Double(try await self.control.retryQuarantined(arguments.records())))]
-        case .quarantineDrop:
-            return ["records": .number(Double(try await self.control.dropQuarantined(arguments.records())))]
-        case .setUp:
-            return Self.result(try await self.control.setUp(arguments.setup(), isTrial: arguments.flag("trial")))
-        case .flush, .bind: return try await self.send(command, arguments, say)
-        default: return nil
-        }
-    }
-
-    /// What sends all that waits, which takes time.
-    private func send(
-        _ command: Command, _ arguments: CommandArguments, _ say: (ControlLine) async throws -> Void
+    private func status(
+        _ id: String, _ say: (ControlLine) async throws -> Void
     ) async throws -> [String: JSONValue] {
-        let (steps, told) = AsyncStream.makeStream(of: ControlLine.self, bufferingPolicy: .bufferingNewest(1))
-        let id = command.id
+        let (pieces, last) = await self.control.status().membersInPieces
+        for piece in pieces { try await say(.item(id: id, .object(["trackables": .list(piece)]))) }
+        return last
+    }
+
+    private func metrics(
+        _ id: String, _ say: (ControlLine) async throws -> Void
+    ) async throws -> [String: JSONValue] {
+        var pieces = await self.control.status().metricsInPieces
+        let last = pieces.popLast() ?? ""
+        for piece in pieces { try await say(.item(id: id, .object(["text": .text(piece)]))) }
+        return ["text": .text(last)]
+    }
+
+    private func export(
+        _ id: String, _ say: (ControlLine) async throws -> Void
+    ) async throws -> [String: JSONValue] {
+        var count = 0
+        try await self.control.exportQueue { record in
+            try await say(.item(id: id, record.item))
+            count += 1
+        }
+        return Self.result(count: count)
+    }
+
+    private func flush(
+        _ id: String, _ say: (ControlLine) async throws -> Void
+    ) async throws -> [String: JSONValue] {
         let control = self.control
-        let progress: ControlProgress = { done, total in told.yield(.progress(id: id, done: done, total: total)) }
-        let isFlush = command.name == .flush
-        let trackable = isFlush ? nil : try arguments.trackable()
-        let unsent = try arguments.unsent()
+        return try await self.reportingProgress(id, say) { progress in
+            Self.result(count: try await control.flush(progress))
+        }
+    }
+
+    private func bind(
+        _ trackable: TrackableID, _ unsent: UnsentPoints, _ id: String, _ say: (ControlLine) async throws -> Void
+    ) async throws -> [String: JSONValue] {
+        let control = self.control
+        return try await self.reportingProgress(id, say) { progress in
+            try await control.bind(trackable, unsent: unsent, progress)
+            return [:]
+        }
+    }
+
+    /// Performs long work and writes its progress to the client meanwhile. A client that has left does not end the
+    /// work.
+    private func reportingProgress(
+        _ id: String, _ say: (ControlLine) async throws -> Void,
+        _ work: @escaping @Sendable (@escaping ControlProgress) async throws -> [String: JSONValue]
+    ) async throws -> [String: JSONValue] {
+        let (steps, progress) = AsyncStream.makeStream(of: ControlLine.self, bufferingPolicy: .bufferingNewest(1))
         return try await withThrowingTaskGroup(of: [String: JSONValue].self) { group in
             group.addTask {
-                defer { told.finish() }
-                guard let trackable else { return ["records": .number(Double(try await control.flush(progress)))] }
-                try await control.bind(trackable, unsent: unsent, progress)
-                return [:]
+                defer { progress.finish() }
+                return try await work { done, total in progress.yield(.progress(id: id, done: done, total: total)) }
             }
-            // Who asked may go; what was asked for is done all the same.
             for await step in steps { try? await say(step) }
             return try await group.next() ?? [:]
         }

@@ -1,15 +1,15 @@
 public import TrackingCore
 
-/// One line that an agent says on its control socket.
+/// One line that an agent writes to its control socket.
 public enum ControlLine: Hashable, Sendable {
-    /// What came of the command; the last line about it.
+    /// The result of the command, which is the last line about it.
     case answer(CommandAnswer)
-    /// How far a long command is: so many of so many.
+    /// The progress of a long command: `done` of `total`.
     case progress(id: String, done: Int, total: Int)
-    /// One thing of the many that a command hands over.
+    /// One of the items that a command returns.
     case item(id: String, JSONValue)
 
-    /// The line, its end included.
+    /// Encodes the line with its line end.
     ///
     /// - Throws: `payloadTooLarge` above 128 KB.
     func encoded() throws(TrackingError) -> [UInt8] {
@@ -28,7 +28,7 @@ public enum ControlLine: Hashable, Sendable {
         }
     }
 
-    /// Reads a line without its end.
+    /// Parses a line without its line end.
     ///
     /// - Throws: `invalidPayload` or `payloadTooLarge`.
     init(line: some Collection<UInt8>) throws(TrackingError) {
@@ -47,17 +47,17 @@ public enum ControlLine: Hashable, Sendable {
     }
 }
 
-/// Cuts what comes from the other end of a socket into lines, within bounded memory.
+/// Splits the bytes received on a socket into lines, within bounded memory.
 struct LineBuffer {
-    /// The most bytes of a line, its end not counted.
+    /// The largest number of bytes in a line, without its line end.
     let limit: Int
     private var begun: [UInt8] = []
 
     init(limit: Int) { self.limit = limit }
 
-    /// Takes in the next bytes.
+    /// Appends received bytes.
     ///
-    /// - Returns: The lines that they end; `nil` when one is longer than the limit, after which nothing can be read.
+    /// - Returns: The completed lines; `nil` when a line exceeds the limit, after which nothing more can be read.
     mutating func append(_ bytes: ArraySlice<UInt8>) -> [[UInt8]]? {
         var lines: [[UInt8]] = []
         var rest = bytes

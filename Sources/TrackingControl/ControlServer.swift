@@ -1,32 +1,32 @@
-private import Glibc
+private import SystemLibrary
 public import Logging
 public import TrackingCore
 import TrackingRuntime
 
-/// Takes commands on the agent's local socket: one JSON object a line, and one or more lines in answer.
+/// Accepts commands on the agent's local socket: one JSON object in each line, answered with one or more lines.
 ///
-/// Each client's commands are carried out one after the other; several clients do not wait for each other. What a client
-/// sends is bounded in size, and a client that does not read is closed.
+/// Commands of one client are performed one after the other; clients do not wait for each other. The size of a client's
+/// input is limited, and a client that does not read is disconnected.
 public struct ControlServer: Sendable {
-    /// How many clients there may be at a time; the next is told so and closed.
+    /// The largest number of connected clients. A further client receives an error and is disconnected.
     public static let maximumClients = 16
 
-    /// Carries out a command; `say` tells what there is to tell before the answer, and throws when nobody listens any more.
+    /// Performs a command. `say` sends lines before the answer, and throws when the client is gone.
     public typealias Handler =
         @Sendable (_ command: Command, _ say: (ControlLine) async throws -> Void) async -> CommandAnswer
 
-    /// How long a client may take for one thing of many: a person may page through them.
+    /// The time within which a client must read one of many items, for a person who reads page by page.
     static let itemPatience: Duration = .seconds(600)
-    /// How long for anything else.
+    /// The time within which a client must read any other line.
     static let patience: Duration = .seconds(5)
 
     private let path: String
     private let handler: Handler
     private let logger: Logger
-    /// How often it is looked whether the socket's file is still there.
+    /// The interval at which the server checks that the socket's file exists.
     private let pause: Duration
 
-    /// Makes a server for the socket at `path`.
+    /// Creates a server for the socket at `path`.
     public init(path: String, logger: Logger = Logger(label: "godwit.control"), handler: @escaping Handler) {
         self.init(path: path, pause: .seconds(30), logger: logger, handler: handler)
     }
@@ -40,10 +40,11 @@ public struct ControlServer: Sendable {
         self.logger = logger
     }
 
-    /// Listens until cancelled, and removes the socket then; one that is removed meanwhile is made anew. Call it once.
+    /// Listens until the task is cancelled, and then removes the socket. A socket that was removed meanwhile is created
+    /// again. Call it once.
     ///
-    /// - Parameter listening: Told once clients can connect.
-    /// - Throws: `invalidConfiguration` where the path cannot be used or another agent listens on it.
+    /// - Parameter listening: Called once clients can connect.
+    /// - Throws: `invalidConfiguration` if the path cannot be used or another agent listens on it.
     public func run(listening: @Sendable () -> Void = {}) async throws(TrackingError) {
         var door = try Door(self.path)
         defer { door.listener.removeFile() }
@@ -51,7 +52,7 @@ public struct ControlServer: Sendable {
         let clients = Slots(Self.maximumClients)
         await withDiscardingTaskGroup { group in
             while !Task.isCancelled {
-                let deadline = SourceClock.now.advanced(by: self.pause)
+                let deadline = DeviceClock.now.advanced(by: self.pause)
                 if await door.channel.wait(isWriting: false, until: deadline).contains(.cancelled) { break }
                 await self.accept(on: door, clients, &group)
                 if door.listener.isFileGone { self.replace(&door) }
@@ -60,7 +61,7 @@ public struct ControlServer: Sendable {
         }
     }
 
-    /// Where clients come in.
+    /// The listening socket of the server.
     private struct Door {
         let listener: ControlSocket.Listener
         let channel: ByteChannel
@@ -71,22 +72,22 @@ public struct ControlServer: Sendable {
         }
     }
 
-    /// The socket's file was removed: another one takes its place, now or at the next look.
+    /// Replaces a socket whose file was removed, now or at the next check.
     private func replace(_ door: inout Door) {
         do throws(TrackingError) {
             door = try Door(self.path)
-            self.logger.warning("the control socket was removed and is there again", metadata: ["path": "\(self.path)"])
+            self.logger.warning("Control socket was removed and recreated", metadata: ["path": "\(self.path)"])
         } catch {
-            self.logger.debug("the control socket was removed", metadata: ["reason": "\(error)"])
+            self.logger.debug("Control socket is missing and could not be recreated", metadata: ["reason": "\(error)"])
         }
     }
 
-    /// Takes in all who wait.
+    /// Accepts all waiting clients.
     private func accept(on door: Door, _ clients: Slots, _ group: inout DiscardingTaskGroup) async {
         while true {
             let descriptor = ControlSocket.accept(door.listener)
             guard descriptor >= 0 else {
-                // Out of files: the socket stays readable, and looking again at once would help nobody.
+                // Without free descriptors the socket remains readable, so the server waits before the next attempt.
                 if ![EAGAIN, EINTR, ECONNABORTED].contains(errno) { try? await Task.sleep(for: .seconds(1)) }
                 return
             }
@@ -119,14 +120,14 @@ public struct ControlServer: Sendable {
                     try await self.say(.answer(CommandAnswer(id: "?", outcome: .failure(failure))), on: channel)
                     return
                 }
-                for line in lines { try await self.carryOut(line, on: channel) }
+                for line in lines { try await self.perform(line, on: channel) }
             }
         } catch {
-            self.logger.debug("a client of the control socket has gone", metadata: ["reason": "\(error)"])
+            self.logger.debug("Client of the control socket disconnected", metadata: ["reason": "\(error)"])
         }
     }
 
-    private func carryOut(_ line: [UInt8], on channel: ByteChannel) async throws {
+    private func perform(_ line: [UInt8], on channel: ByteChannel) async throws {
         let command: Command
         do throws(TrackingError) {
             command = try CommandCodec.decode(line)
@@ -134,7 +135,7 @@ public struct ControlServer: Sendable {
             try await self.say(.answer(CommandAnswer(id: "?", outcome: .failure(CommandFailure(error)))), on: channel)
             return
         }
-        self.logger.debug("command", metadata: ["command": "\(command.name.rawValue)"])
+        self.logger.debug("Control command received", metadata: ["command": "\(command.name.rawValue)"])
         let answer = await self.handler(command) { line in try await self.say(line, on: channel) }
         try await self.say(.answer(answer), on: channel)
     }
@@ -151,7 +152,7 @@ public struct ControlServer: Sendable {
 }
 
 extension ControlLine {
-    /// How long a client may take to read it.
+    /// The time within which a client must read the line.
     fileprivate var patience: Duration {
         if case .item = self { ControlServer.itemPatience } else { ControlServer.patience }
     }

@@ -1,40 +1,40 @@
-private import Glibc
+private import SystemLibrary
 import TrackingCore
 import TrackingRuntime
 
-/// The agent's local socket: where it is, how it is opened and reached.
+/// The agent's local socket: its path, listening on it and connecting to it.
 public enum ControlSocket {
-    /// The most bytes of a path that a socket can have.
+    /// The largest number of bytes in the path of a socket.
     static let maximumPathBytes = 107
 
-    /// Where an agent listens unless told otherwise: in `XDG_RUNTIME_DIR` where there is one, else in `/run`.
+    /// Returns the default path of an agent's socket: in `XDG_RUNTIME_DIR` if that is set, else in `/run`.
     public static func standardPath(environment: [String: String]) -> String {
         self.candidates(environment: environment)[0]
     }
 
-    /// Where to look for an agent, in order: a user may look for the agent that the system runs.
+    /// Returns the paths to search for an agent, in order. A user may also connect to the system's agent.
     public static func candidates(environment: [String: String]) -> [String] {
         let system = "/run/godwit/agent.sock"
         guard let folder = environment["XDG_RUNTIME_DIR"], folder.hasPrefix("/") else { return [system] }
         return ["\(folder)/godwit/agent.sock", system]
     }
 
-    /// A socket that takes connections, and what it takes to remove its own file again and no other.
+    /// A listening socket, and the identity of its file, so that it removes no other file.
     struct Listener {
         var descriptor: Int32
         var path: String
         fileprivate var file: FileName
 
-        /// Whether the path names no file: whoever cleans up removed it, and no client finds this socket any more.
+        /// `true` if the path names no file, because the file was removed. No client finds this socket any more.
         var isFileGone: Bool { FileName(path: self.path) == nil }
 
-        /// Removes the socket's file, if it is still this one.
+        /// Removes the socket's file, if it still belongs to this socket.
         func removeFile() {
             if FileName(path: self.path) == self.file { unlink(self.path) }
         }
     }
 
-    /// What a path names, whatever else it named before.
+    /// The identity of the file at a path.
     fileprivate struct FileName: Equatable {
         var device: dev_t
         var inode: ino_t
@@ -48,15 +48,15 @@ public enum ControlSocket {
         }
     }
 
-    /// Opens a socket at `path` that its owner alone can reach. The file of an agent that is gone is replaced; its folder is
-    /// made where it is missing.
+    /// Opens a socket at `path` that only its owner can connect to. Replaces the file of an agent that has ended, and
+    /// creates a missing directory.
     ///
-    /// - Throws: `invalidConfiguration` where the path cannot be used or another agent listens on it.
+    /// - Throws: `invalidConfiguration` if the path cannot be used or another agent listens on it.
     static func listen(_ path: String) throws(TrackingError) -> Listener {
         try self.check(path)
         let folder = path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."
         if !folder.isEmpty, mkdir(folder, 0o700) != 0, errno != EEXIST { throw self.error(path, errno) }
-        // Whoever looks whether the file is stale, removes it and makes its own, does so alone.
+        // The lock makes checking for a stale file, removing it and creating a new one a single step.
         let lock = open(path + ".lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard lock >= 0 else { throw self.error(path, errno) }
         defer { close(lock) }
@@ -64,9 +64,10 @@ public enum ControlSocket {
         try self.removeStale(path)
         let descriptor = try self.socket()
         do throws(TrackingError) {
-            // The file gets the mode of the socket: at no moment can anyone else connect.
-            guard fchmod(descriptor, 0o600) == 0, self.withAddress(path, { Glibc.bind(descriptor, $0, $1) }) == 0,
-                Glibc.listen(descriptor, 16) == 0
+            // The file takes the mode of the socket, so no other user can connect at any time.
+            guard fchmod(descriptor, 0o600) == 0,
+                self.withAddress(path, { SystemLibrary.bind(descriptor, $0, $1) }) == 0,
+                SystemLibrary.listen(descriptor, 16) == 0
             else { throw self.error(path, errno) }
             guard let file = FileName(path: path) else { throw self.error(path, errno) }
             return Listener(descriptor: descriptor, path: path, file: file)
@@ -83,16 +84,16 @@ public enum ControlSocket {
         }
         let probe = try self.socket()
         defer { close(probe) }
-        guard self.withAddress(path, { Glibc.connect(probe, $0, $1) }) != 0, errno == ECONNREFUSED else {
+        guard self.withAddress(path, { SystemLibrary.connect(probe, $0, $1) }) != 0, errno == ECONNREFUSED else {
             throw TrackingError(
                 .invalidConfiguration, "another agent listens on '\(path)'; stop it, or give another --socket")
         }
         unlink(path)
     }
 
-    /// The next client that waits; negative, with `errno`, where there is none.
+    /// Accepts the next waiting client; returns a negative value and sets `errno` where there is none.
     static func accept(_ listener: Listener) -> Int32 {
-        let descriptor = Glibc.accept(listener.descriptor, nil, nil)
+        let descriptor = SystemLibrary.accept(listener.descriptor, nil, nil)
         if descriptor >= 0 {
             _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
             _ = fcntl(descriptor, F_SETFL, O_NONBLOCK)
@@ -102,11 +103,11 @@ public enum ControlSocket {
 
     /// Connects to an agent.
     ///
-    /// - Throws: `agentUnreachable` where none listens, `notAuthorized` where this user may not.
+    /// - Throws: `agentUnreachable` if no agent listens; `notAuthorized` if this user may not connect.
     static func connect(_ path: String) throws(TrackingError) -> Int32 {
         try self.check(path)
         let descriptor = try self.socket()
-        guard self.withAddress(path, { Glibc.connect(descriptor, $0, $1) }) != 0 else { return descriptor }
+        guard self.withAddress(path, { SystemLibrary.connect(descriptor, $0, $1) }) != 0 else { return descriptor }
         let number = errno
         close(descriptor)
         switch number {
@@ -124,7 +125,7 @@ public enum ControlSocket {
 
     private static func socket() throws(TrackingError) -> Int32 {
         let type = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
-        let descriptor = Glibc.socket(AF_UNIX, type, 0)
+        let descriptor = SystemLibrary.socket(AF_UNIX, type, 0)
         guard descriptor >= 0 else { throw SystemError.inputUnreadable("the control socket", errno) }
         return descriptor
     }

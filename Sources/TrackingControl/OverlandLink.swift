@@ -1,24 +1,24 @@
 public import TrackingCore
 
-/// The set-up link of the Overland app, `overland://setup?url=…&token=…`: it names a gateway, and the gateway tells a Godwit
-/// agent with that token its broker, user and trackable.
+/// The set-up link of the Overland app, `overland://setup?url=…&token=…`. It names a gateway. The gateway answers an
+/// agent that presents the token with its broker, user and trackable.
 ///
-/// Its other parameters (`device_id`, `unique_id` …) are about the app's batches and mean nothing to an agent. Printing it does
-/// not show the token.
+/// Other parameters (`device_id`, `unique_id` …) concern the app's batches and have no meaning for an agent. The
+/// description does not contain the token.
 public struct OverlandLink: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
-    /// Where the gateway takes batches, and answers an agent: `http[s]://…`.
+    /// The gateway's URL for batches and for agents: `http[s]://…`.
     public let url: String
-    /// What the agent shows there, and its password at the broker.
+    /// The token that the agent presents to the gateway, which is also its password at the broker.
     public let token: String
 
     private static let form = "Overland's set-up link is overland://setup?url=…&token=…"
 
-    /// Whether a link is one of Overland's.
+    /// Returns `true` for a link of Overland.
     public static func isOne(_ link: String) -> Bool { link.hasPrefix("overland:") }
 
-    /// Reads a link.
+    /// Parses a link.
     ///
-    /// - Throws: `invalidConfiguration` that says what is wrong, without the token.
+    /// - Throws: `invalidConfiguration` with the reason, without the token.
     public init(link: String) throws(TrackingError) {
         let values = try SetupLink.values(of: link, scheme: "overland", form: Self.form) { _ in true }
         guard let url = values["url"], let token = values["token"] else {
@@ -37,10 +37,10 @@ public struct OverlandLink: Hashable, Sendable, CustomStringConvertible, CustomR
         self.token = token
     }
 
-    /// What the gateway's answer sets up.
+    /// Returns the set-up request that the gateway's answer contains.
     ///
-    /// - Throws: `invalidPayload` for what is no answer of a gateway, `invalidConfiguration` where it lacks what an agent
-    ///   needs, or holds what cannot be.
+    /// - Throws: `invalidPayload` for anything but a gateway's answer; `invalidConfiguration` for an answer with
+    ///   missing or invalid values.
     public func request(answer: some Collection<UInt8>) throws(TrackingError) -> SetupRequest {
         guard let members = try? JSONValue(json: answer), members.object != nil else {
             throw TrackingError(.invalidPayload, "what answers at the link's url is no gateway")
@@ -56,8 +56,8 @@ public struct OverlandLink: Hashable, Sendable, CustomStringConvertible, CustomR
         return try SetupRequest(broker: broker, user: user, token: self.token, trackable: trackable)
     }
 
-    /// Names what it is.
+    /// A fixed text without the token.
     public var description: String { "set-up link of Overland" }
-    /// Shows nothing.
+    /// A mirror without children, so that no dump shows the token.
     public var customMirror: Mirror { Mirror(self, children: []) }
 }

@@ -1,20 +1,20 @@
-private import Glibc
+private import SystemLibrary
 public import TrackingCore
 import TrackingRuntime
 
-/// Small files that are replaced as a whole: whoever reads one sees all of the old or all of the new. At the end of a link it is
-/// the file there; what is no file is left alone.
+/// Writes small files by replacing them as a whole, so that a reader sees either the complete old or the complete new
+/// content. At the end of a symbolic link the target is replaced. Only regular files are replaced.
 public enum OwnFile {
-    /// Writes a file that everyone may read, such as the metrics for node_exporter.
+    /// Writes a file that every user may read, such as the metrics for node_exporter.
     ///
-    /// - Throws: `inputUnreadable` that names the file.
+    /// - Throws: `inputUnreadable` with the name of the file.
     public static func writeShared(_ text: String, to path: String) throws(TrackingError) {
         try self.write(Array(text.utf8), to: path, mode: 0o644)
     }
 
-    /// Writes a file that its owner alone may read, such as a password.
+    /// Writes a file that only its owner may read, such as a password.
     ///
-    /// - Throws: `inputUnreadable` that names the file.
+    /// - Throws: `inputUnreadable` with the name of the file.
     public static func writeSecret(_ bytes: [UInt8], to path: String) throws(TrackingError) {
         try self.write(bytes, to: path, mode: 0o600)
     }
@@ -23,7 +23,8 @@ public enum OwnFile {
         guard case .file(let path) = WriteTarget(given) else {
             throw TrackingError(.inputUnreadable, "'\(given)' is no file, which alone can be replaced; name a file")
         }
-        // Beside the file, so that renaming it is one step; node_exporter reads *.prom only, and not this.
+        // The temporary file is in the same directory, so that a rename replaces the file in one step. node_exporter
+        // ignores it, because it reads *.prom only.
         let temporary = "\(path).\(getpid()).new"
         unlink(temporary)
         let descriptor = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
@@ -31,7 +32,7 @@ public enum OwnFile {
         var isDone = fchmod(descriptor, mode) == 0
         var rest = bytes[...]
         while isDone, !rest.isEmpty {
-            let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+            let count = rest.withUnsafeBytes { SystemLibrary.write(descriptor, $0.baseAddress, $0.count) }
             if count > 0 { rest = rest.dropFirst(count) } else { isDone = errno == EINTR }
         }
         isDone = isDone && fsync(descriptor) == 0
@@ -45,7 +46,8 @@ public enum OwnFile {
         self.syncFolder(of: path)
     }
 
-    /// The new name outlives a power cut as well; where a file system cannot promise that, it is as good as it gets.
+    /// Writes the directory to the disk, so that the new name survives a power failure. Errors are ignored: some file
+    /// systems do not support this.
     private static func syncFolder(of path: String) {
         let folder = path.lastIndex(of: "/").map { String(path[...$0]) } ?? "."
         let descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)

@@ -1,16 +1,16 @@
 import TrackingCore
 
-/// The form that set-up links share: a scheme, `://setup?`, and percent-encoded values with names.
+/// The common form of set-up links: a scheme, `://setup?`, and named, percent-encoded values.
 enum SetupLink {
-    /// The most bytes of a link.
+    /// The largest number of bytes in a link.
     private static let maximumBytes = 4096
 
-    /// Reads a link's values.
+    /// Parses a link's values.
     ///
     /// - Parameters:
-    ///   - form: What an error says a link looks like.
-    ///   - isKnown: Whether a name may be there.
-    /// - Throws: `invalidConfiguration` that says what is wrong, without any value.
+    ///   - form: The expected form of a link, for errors.
+    ///   - isKnown: Returns `true` for an allowed name.
+    /// - Throws: `invalidConfiguration` with the reason, without any value.
     static func values(
         of link: String, scheme: String, form: String, isKnown: (String) -> Bool
     ) throws(TrackingError) -> [String: String] {
@@ -18,7 +18,7 @@ enum SetupLink {
         guard link.utf8.count <= Self.maximumBytes, link.hasPrefix(start) else {
             throw TrackingError(.invalidConfiguration, "\(form), at most \(Self.maximumBytes) bytes")
         }
-        // Whatever it was meant to be part of, a value would end there.
+        // A fragment would cut off a value, whatever it was meant to belong to.
         guard !link.contains("#") else {
             throw TrackingError(.invalidConfiguration, "a '#' in the link is written %23")
         }

@@ -1,23 +1,24 @@
 public import TrackingCore
 
-/// What a set-up link says: `godwit://setup?broker=…&user=…&token=…&trackable=…`, where what is missing is left alone.
+/// The values of a set-up link: `godwit://setup?broker=…&user=…&token=…&trackable=…`. A missing value leaves the
+/// setting unchanged.
 ///
-/// Printing it does not show the token.
+/// The description does not contain the token.
 public struct SetupRequest: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
     /// The broker's address, without user and password.
     public var broker: String?
-    /// The user at the broker.
+    /// The user name at the broker.
     public var user: String?
-    /// The password; nobody but the agent and its password file ever sees it.
+    /// The password, which only the agent and its password file contain.
     public var token: String?
-    /// What is carried from now on.
+    /// The trackable to track.
     public var trackable: TrackableID?
 
     private static let form = "a set-up link is godwit://setup?broker=…&user=…&token=…&trackable=…"
 
-    /// Makes a request.
+    /// Creates a request.
     ///
-    /// - Throws: `invalidConfiguration` or `invalidName` that says which part is wrong, without the token.
+    /// - Throws: `invalidConfiguration` or `invalidName` with the name of the invalid part, without the token.
     public init(broker: String?, user: String?, token: String?, trackable: String?) throws(TrackingError) {
         if let broker {
             guard Self.isBroker(broker) else {
@@ -42,15 +43,15 @@ public struct SetupRequest: Hashable, Sendable, CustomStringConvertible, CustomR
         }
     }
 
-    /// Whether a text can be the address of a broker, without user and password.
+    /// Returns `true` if a text can be the address of a broker, without user and password.
     public static func isBroker(_ text: String) -> Bool {
         let isURL = text.hasPrefix("mqtt://") || text.hasPrefix("mqtts://")
         return isURL && !text.contains("@") && (8...512).contains(text.utf8.count)
     }
 
-    /// Reads a link.
+    /// Parses a link.
     ///
-    /// - Throws: `invalidConfiguration` or `invalidName` that says what is wrong, without the token.
+    /// - Throws: `invalidConfiguration` or `invalidName` with the reason, without the token.
     public init(link: String) throws(TrackingError) {
         let names: Set = ["broker", "user", "token", "trackable"]
         let values = try SetupLink.values(of: link, scheme: "godwit", form: Self.form) { names.contains($0) }
@@ -68,8 +69,8 @@ public struct SetupRequest: Hashable, Sendable, CustomStringConvertible, CustomR
         return arguments
     }
 
-    /// Names the parts that are there.
+    /// The names of the parts that are present.
     public var description: String { "set-up of \(self.arguments.keys.sorted().joined(separator: ", "))" }
-    /// Shows nothing.
+    /// A mirror without children, so that no dump shows the token.
     public var customMirror: Mirror { Mirror(self, children: []) }
 }

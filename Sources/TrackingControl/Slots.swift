@@ -1,14 +1,14 @@
 import Synchronization
 
-/// How many do something at a time, where there is a limit to it.
+/// Counts the operations under way, up to a limit.
 package final class Slots: Sendable {
     private let taken = Mutex(0)
     private let limit: Int
 
-    /// Makes slots of which none is taken.
+    /// Creates slots that are all free.
     package init(_ limit: Int) { self.limit = limit }
 
-    /// Whether there is room for one more, which then is counted.
+    /// Takes a slot. Returns `false` if none is free.
     package func enter() -> Bool {
         self.taken.withLock { taken in
             guard taken < self.limit else { return false }
@@ -17,6 +17,6 @@ package final class Slots: Sendable {
         }
     }
 
-    /// One is done.
+    /// Releases a slot.
     package func leave() { self.taken.withLock { $0 -= 1 } }
 }

@@ -1,8 +1,46 @@
-/// The one error of every Godwit library: a code to match, a sentence to read, a place to look.
+/// The error type of all Godwit libraries: a code to match, a message to read, and a source location.
 ///
-/// Neither coordinates nor credentials ever appear in `message`.
+/// The message names the operation, the value, the cause and the remedy. It never contains coordinates or credentials.
+///
+///     do {
+///         try await publisher.flush()
+///     } catch where error.code == .notAcknowledged {
+///         // The recorder has not answered yet; sending continues.
+///     }
 public struct TrackingError: Error, Sendable, CustomStringConvertible {
-    /// The stable, matchable part. New codes may appear in minor releases.
+    /// The matchable part of an error. Later minor versions may add codes.
+    ///
+    /// | code | cause | remedy |
+    /// |---|---|---|
+    /// | ``invalidName`` | A trackable id, client id, topic root, topic or filter violates a rule of the protocol. | Correct the name; the message states the rule. |
+    /// | ``invalidPayload`` | Bytes are not the message that their topic requires. | Correct or update the program that published the message. The message names the wrong member. |
+    /// | ``payloadTooLarge`` | A payload exceeds the protocol's limit of 128 KB, or the smaller limit of its kind. | Send less in one message. |
+    /// | ``invalidConfiguration`` | A setting or argument is outside its documented range. | Correct the value; the message states the range. |
+    /// | ``brokerUnreachable`` | No connection to the broker could be made. | Check host, port and network. Roles try again by themselves. |
+    /// | ``connectionLost`` | An established connection to the broker ended. | None; roles connect again by themselves. |
+    /// | ``badCredentials`` | The broker rejected the user name, password or client certificate (MQTT 5: 0x86). | Correct the credentials. |
+    /// | ``notAuthorized`` | The broker's rules forbid the connection, topic or filter (MQTT 5: 0x87). | Grant the right at the broker. |
+    /// | ``refused`` | The broker rejected a request for another reason, which the message states. | Follow the reason; `reasonCode` contains the broker's code. |
+    /// | ``takenOver`` | Another program uses the same client id, or another publisher owns the trackable. | Stop one of the two, or give each a client id of its own. |
+    /// | ``certificateExpired`` | The broker's certificate has expired or is not valid yet. | Renew the certificate; check the device's clock. |
+    /// | ``certificateHostMismatch`` | The broker's certificate was issued for another host. | Connect by a name in the certificate. |
+    /// | ``certificateUnknownAuthority`` | The broker's certificate was signed by an authority that this program does not trust. | Name the authority's certificate in the TLS settings. |
+    /// | ``tlsFailed`` | The TLS handshake failed for another reason. | Check the TLS settings of both sides; the message contains the library's reason. |
+    /// | ``inputUnreadable`` | A file, device, socket or receiver cannot be read. | Check path, permissions and format. |
+    /// | ``agentUnreachable`` | No agent answers on the control socket. | Start the agent, or name its socket. |
+    /// | ``stopped`` | The component was stopped or closed before the call. | Do not use it after stopping; open it again. |
+    /// | ``spoolFailed`` | The durable log cannot be read or written: the disk is full or fails, or another program has the log open. | Free disk space; try again later. |
+    /// | ``spoolDamaged`` | The durable log is damaged. | Close and open it: the readable records are recovered. |
+    /// | ``storeFailed`` | The history cannot be read or written: the database is full or unreachable. | Try again later. |
+    /// | ``storeBusy`` | Another program has been writing to the history file for longer than the wait. | Try again later. |
+    /// | ``storeForbidden`` | The database server denies this operation to the user. | Grant the right in the database, then try again. |
+    /// | ``storeRefused`` | The history rejects the content of a record. | None by repetition; the record is quarantined. |
+    /// | ``storeUnusable`` | The history is damaged, has a newer version, or is another kind of database. | Update the program, or restore the database. |
+    /// | ``tripUnderWay`` | A trip cannot start while another one is in progress. | Stop the current trip first. |
+    /// | ``noTrip`` | No trip is in progress that could be stopped. | Start a trip first. |
+    /// | ``unsentPoints`` | Points of a trackable are not sent yet. | Send or clear them first. |
+    /// | ``notAcknowledged`` | A recorder has not acknowledged all records in time. Sending continues. | Check that the recorder runs and its history is usable. |
+    /// | ``overloaded`` | More requests are in progress than the component accepts. | Try again a little later. |
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         private enum Base: String {
             case invalidName, invalidPayload, payloadTooLarge, invalidConfiguration
@@ -17,95 +55,103 @@ public struct TrackingError: Error, Sendable, CustomStringConvertible {
         private let base: Base
         private init(_ base: Base) { self.base = base }
 
-        /// The code's name, for logs.
+        /// The name of the code, for logs.
         public var description: String { self.base.rawValue }
 
-        /// A trackable id, client id, topic root, topic or filter that breaks a rule of the protocol.
+        /// A trackable id, client id, topic root, topic or filter violates a rule of the protocol.
         public static var invalidName: Self { .init(.invalidName) }
-        /// Bytes that are not the message their topic calls for.
+        /// Bytes are not the message that their topic requires.
         public static var invalidPayload: Self { .init(.invalidPayload) }
-        /// A payload above the protocol's limit of 128 KB.
+        /// A payload exceeds the protocol's limit of 128 KB, or the smaller limit of its kind.
         public static var payloadTooLarge: Self { .init(.payloadTooLarge) }
-        /// A value outside its documented range.
+        /// A setting or argument is outside its documented range.
         public static var invalidConfiguration: Self { .init(.invalidConfiguration) }
-        /// No connection could be made.
+        /// No connection to the broker could be made.
         public static var brokerUnreachable: Self { .init(.brokerUnreachable) }
-        /// A connection that stood is gone.
+        /// An established connection to the broker ended.
         public static var connectionLost: Self { .init(.connectionLost) }
-        /// The broker refused the user name or password (MQTT 5: 0x86).
+        /// The broker rejected the user name, password or client certificate (MQTT 5: 0x86).
         public static var badCredentials: Self { .init(.badCredentials) }
-        /// The broker's rules forbid it (MQTT 5: 0x87).
+        /// The broker's rules forbid the connection, topic or filter (MQTT 5: 0x87).
         public static var notAuthorized: Self { .init(.notAuthorized) }
-        /// The broker refused for another reason, which the message names.
+        /// The broker rejected a request for another reason, which the message states.
         public static var refused: Self { .init(.refused) }
-        /// Another program uses the same client id.
+        /// Another program uses the same client id, or another publisher owns the trackable.
         public static var takenOver: Self { .init(.takenOver) }
-        /// The broker's certificate has expired or is not yet valid.
+        /// The broker's certificate has expired or is not valid yet.
         public static var certificateExpired: Self { .init(.certificateExpired) }
-        /// The broker's certificate is for another host.
+        /// The broker's certificate was issued for another host.
         public static var certificateHostMismatch: Self { .init(.certificateHostMismatch) }
-        /// The broker's certificate was signed by an authority that is not trusted here.
+        /// The broker's certificate was signed by an authority that this program does not trust.
         public static var certificateUnknownAuthority: Self { .init(.certificateUnknownAuthority) }
-        /// Any other failure of the TLS handshake.
+        /// The TLS handshake failed for another reason.
         public static var tlsFailed: Self { .init(.tlsFailed) }
-        /// A file, device or receiver that cannot be read.
+        /// A file, device, socket or receiver cannot be read.
         public static var inputUnreadable: Self { .init(.inputUnreadable) }
-        /// The durable log cannot be read or written: the disk is full or fails. A later attempt may succeed.
+        /// The durable log cannot be read or written: the disk is full or fails, or another program has the log open.
         public static var spoolFailed: Self { .init(.spoolFailed) }
-        /// The durable log is damaged: close it and open it again, and what is whole is taken over.
+        /// The durable log is damaged.
         public static var spoolDamaged: Self { .init(.spoolDamaged) }
-        /// The history cannot be read or written: the database is full or away. A later attempt may succeed.
+        /// The history cannot be read or written: the database is full or unreachable.
         public static var storeFailed: Self { .init(.storeFailed) }
-        /// Another program writes the history, in a file, for longer than is waited: a later attempt succeeds.
+        /// Another program has been writing to the history file for longer than the wait.
         public static var storeBusy: Self { .init(.storeBusy) }
-        /// The history's server does not let this user do it: a later attempt succeeds once somebody has granted it.
+        /// The database server denies this operation to the user.
         public static var storeForbidden: Self { .init(.storeForbidden) }
-        /// The history refuses what a record is: trying the same again cannot help.
+        /// The history rejects the content of a record.
         public static var storeRefused: Self { .init(.storeRefused) }
-        /// The history is damaged, of a newer version, or something else: trying again cannot help.
+        /// The history is damaged, has a newer version, or is another kind of database.
         public static var storeUnusable: Self { .init(.storeUnusable) }
-        /// A trip cannot be started while one is under way.
+        /// A trip cannot start while another one is in progress.
         public static var tripUnderWay: Self { .init(.tripUnderWay) }
-        /// There is no trip to stop.
+        /// No trip is in progress that could be stopped.
         public static var noTrip: Self { .init(.noTrip) }
         /// Points of a trackable are not sent yet.
         public static var unsentPoints: Self { .init(.unsentPoints) }
-        /// A recorder that is waited for has not acknowledged records yet; they are tried on.
+        /// A recorder has not acknowledged all records in time. Sending continues.
         public static var notAcknowledged: Self { .init(.notAcknowledged) }
-        /// More is under way than is taken in together: it is to be tried again a little later.
+        /// More requests are in progress than the component accepts.
         public static var overloaded: Self { .init(.overloaded) }
-        /// No agent listens on the control socket, or it does not answer.
+        /// No agent answers on the control socket.
         public static var agentUnreachable: Self { .init(.agentUnreachable) }
-        /// The component was stopped.
+        /// The component was stopped or closed before the call.
         public static var stopped: Self { .init(.stopped) }
     }
 
-    /// What went wrong, to match on.
+    /// The code of the error, to match.
     public let code: Code
-    /// What, where and what to do about it, to read.
+    /// The message of the error, to read.
     public let message: String
-    /// The broker's own reason code where it gave one (MQTT 5 numbering).
+    /// The broker's reason code in the numbering of MQTT 5; `nil` when the broker sent none.
     public let reasonCode: UInt8?
-    /// Whether the broker refused the name itself (MQTT 5: 0x8F, 0x90): trying again can not help.
+    /// `true` when the broker rejected a topic or filter as invalid (MQTT 5: 0x8F, 0x90). Repeating the request cannot help.
     public var isNameRefusal: Bool { self.reasonCode == 0x8F || self.reasonCode == 0x90 }
-    /// Whether the broker refused what a message says or how large it is (MQTT 5: 0x95, 0x99, 0x83), and not its topic: the next
-    /// may be taken. A broker in trouble may say 0x83 of everything.
+    /// `true` when the broker rejected the content or the size of a message (MQTT 5: 0x95, 0x99, 0x83), not its topic. Other
+    /// messages on the topic may be accepted. A failing broker may return 0x83 for every message.
     public var isContentRefusal: Bool {
         self.code == .payloadTooLarge || self.reasonCode == 0x99 || self.reasonCode == 0x83
     }
-    /// Whether the broker refused who this client is, its name, password or rights: no use in asking again soon.
-    public var isAboutWhoWeAre: Bool {
+    /// `true` when the broker rejected the client's identity: its id, its credentials or its rights. Repeating the request
+    /// soon cannot help.
+    public var isIdentityRefusal: Bool {
         switch self.code {
         case .badCredentials, .notAuthorized: true
         default: self.reasonCode == 0x85 || self.reasonCode == 0x8A
         }
     }
-    /// Where in the source the error was made.
+    /// The source file that made the error.
     public let file: StaticString
-    /// The line in `file`.
+    /// The line in ``file``.
     public let line: UInt
 
-    /// Makes an error; `file` and `line` are filled in by the compiler.
+    /// Makes an error. The compiler supplies `file` and `line`.
+    ///
+    /// - Parameters:
+    ///   - code: The code to match.
+    ///   - message: The message in lower case: operation, value, cause and remedy, without coordinates or credentials.
+    ///   - reasonCode: The broker's reason code in the numbering of MQTT 5; `nil` when the broker sent none.
+    ///   - file: The source file that makes the error.
+    ///   - line: The line in that file.
     public init(
         _ code: Code, _ message: String, reasonCode: UInt8? = nil, file: StaticString = #fileID, line: UInt = #line
     ) {
@@ -116,12 +162,12 @@ public struct TrackingError: Error, Sendable, CustomStringConvertible {
         self.line = line
     }
 
-    /// The sentence to read.
+    /// The message of the error.
     public var description: String { self.message }
 }
 
 extension TrackingError: Equatable {
-    /// Two errors are equal when code, message and reason are; where they were made does not matter.
+    /// Two errors are equal when code, message and reason code are equal. The source location is ignored.
     public static func == (left: Self, right: Self) -> Bool {
         left.code == right.code && left.message == right.message && left.reasonCode == right.reasonCode
     }

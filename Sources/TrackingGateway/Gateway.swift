@@ -5,6 +5,7 @@ public import ServiceLifecycle
 public import TrackingCore
 public import TrackingMetrics
 import TrackingPublisher
+import TrackingRules
 import TrackingRuntime
 public import TrackingStore
 public import TrackingSubscriber
@@ -22,7 +23,7 @@ public struct Gateway: Service {
     private let metrics: PrometheusRegistry
     private let figures: GatewayFigures
     private let logger: Logger
-    /// What runs beside the server.
+    /// The services that run beside the server.
     private var services: [any Service] = []
     private var hub: LiveHub?
     private let tiles: MapTiles?
@@ -95,27 +96,33 @@ public struct Gateway: Service {
                 logger: logger),
         ]
         if !configuration.webhooks.isEmpty {
+            let recipients = configuration.webhooks.enumerated().map { number, webhook in
+                WebhookService.Recipient(webhook, figures: self.figures.webhook(webhook, number))
+            }
             self.services.append(
-                WebhookDesk(configuration, database: self.database, gate: gate, figures: self.figures, logger: logger))
+                WebhookService(
+                    recipients, kinds: configuration.webhookKinds, database: self.database, gate: gate, logger: logger))
         }
     }
 
     private func rules<Transport: MessageTransport>(
         of subscriber: AssetSubscriber<Transport>, _ gate: OutboxGate
-    ) -> RuleKeeper {
+    ) -> RulesService {
         let clock = DeviceClock()
         let figures = self.figures
-        return RuleKeeper(
-            configuration: RuleKeeper.Configuration(
+        return RulesService(
+            configuration: RulesService.Configuration(
                 kinds: self.configuration.webhooks.isEmpty ? [] : self.configuration.webhookKinds,
-                readers: self.configuration.webhooks.map(\.reader),
+                readers: self.configuration.webhooks.map(\.reader), related: [Quarantine.erasable],
                 seed: UInt64.random(in: .min ... .max), now: { clock.moment.wall }),
             database: self.database, events: subscriber.everyEvent, history: self.history, gate: gate,
-            publish: { (event, id) throws(TrackingError) in
-                try await subscriber.publish(event, of: id)
-                figures.toldRuleEvent()
-            },
-            dropped: { figures.droppedForWebhooks($0) }, logger: self.logger)
+            effects: RulesService.Effects(
+                publish: { (event, id) throws(TrackingError) in
+                    try await subscriber.publish(event, of: id)
+                    figures.countRuleEvent()
+                },
+                dropped: { figures.countDroppedForWebhooks($0) }),
+            logger: self.logger)
     }
 
     /// Serves until a graceful shutdown or cancellation.
@@ -181,12 +188,12 @@ public struct Gateway: Service {
         let router = Router(context: GatewayRequestContext.self, options: .autoGenerateHeadEndpoints)
         router.add(middleware: ResponseMiddleware(origins: self.configuration.origins, metrics: self.metrics))
         router.add(middleware: OverlandAnswers(paths: self.configuration.phones.overlandPaths))
-        let authenticator = Authenticator(store: self.access, configuration: self.configuration)
-        router.add(middleware: AccessMiddleware(authenticator: authenticator, configuration: self.configuration))
+        let authenticator = Authenticator(store: self.access, configuration: self.configuration.access)
+        router.add(middleware: AccessMiddleware(authenticator: authenticator, configuration: self.configuration.access))
         let checks = GatewayChecks(
             configuration: self.configuration, access: self.access, live: self.live, history: self.history)
         HealthRoutes(checks: checks.all, metrics: self.metrics) { await self.lookUpFigures() }.add(to: router)
-        SessionRoutes(authenticator: authenticator, store: self.access, configuration: self.configuration).add(
+        SessionRoutes(authenticator: authenticator, store: self.access, configuration: self.configuration.access).add(
             to: router)
         APIRoutes(
             history: self.history, live: self.live ?? .none, names: RuleStore(self.database), access: self.access

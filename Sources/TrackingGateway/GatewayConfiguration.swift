@@ -1,14 +1,16 @@
 public import ServiceLifecycle
+package import TrackingRules
 
-/// What a gateway is told once.
+/// The settings of a gateway, fixed while it runs.
 public struct GatewayConfiguration: Sendable {
     /// The address to listen on.
     public var host: String
     /// The port to listen on; 0 takes a free one.
     public var port: Int
-    /// Where its own database is: tokens, share links, sessions. The folder exists.
+    /// The path of the gateway's own database of tokens, share links and sessions. Its folder exists.
     public var database: String
-    /// How it is reached from outside, without a slash at the end: `https://tracks.example.org`. `nil` where that is not known.
+    /// The address of the gateway for browsers, without a slash at the end: `https://tracks.example.org`. `nil` while
+    /// unknown.
     public var url: String?
     /// Other origins whose pages may read the API; none where CORS is off.
     public var origins: [String] = []
@@ -16,25 +18,25 @@ public struct GatewayConfiguration: Sendable {
     public var maximumBodyBytes = 8_388_608
     /// The folder of Leaflet and its markercluster.
     public var leaflet = GatewayConfiguration.debianLeaflet
-    /// What is drawn beneath the markers; `nil`: a grid.
+    /// The map tiles beneath the markers; `nil` for a grid.
     public var tiles: Tiles?
-    /// Where phones send what they recorded, and what they are told.
+    /// The settings of the routes for phones.
     package var phones = PhoneRoutes.Configuration()
-    /// How often one token may ask.
+    /// The default request limit of one token.
     package var rateLimit = RateLimit(burst: 1000, perSecond: 100)
-    /// How often one address is told that a token is worth nothing, before it is told to wait.
+    /// The limit of failed authentication attempts of one address.
     package var failureLimit = RateLimit(burst: 20, perSecond: 1)
-    /// How long a peer may take: to send a header, to send a request (with a second more for each KB, up to ten times as long),
-    /// to take some of an answer.
+    /// The longest time a peer may take to send a header, to send a request, or to read part of an answer. Each KB of a
+    /// request adds a second, up to ten times this time.
     package var patience = Duration.seconds(30)
     /// The most connections at once; those that are more wait to be accepted. The system's limit of descriptors less 200 is the
     /// most all the same.
     public var maximumConnections = 20_000
-    /// Who is told by HTTP of what happens.
+    /// The webhooks that receive events over HTTP.
     package var webhooks: [Webhook] = []
-    /// What they are told of.
+    /// The kinds of events that the webhooks receive.
     package var webhookKinds = Set(Outbox.Kind.allCases)
-    /// What publishes what comes in; `nil` where nothing does.
+    /// The service that publishes ingested records; `nil` for no ingest.
     public var intake: Intake?
     /// The services that run as long as the gateway, and end after ``intake``.
     public var companions: [any Service] = []
@@ -42,13 +44,13 @@ public struct GatewayConfiguration: Sendable {
     public var historyFile: String?
     /// A Boolean value that indicates whether a history that does not exist is a reason not to be ready.
     public var isHistoryConfigured = false
-    /// Told the port once it listens.
+    /// Called with the port once the server listens.
     public var listening: @Sendable (Int) async -> Void
 
-    /// Where Debian's libjs-leaflet and libjs-leaflet.markercluster are.
+    /// The folder of Debian's libjs-leaflet and libjs-leaflet.markercluster.
     public static let debianLeaflet = "/usr/share/javascript/leaflet"
 
-    /// Where the pictures of a map come from.
+    /// The source of the map tiles.
     public enum Tiles: Hashable, Sendable {
         /// A server, which browsers ask.
         case server(TileURL)
@@ -69,6 +71,13 @@ public struct GatewayConfiguration: Sendable {
     /// `true` where a proxy that speaks TLS brings all requests, and says whose each is.
     var isBehindProxy: Bool { self.url?.hasPrefix("https:") == true }
 
+    /// The settings of authentication and sessions.
+    package var access: AccessConfiguration {
+        AccessConfiguration(
+            url: self.url, maximumBodyBytes: self.maximumBodyBytes, rateLimit: self.rateLimit,
+            failureLimit: self.failureLimit, isPublic: PageRoutes.isForEverybody)
+    }
+
     /// The limits of the connections.
     var connectionLimits: ConnectionLimits {
         ConnectionLimits(
@@ -76,7 +85,7 @@ public struct GatewayConfiguration: Sendable {
             isBehindProxy: self.isBehindProxy)
     }
 
-    /// How many requests a second one token may make in the long run, > 0; ten seconds' worth of them may come at once.
+    /// The request limit of one token, in requests per second, > 0. A burst of ten seconds' worth is allowed.
     public var requestsPerSecond: Double {
         get { self.rateLimit.perSecond }
         set { self.rateLimit = RateLimit(perSecond: newValue) }

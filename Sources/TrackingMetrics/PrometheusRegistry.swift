@@ -1,37 +1,37 @@
 public import CoreMetrics
 import Synchronization
 
-/// What swift-metrics counts, in the text format of Prometheus (version 0.0.4).
+/// A swift-metrics backend that provides all metrics in Prometheus' text format (version 0.0.4).
 ///
 ///     let registry = PrometheusRegistry()
 ///     MetricsSystem.bootstrap(registry)
 ///     …
 ///     let page = registry.text()
 ///
-/// A recorder that aggregates and a timer become histograms; a timer's values are seconds. A name or label that Prometheus does
-/// not allow is written with `_` in place of what it does not allow. Of one name at most ``maximumSeries`` sets of labels are
-/// kept: what would be one more is counted in `godwit_metrics_left_out_total`.
+/// Timers and aggregating recorders become histograms; a timer's values are in seconds. In names and labels, `_`
+/// replaces characters that Prometheus forbids. The registry holds at most ``maximumSeries`` sets of labels for one
+/// name, and counts further sets in `godwit_metrics_left_out_total`.
 public final class PrometheusRegistry: MetricsFactory {
-    /// The most sets of labels of one name.
+    /// The largest number of label sets of one name.
     public static let maximumSeries = 500
 
     private let families = Mutex<[String: Family]>([:])
     private let leftOut = SeriesValue(.counter)
     private let helps: [String: String]
 
-    /// Makes an empty registry.
+    /// Creates an empty registry.
     ///
-    /// - Parameter helps: What a name means, for the page's `# HELP`.
+    /// - Parameter helps: The descriptions of names, for the `# HELP` lines.
     public init(helps: [String: String] = [:]) { self.helps = helps }
 
-    /// One name with all its sets of labels.
+    /// One name with all its label sets.
     private struct Family {
         let kind: SeriesValue.Kind
-        /// By the labels as they are written: `{route="/healthz"}`.
+        /// The series by their labels as written: `{route="/healthz"}`.
         var series: [String: SeriesValue] = [:]
     }
 
-    /// The page.
+    /// Returns all metrics as text.
     public func text() -> String {
         let families = self.families.withLock { $0 }
         var text = ""
@@ -47,7 +47,8 @@ public final class PrometheusRegistry: MetricsFactory {
         return text
     }
 
-    /// The series of a name and its labels; one that nobody reads where there is no room, or the name is of another kind.
+    /// Returns the series of a name and its labels. Returns an unregistered one if there is no room, or the name is of
+    /// another kind.
     private func series(_ label: String, _ dimensions: [(String, String)], _ kind: SeriesValue.Kind) -> SeriesValue {
         let name = PrometheusText.name(label)
         let labels = PrometheusText.labels(dimensions)
@@ -96,14 +97,14 @@ public final class PrometheusRegistry: MetricsFactory {
         self.series(label, dimensions, .histogram)
     }
 
-    /// Series stay: what counts goes on where it was.
+    /// Does nothing: the series remains, so that a later counter continues it.
     public func destroyCounter(_ handler: any CounterHandler) {}
-    /// Series stay: what counts goes on where it was.
+    /// Does nothing: the series remains, so that a later counter continues it.
     public func destroyFloatingPointCounter(_ handler: any FloatingPointCounterHandler) {}
-    /// Series stay: what counts goes on where it was.
+    /// Does nothing: the series remains, so that a later meter continues it.
     public func destroyMeter(_ handler: any MeterHandler) {}
-    /// Series stay: what counts goes on where it was.
+    /// Does nothing: the series remains, so that a later recorder continues it.
     public func destroyRecorder(_ handler: any RecorderHandler) {}
-    /// Series stay: what counts goes on where it was.
+    /// Does nothing: the series remains, so that a later timer continues it.
     public func destroyTimer(_ handler: any TimerHandler) {}
 }

@@ -1,16 +1,17 @@
-/// How Prometheus writes names, labels and numbers.
+/// Prometheus' syntax of names, labels and numbers.
 enum PrometheusText {
-    /// A name of `[a-zA-Z_:][a-zA-Z0-9_:]*`.
+    /// Returns a name of the form `[a-zA-Z_:][a-zA-Z0-9_:]*`.
     static func name(_ text: String) -> String { self.word(text, allowsColon: true) }
 
-    /// `{name="value",…}`, by name; empty where there are none. Of a value 100 bytes are kept, or a few less.
+    /// Returns `{name="value",…}`, sorted by name; an empty text for no labels. Values are cut to 100 bytes or slightly
+    /// less.
     static func labels(_ dimensions: [(String, String)]) -> String {
         guard !dimensions.isEmpty else { return "" }
         let pairs = dimensions.map { (self.word($0.0, allowsColon: false), self.value($0.1)) }.sorted { $0.0 < $1.0 }
         return "{" + pairs.map { "\($0.0)=\"\($0.1)\"" }.joined(separator: ",") + "}"
     }
 
-    /// A whole number without a point.
+    /// Returns a number as text, a whole number without a decimal point.
     static func number(_ value: Double) -> String {
         if value.isNaN { return "NaN" }
         if value.isInfinite { return value < 0 ? "-Inf" : "+Inf" }

@@ -1,14 +1,14 @@
 import CoreMetrics
 import Synchronization
 
-/// One value that goes up, stands, or is spread over a histogram.
+/// One series: a counter, a gauge or a histogram.
 final class SeriesValue: Sendable {
-    /// What it is, as Prometheus calls it.
+    /// Prometheus' type of the series.
     enum Kind: String {
         case counter, gauge, histogram
     }
 
-    /// The upper bounds of the buckets: from half a millisecond to a minute.
+    /// The upper bounds of the histogram's buckets, in seconds: from half a millisecond to a minute.
     static let bounds: [Double] = [
         0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60,
     ]
@@ -38,7 +38,7 @@ final class SeriesValue: Sendable {
         }
     }
 
-    /// Writes its lines.
+    /// Appends the lines of the series.
     func write(_ name: String, _ labels: String, to text: inout String) {
         let state = self.state.withLock { $0 }
         guard self.kind == .histogram else {

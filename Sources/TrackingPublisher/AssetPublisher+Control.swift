@@ -2,9 +2,9 @@ import Synchronization
 public import TrackingCore
 package import TrackingRuntime
 
-/// What a publisher that runs is asked and told by those who steer it.
+/// Control of a running publisher: snapshots, settings, and commands from the broker.
 extension AssetPublisher {
-    /// How things stand now, as the decider has it; `nil` once ``run()`` has ended, or when the wait is cancelled.
+    /// Returns the publisher's state; `nil` once ``run()`` has ended, or when the wait is cancelled.
     public func snapshot() async -> PublisherSnapshot? {
         guard case .success(.snapshot(let snapshot)) = await self.request({ .snapshot(request: $0) }) else {
             return nil
@@ -12,43 +12,45 @@ extension AssetPublisher {
         return snapshot
     }
 
-    /// Whether nothing is decided or answered yet, because ``run()`` still opens the log: a damaged one is salvaged then, which may
-    /// take minutes.
+    /// `true` while ``run()`` opens the log. The publisher sends and answers nothing then. The salvage of a damaged
+    /// log may take minutes.
     public var isOpeningLog: Bool { self.shared.withLock { !$0.isDeciding && !$0.hasEnded } }
 
-    /// Takes one fix now, whatever the resolution in force: it is recorded, and goes out on the live lane as soon as there is
-    /// a connection. Returns when it was recorded.
+    /// Takes one fix now, whatever the resolution in force, and returns when it was recorded. The fix is published
+    /// live as soon as the publisher is connected.
     ///
-    /// - Throws: `inputUnreadable` where the receiver told no position within 20 s, `invalidConfiguration` where nothing is
-    ///   carried, `stopped`.
+    /// - Throws: `inputUnreadable` when the receiver delivers no position within 20 s, `invalidConfiguration` when
+    ///   nothing is tracked, or `stopped`.
     public func report() async throws(TrackingError) {
         _ = try await self.request { .report(request: $0) }.get()
     }
 
-    /// Changes settings while it runs; returns when they are in force. Of `configuration` these stay as they were: the client
-    /// and its session, the topic root, the lease, the recorders, and whether commands are taken.
+    /// Changes settings of the running publisher, and returns when they are in force. These settings do not change:
+    /// the client and its session, the topic root, the lease, the recorders, and the permission for commands.
     ///
-    /// What capturing has learned so far (the clock, zones, pauses, motion) stays.
+    /// The capture keeps its state: the clock, zones, pauses and motion.
     public func configure(_ configuration: PublisherConfiguration) async {
         await self.mailbox.postAndWait(.configure(configuration))
     }
 
-    /// A position, posted before this returns; `receipt` is let go as ``publishAndWait(_:raw:)`` returns.
+    /// Posts a position. `receipt` is resumed at the moment at which ``publishAndWait(_:raw:)`` would return.
     package func publish(_ fix: Location, receipt: Receipt) {
         self.mailbox.post(.fix(fix, raw: fix), receipt: receipt)
     }
 
-    /// The commands that come from the broker, from now on, where the configuration takes any. Each of them is to be answered.
+    /// The commands from the broker from now on, if the configuration allows commands. Answer each with
+    /// ``answer(_:to:)``.
     public var commands: AsyncStream<ReceivedCommand> { self.receivedCommands.listen() }
 
-    /// Answers a command: as an event of its trackable, and where the command asked for it.
+    /// Answers a command. The answer is recorded as an event of the trackable, and published if the command requested
+    /// that.
     public func answer(_ answer: CommandAnswer, to command: ReceivedCommand) {
         self.mailbox.post(.answer(answer, to: command))
     }
 
-    // MARK: - Asking
+    // MARK: - Requests
 
-    /// Asks the decider, under a number, and waits for the answer; `stopped` when the wait is cancelled.
+    /// Posts a request with a number and waits for the answer. Returns `stopped` when the wait is cancelled.
     func request(
         _ event: @Sendable (UInt64) -> PublisherStateMachine.Event
     ) async -> Result<Answer, TrackingError> {
@@ -62,7 +64,7 @@ extension AssetPublisher {
         return .failure(TrackingError(.stopped, "the wait was cancelled; what was asked for is done all the same"))
     }
 
-    /// Asks the decider, under a number; `reply` hears of it until the answer has come.
+    /// Posts a request with a number. `reply` is called for each progress and for the answer.
     func request(
         _ event: @Sendable (UInt64) -> PublisherStateMachine.Event, _ reply: @escaping @Sendable (Reply) -> Void
     ) {
@@ -78,13 +80,13 @@ extension AssetPublisher {
         self.mailbox.post(event(number))
     }
 
-    /// Publishes an event of every trackable, and records it.
+    /// Publishes and records an event for every trackable.
     ///
-    /// - Throws: `payloadTooLarge` for a detail of more than ``WireLimits/maximumDetailBytes``, which readers refuse.
-    public func tell(
+    /// - Throws: `payloadTooLarge` for a detail of more than ``WireLimits/maximumDetailBytes``, which readers reject.
+    public func recordEvent(
         _ kind: TrackingEvent.Kind, _ detail: [String: TrackingEvent.DetailValue] = [:]
     ) throws(TrackingError) {
         try TrackingEvent.check(detail, of: kind)
-        self.mailbox.post(.notice(kind, detail))
+        self.mailbox.post(.recordEvent(kind, detail))
     }
 }

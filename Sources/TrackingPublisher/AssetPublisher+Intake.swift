@@ -1,27 +1,30 @@
 public import TrackingCore
 import TrackingRuntime
 
-/// Records that come from outside, by HTTP for instance.
+/// Ingested records, which reach the program over HTTP, for example.
 extension AssetPublisher {
-    /// The most records that are taken in one call.
+    /// The most records of one call.
     public static var maximumDrafts: Int { 10_000 }
 
-    /// Takes records of one trackable, which is carried from now on, and returns when all of them are safe: in this
-    /// publisher's log, taken by the broker, and acknowledged by every recorder of ``PublisherConfiguration/recording``.
+    /// Ingests records of one trackable, and returns when all of them are safe: in this publisher's log, acknowledged
+    /// by the broker, and acknowledged by every recorder of ``PublisherConfiguration/recording``.
     ///
-    /// Each is given the next number of the trackable's stream, in order of time; one whose digest is known from before, up to
-    /// ``RecordMark/maximumAge``, keeps the name it has, whatever batch it comes in, and is not recorded twice. A position
-    /// or a version of a trip that is newer than what was told before goes to its topic, through the resolution's filter, and every
-    /// event of the last week; all of it is recorded.
+    /// Each record gets the next number of the trackable's stream, in order of time. A record with a known digest, up
+    /// to ``RecordMark/maximumAge``, retains its name and is not recorded twice. A position or a version of a trip is
+    /// published when it is newer than every one published before. An event is also published when it happened in the
+    /// last week. All of them are recorded.
     ///
-    /// The trackable is left again ``PublisherConfiguration/intakeLease`` after the last call, once all of it is safe.
+    /// The trackable remains tracked until all of its records are safe and ``PublisherConfiguration/intakeLease`` has
+    /// passed since the last call.
     ///
     /// - Parameters:
-    ///   - drafts: At most ``maximumDrafts``.
-    ///   - limit: How long they may take to be safe.
-    /// - Returns: Their names, in their order; two that are the same have the same.
-    /// - Throws: `payloadTooLarge`: too many, or the detail of an event has more than ``WireLimits/maximumDetailBytes``. `spoolFailed`, `spoolDamaged`: not recorded. After `limit` what is waited for:
-    ///   `brokerUnreachable`, `notAcknowledged`, or why the broker refuses; they are recorded then, and tried on. `stopped`.
+    ///   - drafts: The records, at most ``maximumDrafts``.
+    ///   - limit: The longest time to wait until the records are safe.
+    /// - Returns: The names of the records, in their order. Two records with the same content have the same name.
+    /// - Throws: `payloadTooLarge` for too many records, or an event whose detail has more than
+    ///   ``WireLimits/maximumDetailBytes``; `spoolFailed` or `spoolDamaged` when they are not recorded; `stopped`.
+    ///   After `limit` the records are recorded and tried again: `brokerUnreachable`, `notAcknowledged`, or the
+    ///   broker's reason.
     public func take(
         _ drafts: [RecordDraft], for id: TrackableID, within limit: Duration
     ) async throws(TrackingError) -> [RecordName] {
@@ -32,33 +35,33 @@ extension AssetPublisher {
         for case .event(let event) in drafts.lazy.map(\.content) { try event.checkDetail() }
         guard !drafts.isEmpty else { return [] }
         let deadline = self.clock.moment.now.advanced(by: limit)
-        let answer = await self.request { .take(drafts, of: id, by: deadline, request: $0) }
+        let answer = await self.request { .ingest(drafts, of: id, by: deadline, request: $0) }
         guard case .taken(let names) = try answer.get() else {
             throw TrackingError(.stopped, "the publisher gave no answer")
         }
         return names
     }
 
-    /// Where a trackable was is not to be known any more, as after the position that the broker keeps was cleared: what was told
-    /// up to `told`, which everyone heard last, is not told again, neither to those who come nor with what comes next. A position
-    /// that was taken after it stands. The log goes its way: what is erased is its reader's to tell.
+    /// Suppresses positions up to and including the given watermark, after the retained position was cleared. Records
+    /// in the log are sent nevertheless; the program that erases informs the recorders.
     ///
-    /// - Parameter told: The last position that was heard of it, of whatever publisher; `nil`: whatever there is.
-    public func forgetPosition(of id: TrackableID, through told: Location?) {
-        self.mailbox.post(.forget(id, through: told))
+    /// - Parameter watermark: The last position of the trackable that was received from any publisher; `nil`
+    ///   suppresses every position so far.
+    public func forgetPosition(of id: TrackableID, through watermark: Location?) {
+        self.mailbox.post(.forget(id, through: watermark))
     }
 
-    /// Erases the records of a trackable from the log, those that wait to be sent included: see ``SpoolStorage/erase(_:before:)``.
-    /// Recorders learn that their numbers are gone. The last published position is not affected:
-    /// ``forgetPosition(of:through:)``.
+    /// Erases the records of a trackable from the log, including unsent records: see
+    /// ``SpoolStorage/erase(_:before:)``. Recorders are informed that the numbers are gone. The retained position is
+    /// not affected: see ``forgetPosition(of:through:)``.
     ///
-    /// - Parameter time: Only records of an earlier time; `nil` for all.
+    /// - Parameter time: Erases only records of an earlier time; `nil` erases all.
     /// - Throws: `spoolFailed`, `spoolDamaged`, `stopped`.
     public func erase(_ id: TrackableID, before time: UnixTime?) async throws(TrackingError) {
         try await self.log.inquire { (storage) throws(TrackingError) in try await storage.erase(id, before: time) }
     }
 
-    /// Carries every trackable of which the log holds records, until those are safe: what was left when the program ended
-    /// before goes out, though nothing new comes. Called before ``run()``.
+    /// Tracks every trackable with records in the log until the records are safe. The backlog of an earlier run is
+    /// then sent without new records. Call this function before ``run()``.
     public func drain() { self.mailbox.post(.drain) }
 }

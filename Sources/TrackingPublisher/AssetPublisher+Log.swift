@@ -2,33 +2,37 @@ import Synchronization
 public import TrackingCore
 import TrackingRuntime
 
-/// The log: what waits, what was set aside, and sending it when the user says so.
+/// Access to the log: pending records, quarantined records, and sending on request.
 ///
-/// All of it works without a connection as well, as far as it needs none. Before ``AssetPublisher/run()`` nothing is answered; after
-/// it everything throws `stopped`.
+/// These functions also work without a connection, except those that send. They wait until ``AssetPublisher/run()``
+/// is called, and throw `stopped` after it has returned.
 extension AssetPublisher {
     // MARK: - Sending
 
-    /// Sends one batch of each trackable now, or joins the one on its way; returns when the broker took them.
+    /// Sends one batch of each trackable now, or joins a batch that is being sent, and returns when the broker
+    /// acknowledged them.
     ///
-    /// - Returns: How many records they have; 0 when nothing waits.
-    /// - Throws: `brokerUnreachable` after 10 s without a connection; after 20 s in which it was not taken, why; `stopped`, also
-    ///   when the wait is cancelled. What was asked for goes out all the same, once it can.
+    /// - Returns: The number of records in the batches; 0 when no record is pending.
+    /// - Throws: `brokerUnreachable` after 10 s without a connection; the broker's reason after 20 s without an
+    ///   acknowledgement; `stopped`, also when the wait is cancelled. The records are sent nevertheless as soon as
+    ///   that is possible.
     public func sendNow() async throws(TrackingError) -> Int { try await self.records(.sendNow) }
 
-    /// Sends everything that waits now, what was published just before included, and returns when all of it is safe, as
-    /// ``PublisherConfiguration/recording`` says what that is. What comes meanwhile is not waited for, nor is what is held of trackables that are not carried.
+    /// Sends all pending records now, including those just published, and returns when all of them are safe according
+    /// to ``PublisherConfiguration/recording``. It does not wait for records that are added meanwhile, nor for
+    /// records of trackables that are not tracked.
     ///
-    /// - Parameter progress: Told how many of how many do not wait any more: after each batch, and every 10 s.
-    /// - Returns: How many were sent; not those that were dropped, forgotten or set aside meanwhile.
-    /// - Throws: `brokerUnreachable` after 10 s without a connection; after 70 s in which nothing became safe, why. What was asked
-    ///   for goes out all the same, once it can.
+    /// - Parameter progress: Receives the number of safe records and the total, after each batch and every 10 s.
+    /// - Returns: The number of records that were sent, without those that were dropped, purged or quarantined
+    ///   meanwhile.
+    /// - Throws: `brokerUnreachable` after 10 s without a connection; the reason after 70 s in which no record became
+    ///   safe. The records are sent nevertheless as soon as that is possible.
     public func flush(
         _ progress: @Sendable (_ done: Int, _ total: Int) async -> Void
     ) async throws(TrackingError) -> Int {
-        // What is being written can not be sent yet.
+        // A record that is being written cannot be sent yet.
         if !self.isOpeningLog { await self.publishedIsLogged() }
-        // Of what is said faster than it is told, the newest counts; the answer is the last that is said.
+        // A slow caller gets only the newest progress. The answer is always the last reply.
         let (replies, reply) = AsyncStream.makeStream(of: Reply.self, bufferingPolicy: .bufferingNewest(2))
         self.request({ .asked(.flush, request: $0) }, { reply.yield($0) })
         for await reply in replies {
@@ -42,9 +46,9 @@ extension AssetPublisher {
 
     // MARK: - What waits
 
-    /// The records that wait, in the order in which they were recorded.
+    /// Returns the pending records, in the order in which they were recorded.
     ///
-    /// - Parameter limit: How many at the most.
+    /// - Parameter limit: The largest number of records to return.
     /// - Throws: `spoolFailed`, `spoolDamaged`, `stopped`.
     public func waiting(limit: Int) async throws(TrackingError) -> [SpoolEntry] {
         try await self.log.inquire { (storage) throws(TrackingError) in
@@ -52,11 +56,10 @@ extension AssetPublisher {
         }
     }
 
-    /// Hands over the records that wait, one after the other, in the order in which they were recorded. Each that is there when
-    /// it is asked for and still there when its turn comes is handed over once; what is recorded meanwhile is not. Takes the same
-    /// memory whatever waits.
+    /// Passes the pending records to `each`, one after the other, in the order in which they were recorded. Records
+    /// that are added after the call began are not included. The memory use does not depend on the number of records.
     ///
-    /// - Throws: `spoolFailed`, `spoolDamaged`, `stopped`; what `each` throws, which ends it.
+    /// - Throws: `spoolFailed`, `spoolDamaged`, `stopped`, or the error of `each`, which ends the export.
     public func exportWaiting(_ each: (SpoolEntry) async throws -> Void) async throws {
         let last = try await self.log.inquire { (storage) throws(TrackingError) in try await storage.summary().lastPlace
         }
@@ -72,19 +75,20 @@ extension AssetPublisher {
         }
     }
 
-    /// Forgets everything that waits, also of trackables that are not carried; recorders are told that it is gone. What is on
-    /// its way may arrive all the same, and the newest position still goes out on the live lane.
+    /// Removes all pending records, including those of trackables that are not tracked. Recorders are informed that
+    /// the records are gone. Records that are being sent may arrive nevertheless, and the newest position is still
+    /// published on the live lane.
     ///
-    /// - Returns: How many records there were.
+    /// - Returns: The number of removed records.
     /// - Throws: `stopped`.
     public func purge() async throws(TrackingError) -> Int {
         let count = try await self.records(.purge)
-        // Behind the removal.
+        // This question is answered after the removal.
         _ = try await self.log.inquire { (_) throws(TrackingError) in }
         return count
     }
 
-    /// How the log stands, and how sending goes.
+    /// Returns figures about the log and about sending.
     public func logFigures() async -> LogFigures {
         var figures = LogFigures()
         do throws(TrackingError) {
@@ -102,9 +106,9 @@ extension AssetPublisher {
 
     // MARK: - What was set aside
 
-    /// The records that were refused for good, oldest first.
+    /// Returns the quarantined records, oldest first.
     ///
-    /// - Parameter limit: How many at the most.
+    /// - Parameter limit: The largest number of records to return.
     /// - Throws: `spoolFailed`, `spoolDamaged`, `stopped`.
     public func quarantined(limit: Int) async throws(TrackingError) -> [QuarantinedRecord] {
         try await self.log.inquire { (storage) throws(TrackingError) in
@@ -112,15 +116,15 @@ extension AssetPublisher {
         }
     }
 
-    /// Puts records back in line under new names, at the end of the stream that is written; they go at once, on the recording lane.
-    /// Their old numbers stay declared gone.
+    /// Puts quarantined records back under new names, at the end of the current stream, and sends them at once on the
+    /// recording lane. Their old numbers remain declared gone.
     ///
-    /// - Parameter names: Which; `nil` for all. Names of which nothing is set aside are passed over, and so is what cannot be read.
-    /// - Returns: How many there were.
-    /// - Throws: `spoolFailed`, `spoolDamaged`, `stopped`: what was not put back by then stays set aside.
+    /// - Parameter names: The records to put back; `nil` for all. Unknown names and unreadable records are skipped.
+    /// - Returns: The number of records that were put back.
+    /// - Throws: `spoolFailed`, `spoolDamaged`, `stopped`. The remaining records stay quarantined.
     public func retryQuarantined(_ names: [RecordName]?) async throws(TrackingError) -> Int {
         let wanted = names.map { Set($0) }
-        // What is set aside once more meanwhile is not put back again.
+        // A record that is quarantined again during this call is not put back twice.
         let end = try await self.log.inquire { (storage) throws(TrackingError) in try await storage.summary().lastPlace
         }
         var (count, last) = (0, Int64(0))
@@ -139,10 +143,10 @@ extension AssetPublisher {
         return count
     }
 
-    /// Forgets records that were set aside.
+    /// Deletes quarantined records.
     ///
-    /// - Parameter names: Which; `nil` for all.
-    /// - Returns: How many there were.
+    /// - Parameter names: The records to delete; `nil` for all.
+    /// - Returns: The number of deleted records.
     /// - Throws: `spoolFailed`, `spoolDamaged`, `stopped`.
     public func dropQuarantined(_ names: [RecordName]?) async throws(TrackingError) -> Int {
         try await self.log.inquire { (storage) throws(TrackingError) in
@@ -167,11 +171,12 @@ extension AssetPublisher {
 
     // MARK: - Another trackable
 
-    /// Carries a trackable in place of all that was carried.
+    /// Tracks a trackable in place of all other trackables.
     ///
-    /// - Parameter unsent: What becomes of records of the others that are not safe yet.
-    /// - Throws: `unsentPoints`, with how many, when there are some and they are not to be cleared; with `send`, when they do not
-    ///   come to an end; else as ``AssetPublisher/flush(_:)``. Nothing has changed then.
+    /// - Parameter unsent: The treatment of records of the other trackables that are not safe yet.
+    /// - Throws: `unsentPoints`, with the number of records, when such records exist and `unsent` does not permit
+    ///   clearing them, or when sending them does not come to an end; otherwise the errors of
+    ///   ``AssetPublisher/flush(_:)``. An error changes nothing.
     public func bind(
         _ trackable: Trackable, unsent: UnsentPoints, _ progress: @Sendable (_ done: Int, _ total: Int) async -> Void
     ) async throws(TrackingError) {
@@ -189,15 +194,15 @@ extension AssetPublisher {
         self.shared.withLock { $0.active = trackable.id }
     }
 
-    /// How often what was recorded while the rest was sent is sent as well.
+    /// The number of rounds that send records which were added during the round before.
     private static var bindRounds: Int { 20 }
 
-    /// How many records are held in memory when many are asked for.
+    /// The number of records that one query of the log loads into memory.
     private static var pageSize: Int { 100 }
 
     // MARK: - Limits
 
-    /// Memory has an end where a disk has a user who looks after it.
+    /// Limits a log in memory to 100,000 records, because a memory log without limits would exhaust the memory.
     static func limits(_ wanted: SpoolLimits, _ spool: any SpoolStorage) -> SpoolLimits {
         guard spool is InMemorySpool, wanted == SpoolLimits() else { return wanted }
         return SpoolLimits(maximumCount: 100_000)

@@ -4,13 +4,13 @@ public import TrackingCore
 import Synchronization
 import TrackingRuntime
 
-/// Carries trackables: feeds every fix through the resolution's filter and keeps the world informed.
+/// Tracks trackables: records every fix, publishes positions at the rate of their resolution, and sends the backlog.
 ///
 ///     let publisher = AssetPublisher(configuration: configuration, transport: transport)
 ///     publisher.add(Trackable(try TrackableID("van-7")))
 ///     try await publisher.run()          // in a task or a ServiceGroup; publisher.publish(fix) feeds it
 ///
-/// Nothing here fails because of the network: only ``states`` tell.
+/// Network failures never throw. They appear in ``states``.
 public final class AssetPublisher<Transport: MessageTransport>: Service {
     private let configuration: PublisherConfiguration
     private let transport: Transport
@@ -24,7 +24,7 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
     private let captures = Broadcast<CapturedFix>(buffer: 4096)
     private let resolutionChanges = Broadcast<TrackableResolutionChange>(buffer: 1024)
     private let tripChanges = Broadcast<Trip>(buffer: 256)
-    private let toldEvents = Broadcast<TrackableEvent>(buffer: 1_000)
+    private let recordedEvents = Broadcast<TrackableEvent>(buffer: 1_000)
     private let sensor = Broadcast<Resolution>(buffer: 1)
     private let connections = Broadcast<Disconnection?>(buffer: 64)
     private let bad: BadMessages
@@ -34,7 +34,7 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
 
     typealias Answer = PublisherStateMachine.Answer
 
-    /// What is said about a request.
+    /// A message about a request.
     enum Reply: Sendable {
         case progressed(done: Int, total: Int)
         case answered(Result<Answer, TrackingError>)
@@ -44,27 +44,26 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
         var active: TrackableID?
         var states: [TrackableID: PublisherState] = [:]
         var sensor: Resolution?
-        /// Why a trackable failed, or why positions of it were never sent; of those that are carried.
+        /// The reasons why tracked trackables failed, or why positions of them were never sent.
         var failures: [TrackableID: TrackingError] = [:]
-        /// Who waits for the answer to a request, by its number.
+        /// The receivers of the answers, by the number of the request.
         var requests: [UInt64: @Sendable (Reply) -> Void] = [:]
         var lastRequest: UInt64 = 0
-        /// Whether the log is open, so that something is decided.
+        /// `true` while the log is open and events are decided.
         var isDeciding = false
         var hasEnded = false
-        /// Whether the program is asked to end: to do so is no failure.
+        /// `true` after the program was asked to end, which is no failure.
         var isShuttingDown = false
         var warnings = WarningLimit<TrackingError.Code>()
     }
 
-    /// Makes a publisher that carries nothing yet.
+    /// Creates a publisher that tracks nothing yet.
     ///
     /// - Parameters:
     ///   - transport: The connection; it is run and closed by this publisher.
-    ///   - spool: Where records are kept until they are safe; in memory by default, the last 100,000 records, and then gone with
-    ///     the program.
-    ///   - policy: What decides resolutions; a policy of one's own sees the same snapshot. It is asked on the transport's
-    ///     thread, so it answers at once.
+    ///   - spool: The durable log of records until they are acknowledged. The default holds the last 100,000 records
+    ///     in memory, and loses them with the program.
+    ///   - policy: Decides resolutions. It is called on the transport's thread, so it must not block.
     public init(
         configuration: PublisherConfiguration, transport: Transport, spool: any SpoolStorage = InMemorySpool(),
         policy: any ResolutionPolicy = DefaultResolutionPolicy(), logger: Logger = Logger(label: "godwit.publisher")
@@ -82,40 +81,42 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
         ) { clock.moment.wall }
     }
 
-    // MARK: - What is carried
+    // MARK: - Trackables
 
-    /// Carries a trackable from now on; nothing happens when it is carried already.
+    /// Tracks a trackable from now on. Does nothing when the trackable is tracked already.
     public func add(_ trackable: Trackable) { self.mailbox.post(.add(trackable)) }
 
-    /// Carries a trackable and makes it the active one.
+    /// Tracks a trackable and makes it the active one.
     public func track(_ trackable: Trackable) {
         self.shared.withLock { $0.active = trackable.id }
         self.add(trackable)
     }
 
-    /// Carries it with another destination, other constraints or another filter.
+    /// Changes the destination, the constraints or the filter of a tracked trackable.
     public func change(_ trackable: Trackable) { self.mailbox.post(.change(trackable)) }
 
-    /// Takes leave of a trackable: its presence and resolution are withdrawn, its trip ends, its last position stays. No state is
-    /// told of it any more, this one included. What of it was not sent stays in the log, and goes once it is carried again; a log in
-    /// memory ends with the program, so ``flush(_:)`` first.
+    /// Stops tracking a trackable: clears its presence and resolution and ends its trip. The retained position
+    /// remains. No further states are delivered for it.
+    ///
+    /// Records that were not sent stay in the log, and are sent once the trackable is tracked again. A log in memory
+    /// ends with the program, so call ``flush(_:)`` first.
     public func remove(_ id: TrackableID) {
         self.shared.withLock { if $0.active == id { $0.active = nil } }
         self.mailbox.post(.remove(id))
     }
 
-    /// Begins a trip of a trackable; its points carry the trip's id.
+    /// Begins a trip of a trackable; its points have the trip's id.
     ///
-    /// - Throws: `tripUnderWay` when there is one already; `invalidName` when the trackable is not carried; `stopped`, also when the
-    ///   wait is cancelled: it begins all the same.
+    /// - Throws: `tripUnderWay` when a trip exists already; `invalidName` when the trackable is not tracked;
+    ///   `stopped`, also when the wait is cancelled: the trip begins nevertheless.
     public func startTrip(_ mode: TripMode, of id: TrackableID) async throws(TrackingError) -> Trip {
         try await self.trip { .trip(id, mode, request: $0) }
     }
 
     /// Ends the trip of a trackable.
     ///
-    /// - Throws: `noTrip` when there is none; `invalidName` when the trackable is not carried; `stopped`, also when the wait is
-    ///   cancelled: it ends all the same.
+    /// - Throws: `noTrip` when there is no trip; `invalidName` when the trackable is not tracked; `stopped`, also
+    ///   when the wait is cancelled: the trip ends nevertheless.
     public func stopTrip(of id: TrackableID) async throws(TrackingError) -> Trip {
         try await self.trip { .trip(id, nil, request: $0) }
     }
@@ -129,88 +130,100 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
         return trip
     }
 
-    /// Sends what waits in the log now: one batch of each trackable, or everything.
+    /// Sends the backlog now: one batch of each trackable, or everything.
     public func sendRecords(all: Bool) { self.mailbox.post(.sendRecords(all: all)) }
 
-    /// The trackable that was given to ``track(_:)`` last and not removed since.
+    /// The trackable that was passed to ``track(_:)`` last, unless it was removed since.
     public var active: TrackableID? { self.shared.withLock { $0.active } }
 
-    /// The state of a trackable; `nil` when it is not carried.
+    /// The state of a trackable; `nil` when it is not tracked.
     public func state(of id: TrackableID) -> PublisherState? { self.shared.withLock { $0.states[id] } }
 
-    // MARK: - What goes in
+    // MARK: - Input
 
-    /// A position; returns when it was captured and everything sent so far was acknowledged, on a connection that stands; or
-    /// when the broker refuses this device or all that it carries, so that waiting does not help; or when the task is cancelled, and it
-    /// is published all the same. A fix is not taken as ``publish(_:raw:)`` says.
-    /// For recordings that are read faster than they were made, so that nothing is passed over.
+    /// Publishes a position, and returns when everything published so far was acknowledged.
+    ///
+    /// For recordings that are read faster than they were made, so that no position is skipped. Returns early when the
+    /// broker rejects this device or everything that it tracks, because waiting does not help then. When the task is
+    /// cancelled, the position is published all the same. Rejects the same positions as ``publish(_:raw:)``.
     public func publishAndWait(_ fix: Location, raw: Location? = nil) async {
         await self.mailbox.postAndWait(.fix(fix, raw: raw ?? fix))
     }
 
-    /// A position; returns at once. One with a time that the wire does not carry is not taken (``WireLimits/allows(_:)``: milliseconds
-    /// in place of seconds, or no number): that is logged, and counted in ``refusedFixes``.
+    /// Publishes a position, and returns at once.
+    ///
+    /// A position with a time that ``WireLimits/allows(_:)`` rejects, such as milliseconds in place of seconds, is not
+    /// recorded. It is logged, and counted in ``refusedFixes``.
+    ///
+    /// - Parameter raw: The position as the receiver measured it; `nil` when it is the same.
     public func publish(_ fix: Location, raw: Location? = nil) { self.mailbox.post(.fix(fix, raw: raw ?? fix)) }
 
-    /// Returns once everything that was published before is in the log, or could not be written: whoever reads faster than a disk
-    /// writes calls it now and then, so that what is read does not pile up in memory.
+    /// Returns once everything that was published before is in the log, or could not be written.
+    ///
+    /// A program that reads positions faster than the disk writes can call this function periodically to limit its
+    /// memory use.
     public func publishedIsLogged() async {
-        // Behind what was published, of which the log is asked in that order.
+        // The log works in order, so this follows everything that was published.
         await self.mailbox.postAndWait(.timer)
         try? await self.log.inquire { (_) throws(TrackingError) in }
     }
 
-    /// The battery's charge in percent, 0…100; `nil` is unknown.
+    /// Records the battery's charge in percent, 0…100; `nil` is unknown.
     public func batteryRead(_ percent: Double?) { self.mailbox.post(.battery(percent)) }
 
-    /// No more fixes will come: the last one goes out, everything is acknowledged, presences are withdrawn and ``run()``
-    /// returns; at the latest `within` from now, where it is given. A connection that waits to be tried again is tried at once, and
-    /// what the broker refuses once more; then it is given up.
+    /// Stops in order: publishes the last fix, waits until everything is acknowledged, withdraws every presence, and
+    /// lets ``run()`` return.
+    ///
+    /// A waiting reconnection and a rejected trackable are tried once more before the publisher gives up.
+    ///
+    /// - Parameter limit: The longest time that it may take; `nil` is no limit.
     public func finish(within limit: Duration? = nil) {
         self.mailbox.post(.stop(by: limit.map { self.clock.moment.now.advanced(by: $0) }))
     }
 
-    // MARK: - What comes out
+    // MARK: - Output
 
-    /// Every change of a trackable's state or of the reason for it, with the reason where there is one: OFFLINE when it is added,
-    /// and nothing when it is removed.
+    /// Every change of a trackable's state, or of the reason for it. A trackable is OFFLINE when it is added. No
+    /// state is delivered when a trackable is removed.
     public var states: AsyncStream<TrackableStateChange> { self.stateChanges.listen() }
-    /// Every fix, sent or not, and what became of it.
+    /// Every captured fix, with the verdict of the update filter.
     public var fixes: AsyncStream<CapturedFix> { self.captures.listen() }
-    /// Every change of a trackable's resolution, and why.
+    /// Every change of a trackable's resolution or of a reason for it.
     public var resolutions: AsyncStream<TrackableResolutionChange> { self.resolutionChanges.listen() }
-    /// Every version of every trip: its beginning, its progress once a minute, its end.
+    /// Every version of every trip: its beginning, its progress once a minute, and its end.
     public var trips: AsyncStream<Trip> { self.tripChanges.listen() }
-    /// Every event of every trackable, as it happens; a listener that does not keep up has the last 1,000.
-    public var trackingEvents: AsyncStream<TrackableEvent> { self.toldEvents.listen() }
-    /// How many events were lost to listeners that did not keep up.
-    public var lostTrackingEvents: Int { self.toldEvents.lost }
-    /// What is asked of the source, from now on.
+    /// Every event of every trackable at the moment at which it happens. A slow reader gets the last 1,000.
+    public var trackingEvents: AsyncStream<TrackableEvent> { self.recordedEvents.listen() }
+    /// The number of events that slow readers lost.
+    public var lostTrackingEvents: Int { self.recordedEvents.lost }
+    /// The resolutions that are requested from the source, from now on.
     public var sensorResolutions: AsyncStream<Resolution> { self.sensor.listen() }
-    /// The connection: `nil` when it was made, else why it is not there.
+    /// The changes of the connection: `nil` for a new connection, otherwise the reason that it was lost or could not
+    /// be made.
     public var connectionChanges: AsyncStream<Disconnection?> { self.connections.listen() }
-    /// What is asked of the source now.
+    /// The resolution that is requested from the source now.
     public var sensorResolution: Resolution? { self.shared.withLock { $0.sensor } }
-    /// How many fixes were not taken.
+    /// The number of fixes that were rejected for their time.
     public var refusedFixes: Int { self.refused.load(ordering: .relaxed) }
-    /// How many messages could not be read.
+    /// The number of messages that could not be decoded.
     public var badMessages: Int { self.bad.count }
 
     // MARK: - Running
 
     /// Runs until ``finish(within:)``, a graceful shutdown, or cancellation. Call it once.
     ///
-    /// - Throws: `takenOver` when another program uses the client id; after ``finish(within:)`` the broker's reason where it
-    ///   refuses this device or a trackable, so that positions of it were never sent; `spoolFailed` when the log cannot be opened.
+    /// - Throws: `takenOver` when another program uses the client id; `spoolFailed` when the log cannot be opened.
+    ///   After ``finish(within:)`` it throws the broker's reason if the broker rejects this device or a trackable,
+    ///   and positions were therefore never sent.
     public func run() async throws {
         do {
             let contents = try await self.spool.open(now: self.clock.moment.wall)
-            LogWorker.tell(contents, self.logger)
+            LogWorker.deliver(contents, self.logger)
             await withTaskExecutorPreference(self.transport.executor) { await self.work(contents) }
             self.end()
         } catch {
             self.end()
-            // Who asked the log before has an answer.
+            // Every earlier request to the log gets an answer.
             self.log.finish()
             await self.log.run { _, _ in }
             throw error
@@ -220,8 +233,8 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
         if let first = failures.min(by: { $0.key < $1.key }) { throw first.value }
     }
 
-    /// Everything here is short and never waits for more than the next event: it runs where the transport wants it. Only a log
-    /// that has a thread of its own is asked from that.
+    /// Runs the deciding task, the transport and the log. The tasks are short and run on the transport's executor; a
+    /// log with an executor of its own runs there.
     @concurrent
     private func work(_ contents: SpoolContents) async {
         await withGracefulShutdownHandler {
@@ -229,7 +242,7 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
                 let logging: @Sendable @concurrent () async -> Void = {
                     await self.log.run { self.mailbox.post(.log($0, $1)) }
                 }
-                // To name no preference is to inherit one; to name `nil` is not.
+                // A task without a preference inherits one. A task with the preference `nil` has none.
                 if let executor = self.spool.executor {
                     group.addTask(executorPreference: executor, operation: logging)
                 } else {
@@ -252,7 +265,7 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
         }
     }
 
-    /// The machine is a local variable: nobody else can touch it.
+    /// Decides about every event, in order. The machine is a local variable, so no other task can reach it.
     private func decide(_ group: inout DiscardingTaskGroup, _ contents: SpoolContents) async {
         var machine = PublisherStateMachine(
             configuration: self.configuration, policy: self.policy, logs: contents.trackables,
@@ -299,10 +312,10 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
         switch action {
         case .log, .limitsChanged:
             break  // asked together, before anything else
-        case .told(let id, let event):
-            self.toldEvents.tell(TrackableEvent(trackable: id, event: event))
+        case .eventRecorded(let id, let event):
+            self.recordedEvents.deliver(TrackableEvent(trackable: id, event: event))
         case .tripChanged(_, let trip):
-            self.tripChanges.tell(trip)
+            self.tripChanges.deliver(trip)
         case .answered(let request, let answer):
             self.shared.withLock { $0.requests.removeValue(forKey: request) }?(.answered(answer))
         case .progressed(let request, let done, let total):
@@ -310,14 +323,14 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
         case .commanded(let command):
             self.logger.debug(
                 "command", metadata: ["trackable": "\(command.trackable)", "name": "\(command.command.name.rawValue)"])
-            self.receivedCommands.tell(command)
+            self.receivedCommands.deliver(command)
         case .commandsRefused(let id, let error):
             self.logger.warning("no commands", metadata: ["trackable": "\(id)", "reason": "\(error)"])
         case .logFailed(let id, let error):
-            guard let unsaid = self.mayWarn(of: error) else { return }
+            guard let suppressed = self.mayWarn(of: error) else { return }
             self.logger.error(
                 "records were not logged",
-                metadata: ["trackable": "\(id)", "reason": "\(error)", "unsaid": "\(unsaid)"])
+                metadata: ["trackable": "\(id)", "reason": "\(error)", "suppressed": "\(suppressed)"])
         case .numbersReused(let id, let stream):
             self.logger.warning(
                 "the log was put back to an earlier state: a recorder has more of its stream; a new one begins",
@@ -328,31 +341,32 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
             self.transport.send(commands)
         case .useSensorResolution(let resolution):
             self.shared.withLock { $0.sensor = resolution }
-            self.sensor.tell(resolution)
+            self.sensor.deliver(resolution)
         case .stateChanged(let id, let state, let reason):
             self.shared.withLock {
                 $0.states[id] = state
                 if state == .failed { $0.failures[id] = reason }
             }
-            self.logger.debug("state", metadata: ["trackable": "\(id)", "state": "\(state.rawValue)"])
-            self.stateChanges.tell(TrackableStateChange(trackable: id, state: state, reason: reason))
+            self.logger.debug(
+                "Trackable state changed", metadata: ["trackable": "\(id)", "state": "\(state.rawValue)"])
+            self.stateChanges.deliver(TrackableStateChange(trackable: id, state: state, reason: reason))
         case .fixRefused(let error):
             self.refused.add(1, ordering: .relaxed)
-            guard let unsaid = self.mayWarn(of: error) else { return }
-            self.logger.warning("a fix was not taken", metadata: ["reason": "\(error)", "unsaid": "\(unsaid)"])
+            guard let suppressed = self.mayWarn(of: error) else { return }
+            self.logger.warning("a fix was not taken", metadata: ["reason": "\(error)", "suppressed": "\(suppressed)"])
         case .extraLeftOut(let error):
-            guard let unsaid = self.mayWarn(of: error) else { return }
+            guard let suppressed = self.mayWarn(of: error) else { return }
             self.logger.warning(
                 "extra or the id of the trip was left out of a fix",
-                metadata: ["reason": "\(error)", "unsaid": "\(unsaid)"])
+                metadata: ["reason": "\(error)", "suppressed": "\(suppressed)"])
         case .captured(let id, let fix, let verdict):
-            self.captures.tell(CapturedFix(trackable: id, fix: fix, verdict: verdict))
+            self.captures.deliver(CapturedFix(trackable: id, fix: fix, verdict: verdict))
         case .resolutionChanged(let id, let inForce):
-            self.resolutionChanges.tell(TrackableResolutionChange(trackable: id, inForce: inForce))
+            self.resolutionChanges.deliver(TrackableResolutionChange(trackable: id, inForce: inForce))
         case .badMessage(let topic, let error):
             self.bad.skipped(topic, error, now: self.clock.moment.now)
         case .connectionChanged(let disconnection):
-            self.connections.tell(disconnection)
+            self.connections.deliver(disconnection)
         case .removed(let id):
             self.shared.withLock { shared in
                 shared.states[id] = nil
@@ -364,16 +378,17 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
         }
     }
 
-    /// How many warnings of this kind were not said before this one; `nil` when this one is not said either.
+    /// Returns the number of warnings of this kind that were suppressed before this one; `nil` when this one is
+    /// suppressed as well.
     private func mayWarn(of error: TrackingError) -> Int? {
         let now = self.clock.moment.now
-        guard case .say(let unsaid) = self.shared.withLock({ $0.warnings.happened(error.code, now: now) }) else {
+        guard case .say(let suppressed) = self.shared.withLock({ $0.warnings.happened(error.code, now: now) }) else {
             return nil
         }
-        return unsaid
+        return suppressed
     }
 
-    /// Nothing comes or is waited for any more, on whichever way out.
+    /// Ends every stream, and answers every request with `stopped`.
     private func end() {
         self.mailbox.close()
         self.stateChanges.finish()
@@ -381,7 +396,7 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
         self.resolutionChanges.finish()
         self.sensor.finish()
         self.tripChanges.finish()
-        self.toldEvents.finish()
+        self.recordedEvents.finish()
         self.receivedCommands.finish()
         let waiting = self.shared.withLock { shared in
             shared.hasEnded = true

@@ -1,37 +1,37 @@
 import TrackingCore
 
-/// Where a trackable is as far as that may be shown, recorded or not: the places that its events tell.
+/// The places of a trackable's events: its newest positions in the form in which they may be shown.
 struct EventPlaces: Hashable, Sendable {
     private var newest: Location?
     private var before: Location?
 
-    /// A fix was captured. It has no name of ours yet; one that its source gave it names nothing here.
+    /// Adds a captured fix. The fix has no record name yet, and a name from its source is removed.
     mutating func moved(to shown: Location) {
         var nameless = shown
         (nameless.seq, nameless.stream) = (nil, nil)
         (self.before, self.newest) = (self.newest, nameless)
     }
 
-    /// The newest fix became a record: its place bears the record's name.
+    /// The newest fix was recorded, and its place now has the record's name.
     mutating func recorded(_ point: Location) { self.newest = point }
 
-    /// A fix went through the capture.
+    /// Processes the capture's verdict on a fix.
     mutating func saw(_ outcome: CaptureStateMachine.Outcome) {
         switch outcome.verdict {
-        // Where nothing is shown, what was seen before is not where something happens now.
+        // While positions are hidden, an earlier position is not the place of a new event.
         case .hidden: (self.newest, self.before) = (nil, nil)
-        // What nobody measured says nothing of where it is.
+        // A mock position is not the trackable's position.
         case .mock: break
         case .paused, .filtered: if let shown = outcome.shown { self.moved(to: shown) }
         }
     }
 
-    /// Where something of this kind happened; `nil` where that is not known, or not to be told.
+    /// Returns the place of an event of this kind; `nil` when the place is unknown or must not be shown.
     func place(of kind: TrackingEvent.Kind) -> Location? {
         switch kind {
-        // It would tell where the zone's border is.
+        // The place would reveal the border of the zone.
         case .zone: nil
-        // The newest fix is the one that told that it had left.
+        // The newest fix is the first one after the trackable had left.
         case .visit: self.before
         default: self.newest
         }

@@ -1,38 +1,38 @@
 import TrackingCore
 
-/// Decides what goes out next on one lane of one trackable: at most one update is in flight, the newest that passed the
-/// filter waits behind it, and what was not sent rides along with the next one.
+/// Decides which update is sent next on one lane of one trackable. At most one update is in flight. The newest fix
+/// that passed the filter waits behind it, and skipped fixes are added to the next update.
 struct LiveLane: Sendable {
-    /// Which fixes are sent.
+    /// The filter that selects the fixes to send.
     var filter: LocationFilter
-    /// The last update that went out, to be published again when nothing else is.
+    /// The last update that was sent. It is published again when there is no other update.
     private(set) var last: LocationUpdate?
-    /// What was not sent by itself, in order of capture.
+    /// The fixes without an update of their own, in order of capture.
     private var skipped: [Location] = []
     private var inFlight: LocationUpdate?
-    /// What of it is tried again where it is lost.
+    /// The part of the update in flight that is sent again when the update is lost.
     private var retried: LocationUpdate?
     private var waiting: Location?
-    /// When silence began.
+    /// The moment at which silence began.
     private var silentSince: MonotonicTime?
-    /// How many ride along at the most: what is left out is in the log, and the recording lane brings it.
+    /// The limit of skipped fixes per update. Fixes above it remain in the log and are sent on the recording lane.
     private var passengers = SendLimit(maximum: LocationUpdate.maximumSkipped)
-    /// How often running an update with others was lost.
+    /// The number of consecutive updates with skipped fixes that were lost.
     private var losses = 0
 
     init(filter: LocationFilter) {
         self.filter = filter
     }
 
-    /// Nothing is on its way or waits to be.
+    /// `true` while no update is in flight or waits.
     var isIdle: Bool { self.inFlight == nil && self.waiting == nil }
 
-    /// A position waits to go out.
+    /// `true` while a position waits to be sent.
     var isWaiting: Bool { self.waiting != nil }
 
-    /// When an update must go out even if nothing moves; `nil` when never.
+    /// The moment at which an update must be sent even if the trackable does not move; `nil` when there is none.
     ///
-    /// - Parameter isHolding: Whether what waits is held back, and not about to go.
+    /// - Parameter isHolding: `true` while waiting updates are held back.
     func silenceDeadline(isHolding: Bool) -> MonotonicTime? {
         let silence = self.filter.effectiveMaximumSilence
         guard silence > .zero, let silentSince = self.silentSince, isHolding ? self.inFlight == nil : self.isIdle
@@ -40,9 +40,9 @@ struct LiveLane: Sendable {
         return silentSince.advanced(by: silence)
     }
 
-    /// A captured fix; it is sent, waits or is kept to ride along.
+    /// Processes a captured fix, which is sent, waits or is skipped.
     ///
-    /// - Parameter isAsked: Whether somebody asked for it: then it goes out, however soon and close.
+    /// - Parameter isAsked: `true` for a requested fix, which is sent whatever its time and distance.
     mutating func captured(
         _ fix: Location, isAsked: Bool = false, now: MonotonicTime, wallClock: UnixTime?
     ) -> LocationFilter.Verdict {
@@ -57,9 +57,9 @@ struct LiveLane: Sendable {
         return verdict
     }
 
-    /// The update to publish now; `nil` while one is in flight, or none waits that is written to the log.
+    /// Returns the update to publish now; `nil` while one is in flight, or when no waiting fix is in the log.
     ///
-    /// - Parameter written: Records up to here are in the log.
+    /// - Parameter written: The highest number of the records in the log.
     mutating func next(written: UInt64 = .max, now: MonotonicTime) -> LocationUpdate? {
         guard self.inFlight == nil, let location = self.waiting, location.seq ?? 0 <= written else { return nil }
         self.waiting = nil
@@ -68,29 +68,30 @@ struct LiveLane: Sendable {
         return self.launch(update, now: now)
     }
 
-    /// The last update once more, unchanged: for those who just came, and when it has been silent for too long.
+    /// Returns the last update unchanged, for new subscribers and for the end of a silence.
     mutating func again(now: MonotonicTime) -> LocationUpdate? {
         guard self.isIdle, let last = self.last else { return nil }
         self.filter.repeated(now: now)
         return self.launch(last, now: now)
     }
 
-    /// The last update in place of one that may not be shown any more, whatever waits.
+    /// Returns the last update, which replaces one that may not be shown any more, before any waiting update.
     mutating func replaced(now: MonotonicTime) -> LocationUpdate? {
         guard self.inFlight == nil, let last = self.last else { return nil }
         if self.waiting?.seq == last.location.seq { self.waiting = nil }
         return self.launch(last, now: now)
     }
 
-    /// What became of positions when they were hidden.
+    /// The effect of hiding positions.
     struct Hiding: Hashable {
-        /// Whether the update in flight is taken for lost: its answer counts for nothing.
+        /// `true` when the update in flight counts as lost; its answer is ignored.
         var isTakenBack = false
-        /// Whether the last update tells what may not be shown any more.
+        /// `true` when the last update contains a position that may not be shown any more.
         var isOutdated = false
     }
 
-    /// Of each position that is kept there is from now on what `shown` says; `nil`, nothing. What of it is left out is in the log.
+    /// Replaces each stored position by the result of `shown`; `nil` removes it. The log still contains the removed
+    /// positions.
     mutating func hide(_ shown: (Location) -> Location?) -> Hiding {
         var hiding = Hiding()
         if let lost = self.inFlight, (lost.skipped + [lost.location]).contains(where: { shown($0) != $0 }) {
@@ -107,26 +108,28 @@ struct LiveLane: Sendable {
         return hiding
     }
 
-    /// It has been silent for too long: the newest fix that was kept back goes out. Where there is nothing to say, as after a
-    /// refusal of the last update, the silence begins anew.
+    /// Ends a silence that has lasted too long: the newest skipped fix is sent. If there is none, as after a
+    /// rejection of the last update, the silence begins anew.
     ///
-    /// - Parameter wallClock: The device's clock; what is ahead of it is never a live update. `nil` where it is not set.
+    /// - Parameter wallClock: The device's clock; `nil` when it is not set. A fix ahead of it is never a live update.
     mutating func endSilence(now: MonotonicTime, wallClock: UnixTime?) {
         self.silentSince = now
         guard self.isIdle, let place = self.newestKeptBack(wallClock: wallClock) else { return }
         self.waiting = self.skipped.remove(at: place)
     }
 
-    /// No more fixes will come: the last one goes out whatever the filter said, and takes along what was not sent; not one that is
-    /// ahead of the clock. Where nothing went out before and all that is there is ahead of it, it may as well be the clock that is
-    /// wrong: then the last one goes out.
+    /// Sends the last fix, whatever the filter decided, because no more fixes follow. The skipped fixes are added to
+    /// it.
     ///
-    /// - Parameter wallClock: As for ``endSilence(now:wallClock:)``.
+    /// A fix ahead of the clock is not sent, unless nothing was sent before and every fix is ahead. The clock may be
+    /// wrong then.
+    ///
+    /// - Parameter wallClock: See ``endSilence(now:wallClock:)``.
     mutating func finish(wallClock: UnixTime?) {
-        let isUnheard = self.waiting == nil && self.inFlight == nil && self.last == nil
+        let isUnpublished = self.waiting == nil && self.inFlight == nil && self.last == nil
         let timely = self.skipped.lastIndex { Self.isTimely($0, wallClock) }
         let any = self.skipped.lastIndex { LivePosition.fault(of: $0, at: nil) == nil }
-        guard let place = timely ?? (isUnheard ? any : nil),
+        guard let place = timely ?? (isUnpublished ? any : nil),
             self.skipped[place].seq ?? 0 > self.waiting?.seq ?? 0
         else { return }
         let newest = self.skipped.remove(at: place)
@@ -134,7 +137,7 @@ struct LiveLane: Sendable {
         self.waiting = newest
     }
 
-    /// The newest fix that was kept back, unless what waits or went out is newer; not one ahead of the clock.
+    /// Returns the newest skipped fix that is not ahead of the clock, unless a waiting or sent fix is newer.
     private func newestKeptBack(wallClock: UnixTime?) -> Int? {
         let shown = self.waiting ?? self.last?.location
         let places = self.skipped.indices.filter { place in
@@ -148,9 +151,9 @@ struct LiveLane: Sendable {
         LivePosition.fault(of: fix, at: wallClock) == nil
     }
 
-    /// The broker took the update in flight.
+    /// The broker acknowledged the update in flight.
     ///
-    /// - Returns: The records that it carried.
+    /// - Returns: The records in the update.
     @discardableResult
     mutating func acknowledged() -> SeqSet {
         defer { self.inFlight = nil }
@@ -159,42 +162,42 @@ struct LiveLane: Sendable {
         return self.inFlight?.seqs ?? SeqSet()
     }
 
-    /// The records on their way.
+    /// The numbers of the records in flight.
     var seqsInFlight: SeqSet { self.inFlight?.seqs ?? SeqSet() }
 
-    /// The oldest of the points that ride along with the update in flight did not fit in: the recording lane brings them.
+    /// The update in flight was too small for its oldest skipped fixes, which the recording lane sends.
     mutating func leftOut(_ count: Int) {
         guard count > 0 else { return }
         self.inFlight?.skipped.removeFirst(count)
         self.retried = self.inFlight
     }
 
-    /// What was told up to this position is not told again, and nothing that was kept back rides along: the recording lane brings
-    /// it. A position that came after it stands.
-    mutating func forget(through told: Location?) {
+    /// Suppresses positions up to and including the given one. Skipped fixes are removed, and the recording lane
+    /// sends them. A later position remains.
+    mutating func forget(through watermark: Location?) {
         self.skipped = []
-        if self.waiting?.came(after: told) == false { self.waiting = nil }
-        if self.last?.location.came(after: told) == false { self.last = nil }
+        if self.waiting?.came(after: watermark) == false { self.waiting = nil }
+        if self.last?.location.came(after: watermark) == false { self.last = nil }
         self.last?.skipped = []
-        // The broker's answer counts for all of what is in flight.
-        if self.retried?.location.came(after: told) == false { self.retried = nil }
+        // The broker's answer applies to the whole update in flight.
+        if self.retried?.location.came(after: watermark) == false { self.retried = nil }
         self.retried?.skipped = []
     }
 
-    /// What the broker took is not said again: whether it still stands nobody knows.
+    /// Removes the acknowledged update, which may have been cleared since, so that it is not repeated.
     mutating func forgetTaken() { if self.isIdle { self.last = nil } }
 
-    /// The recording lane brought these: they need not ride along any more.
+    /// Removes skipped fixes that the recording lane has sent.
     mutating func forget(_ seqs: SeqSet) {
         self.skipped.removeAll { $0.seq.map(seqs.contains) ?? false }
     }
 
-    /// The update in flight was not taken: it waits again, or rides along where a newer one waits already.
+    /// The update in flight was lost. Its fix waits again, or is skipped if a newer one waits already.
     mutating func failed() {
         guard self.inFlight != nil else { return }
         if self.retried?.skipped.isEmpty == false {
             self.losses += 1
-            // Brokers of MQTT 3.1.1 do not say what is too large for them: they close the connection.
+            // A broker of MQTT 3.1.1 does not report that a message is too large: it closes the connection.
             if self.losses > 1 { self.passengers.refused(to: 0) }
         }
         self.takeBack()
@@ -211,10 +214,10 @@ struct LiveLane: Sendable {
         }
     }
 
-    /// The update in flight is larger than the broker takes, or says what it does not take: it goes by itself. One that did so
-    /// already is left to the recording lane.
+    /// The broker rejected the size or the content of the update in flight. The fix is sent again without skipped
+    /// ones. If it had none, it is left to the recording lane.
     ///
-    /// - Returns: Whether it goes again.
+    /// - Returns: `true` when the fix is sent again.
     mutating func refusedForContent() -> Bool {
         guard let lost = self.inFlight else { return false }
         self.passengers.refused(to: 0)
@@ -236,10 +239,11 @@ struct LiveLane: Sendable {
     }
 
     private mutating func skip(_ fix: Location) {
-        // Nearly always the newest, so this looks at one element.
+        // The place is nearly always the end, so this search is short.
         let place = self.skipped.lastIndex { $0.seq ?? 0 <= fix.seq ?? 0 }.map { $0 + 1 } ?? 0
         self.skipped.insert(fix, at: place)
-        // An amortised cut: dropping from the front of an array costs its length.
+        // The cut is amortised, because removing elements from the front of an array takes time proportional to its
+        // length.
         if self.skipped.count > 2 * LocationUpdate.maximumSkipped {
             self.skipped.removeFirst(self.skipped.count - LocationUpdate.maximumSkipped)
         }
@@ -254,21 +258,22 @@ struct LiveLane: Sendable {
 }
 
 extension Location {
-    /// Whether it came after another: by their numbers within a stream, else by their times; after none, it did not.
+    /// Returns `true` when this position came after another one, by their numbers within a stream, otherwise by their
+    /// times. Returns `false` when there is no other one.
     func came(after other: Location?) -> Bool {
         guard let other else { return false }
         guard let seq, let last = other.seq, self.stream == other.stream else { return self.time > other.time }
         return seq > last
     }
 
-    /// Whether `other` is newer: by its time, and of the same time by its number.
+    /// Returns `true` when `other` is newer, by its time, and for equal times by its number.
     fileprivate func isBefore(_ other: Location) -> Bool {
         (self.time, self.seq ?? 0) < (other.time, other.seq ?? 0)
     }
 }
 
 extension LocationUpdate {
-    /// The numbers of the records that it carries.
+    /// The numbers of the records in the update.
     var seqs: SeqSet {
         var seqs = SeqSet()
         for location in self.skipped + [self.location] { location.seq.map { seqs.insert($0) } }

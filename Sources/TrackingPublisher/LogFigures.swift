@@ -1,34 +1,34 @@
 public import TrackingCore
 
-/// How the log stands, and how sending goes.
+/// The contents of the log, and the progress of sending.
 public struct LogFigures: Hashable, Sendable {
-    /// What waits, by trackable; also of those that are not carried any more.
+    /// The backlog by trackable, of trackables that are not tracked any more as well.
     public var trackables: [TrackableID: SpoolAmount] = [:]
-    /// All that waits.
+    /// The whole backlog.
     public var total = SpoolAmount()
-    /// How many records a limit has cost, in the life of the log.
+    /// The number of records that were removed to keep a limit, in the life of the log.
     public var dropped = 0
-    /// How many records were refused for good and are set aside.
+    /// The number of quarantined records.
     public var quarantined = 0
-    /// How sending goes.
+    /// The progress of sending.
     public var sending = SendingFigures()
-    /// Why the log could not be asked: what it holds is not known then.
+    /// The reason why the log could not be read, so that its contents are not known; `nil` where it was read.
     public var failure: TrackingError?
 
     /// Makes figures of an empty log.
     public init() {}
 }
 
-/// How sending goes, since the program began.
+/// The progress of sending, since the program started.
 public struct SendingFigures: Hashable, Sendable {
-    /// When an update or a batch was last sent, by the device's clock.
+    /// The time at which an update or a batch was last published, by the device's clock.
     public var lastAttempt: UnixTime?
-    /// When one was last acknowledged.
+    /// The time at which one was last acknowledged.
     public var lastAcknowledged: UnixTime?
-    /// Why the broker does not take what is sent, by trackable; nothing where it does.
+    /// The broker's reasons for rejecting messages, by trackable; empty where it accepts all.
     public var refusals: [TrackableID: TrackingError]
 
-    /// Makes figures; nothing was sent where nothing is said.
+    /// Makes figures; the defaults are those of a program that has sent nothing.
     public init(
         lastAttempt: UnixTime? = nil, lastAcknowledged: UnixTime? = nil, refusals: [TrackableID: TrackingError] = [:]
     ) {

@@ -1,49 +1,49 @@
 import TrackingCore
 
-/// Decides when a log that was closed for damage is opened again, and how long records wait for one that cannot be.
+/// Decides when a damaged log that was closed is opened again, and how long records wait for it.
 struct LogOutage: Sendable {
     typealias Instant = ContinuousClock.Instant
 
-    /// Between two tries to open it.
+    /// The time between two attempts to open the log.
     static let pause: Duration = .seconds(10)
-    /// How long records wait. Then they are given up, so that the live lane goes on.
+    /// The longest time that records wait. After it they are given up, so that the live lane continues.
     static let patience: Duration = .seconds(60)
-    /// How many bytes of records wait, about.
+    /// The approximate limit of the waiting records, in bytes.
     static let maximumBytes = 16 << 20
-    /// What a record takes beside its payload, about.
+    /// The approximate size of a record in addition to its payload, in bytes.
     private static let overhead = 200
 
-    /// See ``pause``; shorter in tests.
+    /// The time between two attempts, which is shorter in tests than ``pause``.
     let pause: Duration
     private var closedSince: Instant?
     private var lastTry: Instant?
     private var isAlarmDue = false
-    /// Why it could not be opened the last time.
+    /// The reason that the last attempt failed.
     private(set) var error: TrackingError?
 
     init(pause: Duration = LogOutage.pause) { self.pause = pause }
 
-    /// Whether nothing can be asked of the log.
+    /// `true` while the log is closed.
     var isClosed: Bool { self.closedSince != nil }
 
-    /// Somebody wants it to be opened again.
+    /// The worker requests another attempt.
     ///
-    /// - Returns: Whether that is tried: not more often than once a ``pause``, unless it is the last chance.
+    /// - Returns: `true` when the attempt is due. Attempts are at least ``pause`` apart, except the last one.
     mutating func mayTry(isLast: Bool = false, now: Instant) -> Bool {
         if !isLast, let lastTry = self.lastTry, now < lastTry.advanced(by: self.pause) { return false }
         self.lastTry = now
         return true
     }
 
-    /// It is open again.
+    /// The log is open again.
     mutating func opened() {
         self.closedSince = nil
         self.error = nil
     }
 
-    /// It could not be opened.
+    /// An attempt to open the log failed.
     ///
-    /// - Returns: Whether that is to be told: it is new.
+    /// - Returns: `true` for a new error, which is to be logged.
     mutating func failed(_ error: TrackingError, now: Instant) -> Bool {
         defer { self.error = error }
         self.closedSince = self.closedSince ?? now
@@ -51,13 +51,13 @@ struct LogOutage: Sendable {
         return error != self.error
     }
 
-    /// Whether somebody is to wake the worker after a ``pause``, though nothing is asked: once after each failure.
+    /// Returns `true` once after each failure: the worker is to wake after a ``pause`` even without a job.
     mutating func takeAlarm() -> Bool {
         defer { self.isAlarmDue = false }
         return self.isAlarmDue
     }
 
-    /// How many of these records, the first, wait until it is open.
+    /// Returns the number of these records, counted from the first, that wait until the log is open.
     func patience(with entries: [SpoolEntry], now: Instant) -> Int {
         guard let closedSince = self.closedSince, now < closedSince.advanced(by: Self.patience) else { return 0 }
         var bytes = 0

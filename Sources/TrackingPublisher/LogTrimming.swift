@@ -1,25 +1,27 @@
 import TrackingCore
 
-/// Decides when a log is looked at for what is above its limits: at once when it was opened and when they change; for its size
-/// whenever it grew; for ages now and then, for records grow older though nothing is added.
+/// Decides when a log is trimmed to its limits.
+///
+/// Trimming is due when the log was opened and when the limits change. The size is also checked after each write.
+/// Ages are also checked periodically, because records grow older without any write.
 struct LogTrimming: Sendable {
     typealias Instant = ContinuousClock.Instant
 
-    /// Between two looks at the ages, at the most.
+    /// The longest time between two checks of ages.
     private static let longestPause: Duration = .seconds(3600)
-    /// And at the least.
+    /// The shortest time between two checks of ages.
     private static let shortestPause: Duration = .seconds(1)
 
     private var limits = SpoolLimits()
-    /// When ages are looked at next; `nil` where they do not matter.
+    /// The next check of ages; `nil` when the limits contain no age.
     private var agesDue: Instant?
     private var alarm: Instant?
 
-    /// The limits to keep to now; `nil` where nothing is to be looked at.
+    /// Returns the limits to apply now; `nil` when no trimming is due.
     ///
     /// - Parameters:
-    ///   - limits: As they are now.
-    ///   - grew: Whether something was added.
+    ///   - limits: The limits in force.
+    ///   - grew: `true` after records were written.
     mutating func due(_ limits: SpoolLimits, grew: Bool, now: Instant) -> SpoolLimits? {
         let isNew = limits != self.limits
         self.limits = limits
@@ -34,7 +36,7 @@ struct LogTrimming: Sendable {
         return due == SpoolLimits() ? nil : due
     }
 
-    /// When to look at ages though nothing happens; `nil` where somebody waits for that already.
+    /// Returns the moment of the next check of ages; `nil` when an alarm for it was returned before.
     mutating func takeAlarm(now: Instant) -> Instant? {
         if let alarm = self.alarm, alarm <= now { self.alarm = nil }
         guard let agesDue = self.agesDue, self.alarm.map({ agesDue < $0 }) ?? true else { return nil }
@@ -42,7 +44,7 @@ struct LogTrimming: Sendable {
         return agesDue
     }
 
-    /// A tenth of the age: records stay a tenth longer than was asked for at the most.
+    /// Returns a tenth of the age. Records therefore remain at most a tenth longer than the limit.
     private static func pause(for age: Duration) -> Duration {
         min(self.longestPause, max(self.shortestPause, age / 10))
     }

@@ -2,7 +2,7 @@ import Synchronization
 import TrackingCore
 
 extension LogWorker {
-    /// What is asked and not taken up yet.
+    /// The jobs that the worker has not begun.
     final class Queue: Sendable {
         private let state = Mutex(State())
         private let bounds: Mutex<SpoolLimits>
@@ -12,15 +12,15 @@ extension LogWorker {
 
         private struct State {
             var jobs: [Job] = []
-            /// How often something was added that can wait, since the worker was woken.
-            var unsaid = 0
+            /// The number of additions that could wait, since the worker was woken.
+            var suppressed = 0
             var isClosed = false
         }
 
-        /// How often something that can wait is added until the worker is woken for it.
-        private static let mostUnsaid = 5
+        /// The number of additions that can wait before the worker is woken for them.
+        private static let mostSuppressed = 5
 
-        /// What the log may hold.
+        /// The limits of the log.
         var limits: SpoolLimits {
             get { self.bounds.withLock { $0 } }
             set { self.bounds.withLock { $0 = newValue } }
@@ -37,14 +37,14 @@ extension LogWorker {
             (self.signals, self.signal) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         }
 
-        /// - Returns: Whether they will be done.
+        /// - Returns: `true` when the jobs will be done; `false` after the queue was closed.
         @discardableResult
         func add(_ jobs: [Job], isUrgent: Bool = true) -> Bool {
             let (isTaken, mustWake) = self.state.withLock { state in
                 if !state.isClosed { state.jobs += jobs }
-                state.unsaid += 1
-                let mustWake = isUrgent || state.unsaid >= Self.mostUnsaid
-                if mustWake { state.unsaid = 0 }
+                state.suppressed += 1
+                let mustWake = isUrgent || state.suppressed >= Self.mostSuppressed
+                if mustWake { state.suppressed = 0 }
                 return (!state.isClosed, mustWake)
             }
             if mustWake { self.signal.yield() }
@@ -58,29 +58,9 @@ extension LogWorker {
             }
         }
 
-        /// There is something to do, though nobody asks for it.
+        /// Wakes the worker without a job.
         func wake() { self.signal.yield() }
 
         func finish() { self.signal.finish() }
-    }
-}
-
-extension LogWorker {
-    /// What is asked in between two records would write them apart: it is looked up before them, but behind what its own trackable
-    /// is about to know, as where the log was opened anew meanwhile.
-    static func findingFirst(_ jobs: [Job]) -> [Job] {
-        var (first, others): ([Job], [Job]) = ([], [])
-        var brought = Set<TrackableID>()
-        for job in jobs {
-            switch job {
-            case .action(let id, .find) where !brought.contains(id):
-                first.append(job)
-                continue
-            case .action(let id, .append(_, _, .some)): brought.insert(id)
-            default: break
-            }
-            others.append(job)
-        }
-        return first + others
     }
 }

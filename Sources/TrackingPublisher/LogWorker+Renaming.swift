@@ -1,7 +1,7 @@
 import Logging
 import TrackingCore
 
-/// Records that leave their numbers: set aside, put back, or recorded anew.
+/// Operations that change the names of records: quarantine them, put them back, or record them under new names.
 extension LogWorker {
     func quarantine(
         _ name: RecordName, of id: TrackableID, _ reason: TrackingError, _ post: Post
@@ -19,7 +19,8 @@ extension LogWorker {
         }
     }
 
-    /// Records are written under new names first, and removed under their old ones then. What cannot be read as what it is stays.
+    /// Records the given records under new names, and then removes them under the old ones. A record that cannot be
+    /// decoded remains.
     func renumber(
         _ seqs: SeqSet, of stream: StreamID, from first: RecordName, _ id: TrackableID, _ post: Post
     ) async -> TrackingError? {

@@ -2,17 +2,18 @@ import Logging
 import TrackingCore
 import TrackingRuntime
 
-/// Does what a publisher asks of its log, in order, on a task of its own; what came of it returns as an event.
+/// Performs a publisher's operations on its log, in order, on its own task, and posts each outcome as an event.
 ///
-/// Appends that come while one is being written are written together: one commit for all of them, and none waits for company.
-/// Removals wait while one batch after the other is read: see ``Removals``. A log that was closed for damage and cannot be opened
-/// again is tried anew, and what is to be written waits for it: see ``LogOutage``.
+/// ``LogStateMachine`` decides which records share a transaction, when removals are due and which records wait.
+/// Records that arrive during a write are written together in the next transaction, without a delay for further ones.
+/// Removals wait while batches are read. A damaged log that was closed is opened again, and records wait for it: see
+/// ``LogOutage``.
 struct LogWorker: Sendable {
     typealias Post = @Sendable (TrackableID, PublisherStateMachine.LogEvent) -> Void
 
     enum Job: Sendable {
         case action(TrackableID, PublisherStateMachine.LogAction)
-        /// Answered by itself; what is returned is an error of the storage.
+        /// A query that answers its caller itself. It returns an error of the storage, or `nil`.
         case question(@Sendable (any SpoolStorage) async -> TrackingError?)
     }
 
@@ -24,8 +25,8 @@ struct LogWorker: Sendable {
     private let outage: LogOutage
 
     /// - Parameters:
-    ///   - outage: What goes for a log that cannot be opened again.
-    ///   - isClockSynchronized: Whether somebody vouches for the clock; asked where ``knowsAges`` is false.
+    ///   - outage: The rules for a log that cannot be opened again.
+    ///   - isClockSynchronized: Returns `true` when the clock is trusted; called while ``knowsAges`` is false.
     init(
         storage: any SpoolStorage, limits: SpoolLimits, logger: Logger, outage: LogOutage = LogOutage(),
         isClockSynchronized: @escaping @Sendable () -> Bool = { SystemClockTrust.isSynchronized },
@@ -39,19 +40,19 @@ struct LogWorker: Sendable {
         self.outage = outage
     }
 
-    /// Asks for these; returns at once. What is asked for together is written together.
+    /// Adds operations and returns at once. Operations that are added together are written together.
     ///
-    /// - Parameter goesOn: Whether something is sent in the same breath, so that more will be asked for when that is answered:
-    ///   then the worker is not woken for a removal alone.
+    /// - Parameter goesOn: `true` when a message is sent at the same time. Its answer will cause further operations,
+    ///   so a removal alone does not wake the worker.
     func ask(_ actions: [(TrackableID, PublisherStateMachine.LogAction)], goesOn: Bool = false) {
         guard !actions.isEmpty else { return }
         let isUrgent = !goesOn || actions.contains { if case .remove = $0.1 { false } else { true } }
         self.queue.add(actions.map { .action($0.0, $0.1) }, isUrgent: isUrgent)
     }
 
-    /// Asks the storage something, behind everything that was asked before.
+    /// Asks the storage a question after all operations that were added before.
     ///
-    /// - Throws: `stopped` when the worker has ended; what the question throws.
+    /// - Throws: `stopped` when the worker has ended, or the error of the question.
     func inquire<Value: Sendable>(
         _ question: @escaping @Sendable (any SpoolStorage) async throws(TrackingError) -> Value
     ) async throws(TrackingError) -> Value {
@@ -72,14 +73,14 @@ struct LogWorker: Sendable {
         return try result.get()
     }
 
-    /// The log is kept within these limits from now on.
+    /// Changes the limits of the log.
     func keep(within limits: SpoolLimits) {
         self.queue.limits = limits
         self.queue.wake()
     }
 
-    /// Whether the clock tells how old records are. Where it does not, and nobody vouches for it, none goes for its age, and
-    /// nothing that records are known by.
+    /// `true` when the clock can determine the age of records. While it is `false` and the clock is not synchronized,
+    /// no record and no record mark is removed for its age.
     var knowsAges: Bool {
         get { self.queue.knowsAges }
         nonmutating set { self.queue.knowsAges = newValue }
@@ -87,46 +88,30 @@ struct LogWorker: Sendable {
 
     private var mayLetGoForAge: Bool { self.knowsAges || self.isClockSynchronized() }
 
-    /// Nothing more will be asked: ``run(_:)`` returns when all is done.
+    /// Ends the work: ``run(_:)`` returns when every job is done.
     func finish() { self.queue.finish() }
-
-    /// What goes on from one round of work to the next.
-    private struct Course {
-        var outage: LogOutage
-        var removals = Removals()
-        var trimming = LogTrimming()
-        /// What is to be written, in this order.
-        var entries: [SpoolEntry] = []
-        var state: [String: [UInt8]?] = [:]
-        /// What could not be written: it goes with what is written next, unless that says something newer.
-        var unkept: [String: [UInt8]?] = [:]
-    }
 
     /// Works until ``finish()``.
     func run(_ post: @escaping Post) async {
-        var course = Course(outage: self.outage)
+        var machine = LogStateMachine(outage: self.outage)
         await withDiscardingTaskGroup { group in
-            await self.trim(&course, post)
-            self.setAlarms(&group, &course)
+            await self.trim(&machine, post)
+            self.setAlarms(&group, &machine)
             for await _ in self.queue.signals {
-                await self.work(self.queue.take(), &course, post)
-                self.setAlarms(&group, &course)
+                await self.work(self.queue.take(), &machine, post)
+                self.setAlarms(&group, &machine)
             }
             group.cancelAll()
         }
-        course.state.merge(course.unkept) { new, _ in new }
-        await self.work(self.queue.take(isLast: true), &course, isLast: true, post)
-        await self.remove(&course, post)
-        self.giveUp(all: true, &course, post)
+        machine.willEnd()
+        await self.work(self.queue.take(isLast: true), &machine, isLast: true, post)
+        await self.remove(&machine, post)
+        self.giveUp(all: true, &machine, post)
     }
 
-    /// Sees to it that the worker wakes where nothing may be asked.
-    private func setAlarms(_ group: inout DiscardingTaskGroup, _ course: inout Course) {
-        let now = ContinuousClock.now
-        let ends = [
-            course.outage.takeAlarm() ? now.advanced(by: self.outage.pause) : nil, course.trimming.takeAlarm(now: now),
-        ]
-        for end in ends.compactMap({ $0 }) {
+    /// Wakes the worker at the moments that the machine names, although no job comes.
+    private func setAlarms(_ group: inout DiscardingTaskGroup, _ machine: inout LogStateMachine) {
+        for end in machine.takeAlarms(now: .now) {
             group.addTask {
                 try? await Task.sleep(until: end, clock: .continuous)
                 self.queue.wake()
@@ -134,94 +119,92 @@ struct LogWorker: Sendable {
         }
     }
 
-    private func work(_ jobs: [Job], _ course: inout Course, isLast: Bool = false, _ post: Post) async {
-        if course.outage.isClosed {
-            await self.reopen(&course, isLast: isLast, post)
-            await self.append(&course, post)
+    private func work(_ jobs: [Job], _ machine: inout LogStateMachine, isLast: Bool = false, _ post: Post) async {
+        if machine.outage.isClosed {
+            await self.reopen(&machine, isLast: isLast, post)
+            await self.append(&machine, post)
         }
         var isReading = false
-        for job in Self.findingFirst(jobs) {
+        for job in LogStateMachine.findingFirst(jobs) {
             switch job {
             case .action(let id, .find(let marks)):
-                await self.append(&course, post)
-                await self.find(marks, of: id, &course, post)
+                await self.append(&machine, post)
+                await self.find(marks, of: id, &machine, post)
             case .action(let id, .append(let stream, let record, let mark)):
-                course.entries.append(SpoolEntry(record, of: id, in: stream, mark: mark))
-            case .action(_, .keep(let name, let value)): course.state[name] = .some(value)
+                machine.append(SpoolEntry(record, of: id, in: stream, mark: mark))
+            case .action(_, .keep(let name, let value)): machine.set(name, value)
             case .action(let id, .remove(let stream, let seqs)):
-                course.removals.add(seqs, Place(trackable: id, stream: stream), now: .now)
+                machine.remove(seqs, of: Place(trackable: id, stream: stream), now: .now)
             case .action, .question:
-                if case .action(_, .read) = job { isReading = true } else { await self.remove(&course, post) }
-                await self.append(&course, post)
-                await self.perform(job, &course, post)
+                if case .action(_, .read) = job { isReading = true } else { await self.remove(&machine, post) }
+                await self.append(&machine, post)
+                await self.perform(job, &machine, post)
             }
         }
-        await self.append(&course, post)
-        await self.trim(&course, post)
-        if !isReading || course.removals.areDue(now: .now) { await self.remove(&course, post) }
+        await self.append(&machine, post)
+        await self.trim(&machine, post)
+        if !isReading || machine.areRemovalsDue(now: .now) { await self.remove(&machine, post) }
     }
 
-    private func find(_ marks: [RecordMark], of id: TrackableID, _ course: inout Course, _ post: Post) async {
-        if let error = course.outage.error { return post(id, .findFailed(error)) }
+    private func find(_ marks: [RecordMark], of id: TrackableID, _ machine: inout LogStateMachine, _ post: Post) async {
+        if let error = machine.outage.error { return post(id, .findFailed(error)) }
         do throws(TrackingError) {
             post(id, .found(try await self.storage.known(marks, of: id)))
         } catch {
             post(id, .findFailed(error))
-            if error.code == .spoolDamaged { await self.reopen(&course, post) }
+            if error.code == .spoolDamaged { await self.reopen(&machine, post) }
         }
     }
 
-    /// Writes what is to be written. Where the log is damaged that is done once more in what is whole of it; where it cannot be
-    /// opened it waits.
-    private func append(_ course: inout Course, _ post: Post) async {
-        let hasEntries = !course.entries.isEmpty
-        while !course.outage.isClosed, !course.entries.isEmpty || !course.state.isEmpty {
-            let part = course.entries.prefix(Self.maximumAppend)
-            let isLast = part.count == course.entries.count
-            let state = isLast ? course.unkept.merging(course.state) { $1 } : [:]
-            var error = await self.write(part, state)
-            if error?.code == .spoolDamaged, await self.reopen(&course, post) { error = await self.write(part, state) }
-            if course.outage.isClosed { break }
-            course.entries.removeFirst(part.count)
-            if isLast { (course.state, course.unkept) = ([:], error == nil ? [:] : state) }
-            if part.isEmpty, let error { self.logger.warning("log", metadata: ["reason": "\(error)"]) }
-            self.tell(part, error, post)
+    /// Writes the waiting records and values. After damage the log is opened again and the transaction repeated once;
+    /// while the log cannot be opened, the records wait.
+    private func append(_ machine: inout LogStateMachine, _ post: Post) async {
+        let hasEntries = !machine.entries.isEmpty
+        while let write = machine.nextWrite() {
+            var error = await self.write(write)
+            if error?.code == .spoolDamaged, await self.reopen(&machine, post) { error = await self.write(write) }
+            if machine.outage.isClosed { break }
+            machine.didWrite(write, isWritten: error == nil)
+            if write.entries.isEmpty, let error {
+                self.logger.warning("Values not written to the log", metadata: ["reason": "\(error)"])
+            }
+            self.report(write.entries[...], error, post)
         }
-        if course.outage.isClosed { return self.giveUp(&course, post) }
-        if hasEntries { await self.trim(&course, grew: true, post) }
+        if machine.outage.isClosed { return self.giveUp(&machine, post) }
+        if hasEntries { await self.trim(&machine, grew: true, post) }
     }
 
-    private func write(_ entries: ArraySlice<SpoolEntry>, _ state: [String: [UInt8]?]) async -> TrackingError? {
+    private func write(_ write: LogStateMachine.Write) async -> TrackingError? {
         await self.attempt { () async throws(TrackingError) in
             try await self.storage.append(
-                Array(entries), state: state, now: self.clock(), knowsAges: self.mayLetGoForAge)
+                write.entries, state: write.state, now: self.clock(), knowsAges: self.mayLetGoForAge)
         }
     }
 
-    /// What cannot wait any longer for the log is told to be lost to it.
-    private func giveUp(all: Bool = false, _ course: inout Course, _ post: Post) {
-        guard let error = course.outage.error else { return }
-        let kept = all ? 0 : course.outage.patience(with: course.entries, now: .now)
-        self.tell(course.entries[kept...], error, post)
-        course.entries.removeSubrange(kept...)
+    /// Posts a failure for the records that can no longer wait for a closed log.
+    private func giveUp(all: Bool = false, _ machine: inout LogStateMachine, _ post: Post) {
+        guard let (entries, error) = machine.giveUp(all: all, now: .now) else { return }
+        self.report(entries[...], error, post)
     }
 
-    private func tell(_ entries: ArraySlice<SpoolEntry>, _ error: TrackingError?, _ post: Post) {
+    private func report(_ entries: ArraySlice<SpoolEntry>, _ error: TrackingError?, _ post: Post) {
         for (place, seqs) in Self.places(entries) {
             if let error {
                 post(place.trackable, .appendFailed(place.stream, seqs, error))
             } else {
-                self.logger.trace("logged", metadata: ["stream": "\(place.stream)", "seqs": "\(Self.text(seqs))"])
+                self.logger.trace(
+                    "Records written to the log", metadata: ["stream": "\(place.stream)", "seqs": "\(Self.text(seqs))"])
                 post(place.trackable, .appended(place.stream, seqs))
             }
         }
     }
 
-    /// All at once: of thousands of trackables they share a few transactions.
-    private func remove(_ course: inout Course, _ post: Post) async {
-        guard !course.outage.isClosed else { return }
+    /// Removes acknowledged records, of all trackables at once, so that they share a few transactions.
+    private func remove(_ machine: inout LogStateMachine, _ post: Post) async {
+        let removals = machine.takeRemovals()
+        guard !removals.isEmpty else { return }
         let errors = await withTaskGroup(of: TrackingError?.self) { group in
-            for (place, seqs) in course.removals.take() {
+            for (place, seqs) in removals {
                 group.addTask {
                     await self.attempt { () async throws(TrackingError) in
                         try await self.storage.remove(seqs, of: place.stream)
@@ -232,18 +215,20 @@ struct LogWorker: Sendable {
                 if let error, !errors.contains(error) { errors.append(error) }
             }
         }
-        for error in errors { self.logger.warning("log", metadata: ["reason": "\(error)"]) }
-        if errors.contains(where: { $0.code == .spoolDamaged }) { await self.reopen(&course, post) }
+        for error in errors {
+            self.logger.warning("Acknowledged records not removed from the log", metadata: ["reason": "\(error)"])
+        }
+        if errors.contains(where: { $0.code == .spoolDamaged }) { await self.reopen(&machine, post) }
     }
 
-    private func perform(_ job: Job, _ course: inout Course, _ post: Post) async {
+    private func perform(_ job: Job, _ machine: inout LogStateMachine, _ post: Post) async {
         switch job {
         case .question(let question):
-            if await question(self.storage)?.code == .spoolDamaged { await self.reopen(&course, post) }
+            if await question(self.storage)?.code == .spoolDamaged { await self.reopen(&machine, post) }
         case .action(let id, let action):
             guard let error = await self.perform(action, of: id, post) else { return }
-            self.logger.warning("log", metadata: ["trackable": "\(id)", "reason": "\(error)"])
-            if error.code == .spoolDamaged { await self.reopen(&course, post) }
+            self.logger.warning("Operation on the log failed", metadata: ["trackable": "\(id)", "reason": "\(error)"])
+            if error.code == .spoolDamaged { await self.reopen(&machine, post) }
         }
     }
 
@@ -275,57 +260,58 @@ struct LogWorker: Sendable {
         }
     }
 
-    /// Keeps the log within its limits, where that is due.
+    /// Trims the log to its limits, if that is due.
     ///
-    /// - Parameter grew: Whether something was added.
-    private func trim(_ course: inout Course, grew: Bool = false, _ post: Post) async {
-        guard !course.outage.isClosed,
-            var limits = course.trimming.due(self.queue.limits, grew: grew, now: .now)
+    /// - Parameter grew: `true` after records were written.
+    private func trim(_ machine: inout LogStateMachine, grew: Bool = false, _ post: Post) async {
+        guard
+            let limits = machine.trimIfDue(
+                self.queue.limits, grew: grew, knowsAges: { self.mayLetGoForAge }, now: .now)
         else { return }
-        if limits.maximumAge != nil, !self.mayLetGoForAge { limits.maximumAge = nil }
-        // What is safe elsewhere takes nobody's room.
-        await self.remove(&course, post)
-        guard !course.outage.isClosed else { return }
+        // Acknowledged records do not count against the limits.
+        await self.remove(&machine, post)
+        guard !machine.outage.isClosed else { return }
         do throws(TrackingError) {
             for part in try await self.storage.trim(to: limits, now: self.clock()) {
                 post(part.trackable, .dropped(part.stream, part.seqs))
             }
         } catch {
-            self.logger.warning("log", metadata: ["reason": "\(error)"])
-            if error.code == .spoolDamaged { await self.reopen(&course, post) }
+            self.logger.warning("Log not trimmed to its limits", metadata: ["reason": "\(error)"])
+            if error.code == .spoolDamaged { await self.reopen(&machine, post) }
         }
     }
 
-    /// The file is damaged: what is whole in it is taken over, and new streams begin.
+    /// Closes the damaged file and opens the log again. The storage salvages the readable records and begins new
+    /// streams.
     ///
-    /// - Returns: Whether it is open again; it may be that this was not tried (``LogOutage``).
+    /// - Returns: `true` when the log is open again; `false` also when no attempt is due (``LogOutage``).
     @discardableResult
-    private func reopen(_ course: inout Course, isLast: Bool = false, _ post: Post) async -> Bool {
-        guard course.outage.mayTry(isLast: isLast, now: .now) else { return false }
+    private func reopen(_ machine: inout LogStateMachine, isLast: Bool = false, _ post: Post) async -> Bool {
+        guard machine.mayReopen(isLast: isLast, now: .now) else { return false }
         _ = await self.attempt { () async throws(TrackingError) in try await self.storage.close() }
         do throws(TrackingError) {
             let contents = try await self.storage.open(now: self.clock())
-            course.outage.opened()
-            Self.tell(contents, self.logger)
+            machine.didReopen()
+            Self.deliver(contents, self.logger)
             for (trackable, held) in contents.trackables { post(trackable, .reopened(held)) }
             return true
         } catch {
-            if course.outage.failed(error, now: .now) {
+            if machine.didFailToReopen(error, now: .now) {
                 self.logger.error("the log cannot be opened again", metadata: ["reason": "\(error)"])
             }
             return false
         }
     }
 
-    /// Says what is wrong with a log that was opened, or became of a damaged one.
-    static func tell(_ contents: SpoolContents, _ logger: Logger) {
-        if let salvage = contents.salvage { Self.tell(salvage, logger) }
+    /// Logs the damage of a log that was opened, and the result of a salvage.
+    static func deliver(_ contents: SpoolContents, _ logger: Logger) {
+        if let salvage = contents.salvage { Self.deliver(salvage, logger) }
         if let damage = contents.damage {
             logger.error("the log is damaged and cannot be made anew", metadata: ["reason": "\(damage)"])
         }
     }
 
-    private static func tell(_ salvage: SpoolSalvage, _ logger: Logger) {
+    private static func deliver(_ salvage: SpoolSalvage, _ logger: Logger) {
         let missing = salvage.missing.map { part in
             "\(part.trackable) \(part.stream): \(Self.text(part.seqs))"
         }
@@ -338,7 +324,7 @@ struct LogWorker: Sendable {
             ])
     }
 
-    /// As in `1-3 5`.
+    /// Returns the numbers as text, such as `1-3 5`.
     private static func text(_ seqs: SeqSet) -> String {
         let ranges = seqs.ranges.map {
             $0.lowerBound == $0.upperBound ? "\($0.lowerBound)" : "\($0.lowerBound)-\($0.upperBound)"
@@ -368,32 +354,6 @@ struct LogWorker: Sendable {
         return places
     }
 
-    /// What is safe and is to be removed. A queue that drains asks for a removal and the next batch in one breath: the batch
-    /// is read first, and removals are done together, so that not each of them is a transaction of its own. An agent that is
-    /// killed meanwhile sends them once more.
-    private struct Removals {
-        private var seqs: [Place: SeqSet] = [:]
-        private var since: ContinuousClock.Instant?
-
-        mutating func add(_ seqs: SeqSet, _ place: Place, now: ContinuousClock.Instant) {
-            self.seqs[place, default: SeqSet()].formUnion(seqs)
-            self.since = self.since ?? now
-        }
-
-        /// Whether they wait no longer: five batches of the usual size, or a second.
-        func areDue(now: ContinuousClock.Instant) -> Bool {
-            guard let since = self.since else { return false }
-            return self.seqs.values.reduce(0) { $0 + $1.count } >= 1000 || since.advanced(by: .seconds(1)) <= now
-        }
-
-        mutating func take() -> [Place: SeqSet] {
-            defer { self = Removals() }
-            return self.seqs
-        }
-    }
-
-    /// How many records are recorded anew in one transaction.
+    /// The number of records that are renumbered in one transaction.
     static let renumberedAtOnce = 1000
-    /// The most records in one transaction.
-    private static let maximumAppend = 10_000
 }

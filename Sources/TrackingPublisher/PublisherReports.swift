@@ -1,37 +1,37 @@
 public import TrackingCore
 
-/// A trackable's state changed.
+/// A change of a trackable's state.
 public struct TrackableStateChange: Hashable, Sendable {
-    /// Which trackable.
+    /// The trackable.
     public let trackable: TrackableID
-    /// Its state now.
+    /// The state from now on.
     public let state: PublisherState
-    /// Why, where there is something to say.
+    /// The reason; `nil` where there is none.
     public let reason: TrackingError?
 }
 
-/// Something happened to a trackable.
+/// An event of a trackable.
 public struct TrackableEvent: Hashable, Sendable {
-    /// Which trackable.
+    /// The trackable.
     public let trackable: TrackableID
-    /// What happened, with its number in the stream.
+    /// The event, with its number in the stream.
     public let event: TrackingEvent
 }
 
-/// A fix was captured.
+/// A captured fix.
 public struct CapturedFix: Hashable, Sendable {
-    /// For which trackable.
+    /// The trackable.
     public let trackable: TrackableID
     /// The fix, with its name in the stream.
     public let fix: Location
-    /// Whether it is sent on the live lane, and if not, why.
+    /// The verdict of the update filter: sent on the live lane, or the reason why not.
     public let verdict: LocationFilter.Verdict
 }
 
-/// A trackable's resolution, or a reason for it, changed.
+/// A change of a trackable's resolution, or of a reason for it.
 public struct TrackableResolutionChange: Hashable, Sendable {
-    /// Which trackable.
+    /// The trackable.
     public let trackable: TrackableID
-    /// The resolution in force, and why.
+    /// The resolution in force, and its reasons.
     public let inForce: ResolutionInForce
 }

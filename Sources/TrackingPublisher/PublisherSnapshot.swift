@@ -1,28 +1,28 @@
 public import TrackingCore
 
-/// How things stand with a publisher at one moment.
+/// The state of a publisher at one moment.
 public struct PublisherSnapshot: Hashable, Sendable {
     /// The connection.
     public struct Link: Hashable, Sendable {
-        /// Whether it stands.
+        /// `true` while there is a connection.
         public var isUp = false
-        /// Since when it has stood or been missing, by the device's clock; `nil` before the first try.
+        /// The time of the last change, by the device's clock; `nil` before the first attempt.
         public var since: UnixTime?
-        /// Why it is missing, as far as somebody said.
+        /// The reason why there is no connection; `nil` where it is not known.
         public var reason: String?
     }
 
-    /// One trackable that is carried.
+    /// A tracked trackable.
     public struct Trackable: Hashable, Sendable {
         /// Its name.
         public var id: TrackableID
         /// Its state.
         public var state: PublisherState
-        /// Why it failed; `nil` where it did not.
+        /// The reason of its failure; `nil` while it did not fail.
         public var failure: TrackingError?
-        /// The resolution in force, and why.
+        /// The resolution in force, and its reasons.
         public var resolution: ResolutionInForce
-        /// Where it goes.
+        /// The destination; `nil` where there is none.
         public var destination: Coordinate?
         /// The trip under way as it is at this moment, else the last one of this run.
         public var trip: Trip?
@@ -38,13 +38,13 @@ public struct PublisherSnapshot: Hashable, Sendable {
         public var recorders: [ClientID]
     }
 
-    /// When this was so.
+    /// The moment of the snapshot.
     public var time: UnixTime
     /// The connection.
     public var link: Link
-    /// What is carried, in order of name.
+    /// The tracked trackables, in order of name.
     public var trackables: [Trackable]
-    /// What is asked of the source.
+    /// The resolution that the source is asked for.
     public var sensorResolution: Resolution?
     /// The last fix that was recorded.
     public var lastFix: Location?
@@ -54,14 +54,15 @@ public struct PublisherSnapshot: Hashable, Sendable {
     public var unrecorded: Unrecorded?
 }
 
-/// A command that came from the broker and is to be carried out.
+/// A command from the broker, to be carried out by the program.
 public struct ReceivedCommand: Hashable, Sendable {
-    /// Whose topic it came on.
+    /// The trackable on whose command topic it was published.
     public var trackable: TrackableID
     /// The command.
     public var command: Command
-    /// Where an answer is expected beside the trackable's events (MQTT 5); always a topic for answers of this trackable.
+    /// The topic for an answer beside the trackable's events (MQTT 5), always one of this trackable's answer topics;
+    /// `nil` where none is expected.
     public var responseTopic: String?
-    /// What that answer repeats.
+    /// The bytes that the answer repeats.
     public var correlationData: [UInt8]?
 }

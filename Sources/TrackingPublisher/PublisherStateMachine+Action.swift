@@ -1,92 +1,93 @@
 public import TrackingCore
 
-/// What a publisher answers, asks of its log and wants to be done.
+/// The answers, the requests to the log and the actions of a publisher.
 extension PublisherStateMachine {
-    /// What came of a request.
+    /// The result of a request.
     public enum Answer: Hashable, Sendable {
         /// The trip that began or ended.
         case trip(Trip)
-        /// So many records.
+        /// A number of records.
         case records(Int)
-        /// The trackable is carried.
+        /// The trackable is tracked in place of all others.
         case bound
-        /// The names of the records that were brought, in their order.
+        /// The names of the ingested records, in their order.
         case taken([RecordName])
-        /// How sending goes.
+        /// The figures of sending.
         case sending(SendingFigures)
-        /// The fix that was asked for was recorded.
+        /// The requested fix was recorded.
         case reported
-        /// How things stand.
+        /// The state at one moment.
         case snapshot(PublisherSnapshot)
     }
 
-    /// What is asked of the log.
+    /// A request to the log.
     public enum LogAction: Hashable, Sendable {
-        /// Write it, with what it is known by when it comes again; answered by `appended` or `appendFailed`.
+        /// Append a record, with the mark by which it is recognized when it arrives again; answered by `appended` or
+        /// `appendFailed`.
         case append(StreamID, SpoolRecord, mark: RecordMark? = nil)
-        /// Look up which of these are known; answered by `found` or `findFailed`. Nothing is being written that has one of them.
+        /// Look up these marks; answered by `found` or `findFailed`. No record with one of them is being written.
         case find([RecordMark])
-        /// Read these; answered by `loaded` or `readFailed`.
+        /// Read records; answered by `loaded` or `readFailed`.
         case read(RecordQuery)
-        /// These may go. Not answered.
+        /// Remove these records. Not answered.
         case remove(StreamID, SeqSet)
-        /// Keep this value with what is written next; `nil` removes it. Not answered.
+        /// Store this value in the transaction of the next record; `nil` removes it. Not answered.
         case keep(String, [UInt8]?)
-        /// Set it aside; answered by `setAside` or `setAsideFailed`.
+        /// Quarantine a record; answered by `setAside` or `setAsideFailed`.
         case quarantine(StreamID, UInt64, TrackingError)
-        /// Record these anew, from this name on, and let go of them under their old one; answered by `appended` and `appendFailed`.
+        /// Record these anew from this name on, and remove their old names; answered by `appended` and `appendFailed`.
         case renumber(StreamID, SeqSet, from: RecordName)
-        /// Put these back in line; answered by `putBack` or `putBackFailed`.
+        /// Put quarantined records back; answered by `putBack` or `putBackFailed`.
         case putBack(StreamID, [PutBackRecord], request: UInt64)
-        /// Nothing of this stream is left to be told. Not answered.
+        /// Forget this stream, whose end every recorder knows. Not answered.
         case forget(StreamID)
     }
 
-    /// What is to be done about it.
+    /// An action to carry out.
     public enum Action: Hashable, Sendable {
-        /// Give these to the connection, in order.
+        /// Give these commands to the connection, in order.
         case send([TransportCommand])
-        /// Ask this of the source.
+        /// Ask the source for this resolution.
         case useSensorResolution(Resolution)
-        /// Tell the caller: a trackable's state, with the reason where there is one.
+        /// Deliver a trackable's state, with the reason where there is one.
         case stateChanged(TrackableID, PublisherState, TrackingError?)
-        /// Ask this of the log.
+        /// Ask the log.
         case log(TrackableID, LogAction)
-        /// Tell the caller: something happened to a trackable, and was given its number in the log.
-        case told(TrackableID, TrackingEvent)
-        /// Tell the caller: a trip began, went on or ended.
+        /// Deliver an event, which has its number in the stream.
+        case eventRecorded(TrackableID, TrackingEvent)
+        /// Deliver a version of a trip.
         case tripChanged(TrackableID, Trip)
-        /// Tell the caller what came of a request.
+        /// Answer a request.
         case answered(request: UInt64, Result<Answer, TrackingError>)
-        /// Tell the caller how far a request has come.
+        /// Report the progress of a request.
         case progressed(request: UInt64, done: Int, total: Int)
-        /// Carry out this command, and tell `answer`.
+        /// Deliver a command, to be answered by the event `answer`.
         case commanded(ReceivedCommand)
-        /// Tell the operator: no commands come for this trackable, because the broker refuses them.
+        /// Log that the broker refuses the subscription to commands of this trackable.
         case commandsRefused(TrackableID, TrackingError)
         /// Keep the log within these limits from now on.
         case limitsChanged(SpoolLimits)
-        /// Tell the operator: records could not be written to the log.
+        /// Log that records could not be written.
         case logFailed(TrackableID, TrackingError)
-        /// Tell the operator: the log was put back to an earlier state, and this stream of it ends.
+        /// Log that the durable log was restored from an earlier copy, and that this stream of it ends.
         case numbersReused(TrackableID, StreamID)
-        /// Tell the operator: the broker does not take batches, and why.
+        /// Log that the broker does not accept batches.
         case recordsRefused(TrackableID, TrackingError)
-        /// Tell the operator: a fix was not taken, and why.
+        /// Log that a fix was rejected.
         case fixRefused(TrackingError)
-        /// Report that the `extra` or the id of the trip was left out of a fix, and why.
+        /// Log that the `extra` or the id of the trip was left out of a fix.
         case extraLeftOut(TrackingError)
-        /// Tell the caller: a fix was captured, and what became of it.
+        /// Deliver a captured fix, with the verdict of the update filter.
         case captured(TrackableID, Location, LocationFilter.Verdict)
-        /// Tell the caller: a trackable's resolution.
+        /// Deliver a trackable's resolution.
         case resolutionChanged(TrackableID, ResolutionInForce)
-        /// Tell the operator: a message that cannot be read was skipped.
+        /// Log that a message was skipped because it cannot be decoded or published.
         case badMessage(topic: String, TrackingError)
-        /// Tell the operator: the connection came, went or could not be made.
+        /// Deliver that the connection was made (`nil`), lost, or could not be made.
         case connectionChanged(Disconnection?)
-        /// Tell the caller: this trackable was taken leave of.
+        /// Remove the state of a trackable that is not tracked any more.
         case removed(TrackableID)
-        /// Tell the caller: leave is taken with positions of this trackable unsent, because the broker refuses them.
+        /// Log that the publisher stops with unsent positions of this trackable, because the broker rejects them.
         case givenUp(TrackableID, TrackingError)
     }
 }

@@ -1,197 +1,145 @@
 import TrackingCore
 
-/// What the connection tells, and what is said on it.
+/// The messages of the connection.
 extension PublisherStateMachine {
     mutating func happened(_ event: TransportEvent, at moment: Moment) -> [Action] {
         switch event {
-        case .connected(let connection, _):
-            return self.connected(connection, at: moment)
-        case .disconnected(let disconnection):
-            return self.disconnected(disconnection, at: moment)
-        case .received(let message):
-            return self.received(message, at: moment)
-        case .published(let token, let refusal):
-            return self.published(token, refusal, at: moment)
-        case .subscribed(let token, let refusals):
-            return self.subscribed(token, refusals, at: moment)
+        case .connected(let connection, _): return self.connected(connection, at: moment)
+        case .disconnected(let disconnection): return self.disconnected(disconnection, at: moment)
+        case .received(let message): return self.received(message, at: moment)
+        case .published(let token, let refusal): return self.published(token, refusal, at: moment)
+        case .subscribed(let token, let refusals): return self.subscribed(token, refusals, at: moment)
         }
     }
 
-    /// Brokers answer a subscription before they send what stands, and one after the other: the answer to the last tells
-    /// that what stands on all of them was read.
+    // MARK: - Connecting
+
+    /// A connection was made. Brokers answer a subscription before they send its retained messages, and one
+    /// subscription after the other: the answer to the last one follows every retained message of the first.
     private mutating func connected(_ connection: Int, at moment: Moment) -> [Action] {
-        self.connectionRefusal = nil
-        self.link = .init(isUp: true, since: moment.wall)
-        self.session.connected(connection: connection)
-        self.presence.connected(now: moment.now)
-        let own: [TopicFilter] = [.topic(.liveness(self.session.client))]
-        let ids = self.assets.values.filter { $0.failure == nil }.map(\.trackable.id)
-        let all = ids.flatMap { self.filters($0) }
-        let watched = self.watched.map { TopicFilter.topic(.liveness($0)) }
+        self.connection.connected(connection, at: moment)
+        let ids = self.table.all.filter { $0.failure == nil }.map(\.id)
         let left = self.leftBehind
-        self.expectRequests(at: moment)
+        let all = ids.flatMap { self.filters(of: $0) } + self.connection.livenessFilters
+        let own = [self.connection.ownLiveness]
+        _ = self.withAll(at: moment) { trackable, context in
+            trackable.connected(context)
+            return []
+        }
         return [
-            .connectionChanged(nil), self.subscribe(all + watched + left.map { .publishers($0) } + own, .all(ids)),
-        ] + self.listenForCommands(on: Array(self.assets.keys)) + self.listenForClearings(of: Array(self.assets.keys))
-            + [self.subscribe(own, .settle(ids, leftTo: left))]
+            .connectionChanged(nil),
+            self.connection.subscribe(all + left.map { .publishers($0) } + own, .connecting(ids)),
+        ] + self.subscribeToCommands(of: Array(self.table.tracked))
+            + self.subscribeToClearings(of: Array(self.table.tracked))
+            + [self.connection.subscribe(own, .settling(ids, leftTo: left))]
+    }
+
+    /// The trackables that stopped being tracked without a connection. Another publisher may track them by now, and
+    /// its retained messages are not to be touched.
+    private var leftBehind: [TrackableID] {
+        Set(self.connection.unclearResolutions).union(self.departed).subtracting(self.table.tracked).map { $0 }
     }
 
     mutating func disconnected(_ disconnection: Disconnection, at moment: Moment) -> [Action] {
-        self.link = .init(
-            isUp: false, since: self.link.isUp ? moment.wall : self.link.since ?? moment.wall,
-            reason: disconnection.reason?.message ?? self.link.reason)
-        self.session.disconnected()
-        self.presence.disconnected()
-        self.timers.remove(.requests)
-        self.outstanding = [:]
-        for id in self.departures.keys { self.departures[id]?.isSaid = false }
-        self.forgetLesserRefusals()
-        self.isClosed = disconnection.retry == nil
-        if let failure = disconnection.failure {
-            self.connectionRefusal = failure.isAboutWhoWeAre ? failure : nil
-        }
-        var actions: [Action] = []
-        for id in self.assets.keys {
-            actions += self.closeRecords(of: id, at: moment)
-            self.assets[id]?.connectionLost()
-            self.timers.remove(.announce(id))
-        }
-        return [.connectionChanged(disconnection)] + actions + self.states(reason: disconnection.reason, at: moment)
+        self.connection.disconnected(disconnection, at: moment)
+        for id in self.departed { self.table.changeDormant(id) { $0.departure?.isPublished = false } }
+        let lost = self.withAll(at: moment) { $0.connectionLost($1) }
+        let reason = disconnection.reason
+        return [.connectionChanged(disconnection)] + lost
+            + self.withAll(at: moment) { $0.reportState(reason: reason, $1) }
     }
 
     private mutating func subscribed(
         _ token: TransportToken, _ refusals: [TrackingError?], at moment: Moment
     ) -> [Action] {
-        guard let purpose = self.outstanding.removeValue(forKey: token) else { return [] }
-        switch purpose {
-        case .all(let ids):
+        switch self.connection.answered(token) {
+        case .connecting(let ids):
             return ids.enumerated().flatMap { index, id -> [Action] in
-                let count = self.filters(id).count
+                let count = self.filters(of: id).count
                 let refusal = refusals.dropFirst(index * count).prefix(count).compactMap { $0 }.first
-                return refusal.map { self.refused(id, $0, at: moment) } ?? []
+                return refusal.map { error in self.with(id, at: moment) { $0.rejected(error, $1) } } ?? []
             }
-        case .settle(let ids, let left):
-            guard self.session.settled(now: moment.now) else { return self.takenOver(at: moment) }
-            let paths = left.filter { self.assets[$0] == nil }.map {
-                self.configuration.topicRoot.path(.publishers($0))
-            }
-            return self.settled(ids, at: moment) + (paths.isEmpty ? [] : [.send([.unsubscribe(paths)])])
+        case .settling(let ids, let left):
+            return self.settled(ids, leftTo: left, at: moment)
         case .adding(let id):
-            if let refusal = refusals.compactMap({ $0 }).first { return self.refused(id, refusal, at: moment) }
-            return [self.subscribe([.topic(.liveness(self.session.client))], .entering(id))]
+            if let refusal = refusals.compactMap({ $0 }).first {
+                return self.with(id, at: moment) { $0.rejected(refusal, $1) }
+            }
+            return [self.connection.subscribe([self.connection.ownLiveness], .entering(id))]
         case .entering(let id):
-            return self.session.isAnnounced ? self.enter(id, at: moment) : []
+            return self.connection.session.isAnnounced ? self.enter(id, at: moment) : []
         case .commands(let ids):
-            return zip(ids, refusals).flatMap { self.commandsAnswered(of: $0, $1, at: moment) }
-        case .update, .raw, .history, .presence, .resolution, .departure, .clearing, .other:
+            return zip(ids, refusals).flatMap { id, refusal in
+                self.with(id, at: moment) { $0.grantAnswered(.commands, refusal, $1) }
+            }
+        case .trackable, .clearing, .other, nil:
             return []
         }
     }
 
-    /// The own topic was read: liveness, presences, then what is not known to be cleared.
-    private mutating func settled(_ ids: [TrackableID], at moment: Moment) -> [Action] {
-        var actions = self.sayAlive()
-        // What was added since is entered when its own subscription is answered.
+    /// The retained messages were received: the publisher announces itself, then its trackables, then clears the
+    /// messages that were not known to be cleared.
+    private mutating func settled(
+        _ ids: [TrackableID], leftTo left: [TrackableID], at moment: Moment
+    ) -> [Action] {
+        guard self.connection.session.settled(now: moment.now) else { return self.takenOver(at: moment) }
+        var actions = self.publishLiveness()
+        // A trackable that was added since is entered when its own subscription is answered.
         for id in ids {
-            // Whoever claims it since later was asked after as soon as that was read; the answer comes before this one.
-            actions +=
-                self.isClaimed(id)
-                ? [self.subscribe([.topic(.liveness(self.session.client))], .entering(id))] : self.enter(id, at: moment)
+            let others = self.connection.others(on: id)
+            // The liveness of a later publisher was subscribed to when its presence was received: its answer comes
+            // before this one.
+            if self.table[id]?.isClaimed(by: others, self.context(at: moment)) == true {
+                actions.append(self.connection.subscribe([self.connection.ownLiveness], .entering(id)))
+            } else {
+                actions += self.enter(id, at: moment)
+            }
         }
-        // What is said again stands rightly.
-        return actions + self.clearAgain()
-    }
-
-    /// What was let go without a connection, and may be another publisher's by now: then what stands there is not to be touched.
-    private var leftBehind: [TrackableID] {
-        let cleared = self.unclear.keys.compactMap { if case .resolution(let id) = $0 { id } else { nil } }
-        return Set(cleared).union(self.departures.keys).filter { self.assets[$0] == nil }
+        // A topic that was published again is not cleared.
+        actions += self.connection.clearAgain()
+        let filters = left.filter { !self.table.isTracked($0) }.map { TopicFilter.publishers($0) }
+        return actions + (filters.isEmpty ? [] : [self.connection.unsubscribe(filters)])
     }
 
     private mutating func takenOver(at moment: Moment) -> [Action] {
         let error = TrackingError(
             .takenOver,
-            "another program uses the client id '\(self.session.client)'; give each program a client id of its own")
-        for id in self.assets.keys { self.assets[id]?.failure = error }
-        return self.states(reason: error, at: moment) + [.send([.close(within: .zero)])]
+            "another program uses the client id '\(self.connection.session.client)'; "
+                + "give each program a client id of its own")
+        return self.withAll(at: moment) { $0.failed(error, $1) } + [.send([.close(within: .zero)])]
     }
 
-    private mutating func published(_ token: TransportToken, _ refusal: TrackingError?, at moment: Moment) -> [Action] {
-        guard let purpose = self.outstanding.removeValue(forKey: token) else { return [] }
-        switch purpose {
-        case .update(let id):
-            guard let refusal else {
-                self.assets[id]?.isUpdateAcknowledged = true
-                self.assets[id]?.lastWait = nil
-                self.lastAcknowledged = moment.wall
-                return self.updateTaken(of: id, at: moment) + self.state(of: id, reason: nil, at: moment)
-            }
-            if refusal.isContentRefusal { return self.updateRefused(of: id, refusal, at: moment) }
-            // The connection stands: it did not end on the batch that is on its way.
-            let actions = self.closeRecords(of: id, isOrderly: true, at: moment)
-            self.assets[id]?.lane.failed()
-            return actions + self.refused(id, refusal, at: moment)
-        case .history(let id):
-            if refusal == nil { self.batchTaken(of: id, at: moment) }
-            let actions = self.askSpool(of: id, at: moment) { $0.answered(refusal, now: moment.now) }
-            // Where nothing is sent live, a batch proves what an update does elsewhere.
-            guard refusal == nil, !self.configuration.sendsLive else { return actions }
-            self.assets[id]?.isUpdateAcknowledged = true
-            return actions + self.state(of: id, reason: nil, at: moment)
-        case .raw(let id):
-            // A refused raw lane is no reason to hold back the position itself.
-            self.assets[id]?.rawLane?.acknowledged()
-            return []
-        case .presence(let id):
-            return refusal.map { self.refused(id, $0, at: moment) } ?? []
-        case .resolution(let id):
-            guard let underWay = self.assets[id]?.resolutionsUnderWay else { return [] }
-            self.assets[id]?.resolutionsUnderWay = max(0, underWay - 1)
-            self.answered(.resolution, of: id, isRefused: refusal != nil, at: moment)
-            return self.resolutionMayHaveChanged(id, at: moment)
-        case .departure(let id):
-            return self.departureTaken(of: id)
-        case .clearing(let topic):
-            if self.unclear[topic] == token { self.unclear[topic] = nil }
-            return []
-        case .all, .settle, .adding, .entering, .commands, .other:
-            return []
-        }
+    /// Announces a trackable, whose retained messages were received.
+    mutating func enter(_ id: TrackableID, at moment: Moment) -> [Action] {
+        let others = self.connection.others(on: id)
+        return self.with(id, at: moment) { $0.enter(others, $1) }
     }
 
-    /// The broker takes nothing of this size, or not what it says: it is tried without those that ride along, and they go on the
-    /// recording lane, which finds out which record it is. The trackable is not held back: its next position may be taken.
-    private mutating func updateRefused(
-        of id: TrackableID, _ error: TrackingError, at moment: Moment
+    private mutating func published(
+        _ token: TransportToken, _ refusal: TrackingError?, at moment: Moment
     ) -> [Action] {
-        let seqs = self.assets[id]?.lane.seqsInFlight ?? SeqSet()
-        let goesAgain = self.assets[id]?.lane.refusedForContent() == true
-        let actions = self.askSpool(of: id, at: moment) { $0.failedLive(seqs, now: moment.now) }
-        return goesAgain
-            ? actions : actions + [.badMessage(topic: self.configuration.topicRoot.path(.location(id)), error)]
-    }
-
-    /// The broker's rules forbid this trackable: it is tried again later, and only its state tells. A name it can not take it
-    /// will never take.
-    private mutating func refused(_ id: TrackableID, _ error: TrackingError, at moment: Moment) -> [Action] {
-        guard !error.isNameRefusal else {
-            self.assets[id]?.failure = error
-            self.timers.remove(.silence(id))
-            return self.states(reason: error, at: moment)
+        switch self.connection.answered(token) {
+        case .trackable(let id, .departure):
+            return self.withDormant(id, at: moment) { $0.endDeparture(of: id) }
+        case .trackable(_, .other): return []
+        case .trackable(let id, let publication):
+            return self.with(id, at: moment) { $0.answered(publication, refusal, $1) }
+        case .clearing(let topic):
+            self.connection.cleared(topic, token)
+            return []
+        case .connecting, .settling, .adding, .entering, .commands, .other, nil:
+            return []
         }
-        self.assets[id]?.refused(error, now: moment.now)
-        if let retryAt = self.assets[id]?.refusal?.retryAt { self.timers.set(.retry(id), deadline: retryAt) }
-        return self.states(reason: error, at: moment)
     }
 
     // MARK: - Receiving
 
     private mutating func received(_ message: IncomingMessage, at moment: Moment) -> [Action] {
         do throws(TrackingError) {
-            guard let topic = self.configuration.topicRoot.topic(message.topic) else { return [] }
+            guard let topic = self.connection.topic(of: message) else { return [] }
             return try self.received(topic, message, at: moment)
         } catch {
-            self.badMessages += 1
+            self.connection.badMessages += 1
             return [.badMessage(topic: message.topic, error)]
         }
     }
@@ -203,78 +151,219 @@ extension PublisherStateMachine {
         switch topic {
         case .liveness(let client):
             let liveness = try payload.map { (bytes) throws(TrackingError) in try MessageCodec.decodeLiveness(bytes) }
-            return self.heard(liveness, from: client, isRetained: message.isRetained, at: moment)
+            return self.received(liveness, of: client, isRetained: message.isRetained, at: moment)
         case .publisher(let id, let client):
-            let presence = try Self.presence(payload, .publisher)
-            return self.heard(presence, .publisher, on: id, from: client, isRetained: message.isRetained, at: moment)
+            let presence = try PublisherConnection.presence(payload, .publisher)
+            return self.received(
+                presence, .publisher, on: id, of: client, isRetained: message.isRetained, at: moment)
         case .subscriber(let id, let client):
-            let presence = try Self.presence(payload, .subscriber)
-            return self.heard(presence, .subscriber, on: id, from: client, isRetained: message.isRetained, at: moment)
+            let presence = try PublisherConnection.presence(payload, .subscriber)
+            return self.received(
+                presence, .subscriber, on: id, of: client, isRetained: message.isRetained, at: moment)
         case .request(let id, let client):
-            return try self.received(request: message.payload, on: id, by: client, at: moment)
+            return try self.received(request: message.payload, on: id, of: client, at: moment)
         case .ack(let id, let recorder):
-            return try self.acknowledged(by: recorder, of: id, payload, isRetained: message.isRetained, at: moment)
+            // A recorder that has gone cleared its acknowledgement.
+            guard let payload else { return [] }
+            let acknowledgement = try HistoryCodec.decodeAcknowledgement(payload)
+            let isRetained = message.isRetained
+            let actions = self.with(id, at: moment) {
+                $0.acknowledged(acknowledgement, by: recorder, isRetained: isRetained, $1)
+            }
+            return actions + (isRetained ? [] : self.drainForRecorder(at: moment))
         case .command(let id):
-            return message.isRetained ? [] : try self.commanded(payload, message.properties, on: id, at: moment)
+            return message.isRetained
+                ? [] : try self.received(command: payload, message.properties, on: id, at: moment)
         case .location(let id):
-            if payload == nil { self.positionCleared(of: id) }
-            return []
+            guard payload == nil else { return [] }
+            return self.with(id, at: moment) { trackable, _ in
+                trackable.positionCleared()
+                return []
+            }
         case .raw, .history, .resolution, .trip, .event, .answer:
             return []
         }
     }
 
-    static func presence(_ payload: ArraySlice<UInt8>?, _ kind: MemberKind) throws(TrackingError) -> Presence? {
-        guard let payload else { return nil }
-        let presence = try MessageCodec.decodePresence(payload)
-        guard presence.kind == kind else {
-            throw TrackingError(
-                .invalidPayload, "type is \(presence.kind.rawValue), but the topic is that of a \(kind.rawValue)")
+    private mutating func received(
+        _ liveness: Liveness?, of client: ClientID, isRetained: Bool, at moment: Moment
+    ) -> [Action] {
+        guard client == self.connection.session.client else {
+            let changes = self.connection.presence.received(
+                liveness, from: client, isRetained: isRetained, now: moment.now)
+            return self.apply(changes, at: moment)
         }
-        return presence
+        guard self.connection.session.receivedOwn(liveness, isRetained: isRetained) else {
+            return self.withAll(at: moment) { $0.reportState(reason: nil, $1) }
+        }
+        return self.publishLiveness()
     }
 
-    // MARK: - Sending
-
-    mutating func subscribe(_ filters: [TopicFilter], _ purpose: Purpose) -> Action {
-        let paths = filters.map { self.configuration.topicRoot.path($0) }
-        return .send([.subscribe(paths, self.token(purpose))])
+    private mutating func received(
+        _ presence: Presence?, _ kind: MemberKind, on id: TrackableID, of client: ClientID, isRetained: Bool,
+        at moment: Moment
+    ) -> [Action] {
+        let isOwn = client == self.connection.session.client
+        // The retained messages are another publisher's from now on.
+        let isTaken = kind == .publisher && presence != nil && !isOwn
+        if isTaken { self.connection.leaveResolution(of: id) }
+        guard self.table.isTracked(id) else {
+            return isTaken ? self.withDormant(id, at: moment) { $0.endDeparture(of: id) } : []
+        }
+        guard isOwn else {
+            let changes = self.connection.presence.received(
+                presence, kind: kind, on: id, from: client, isRetained: isRetained, now: moment.now)
+            return self.apply(changes, at: moment)
+        }
+        // A message under one's own client id never counts as another publisher.
+        guard kind == .publisher, let presence, self.connection.isOwn(presence) else { return [] }
+        return self.with(id, at: moment) { $0.presenceReceived($1) }
     }
 
-    /// The own liveness, where there is anything to be alive for.
-    mutating func sayAlive() -> [Action] {
-        guard self.configuration.isOn else { return [] }
-        return [self.publish(.liveness(self.session.client), MessageCodec.encode(self.session.birth))]
+    // MARK: - Members
+
+    /// Carries out changes of the members' presences.
+    mutating func apply(_ changes: [PresenceStateMachine.Change], at moment: Moment) -> [Action] {
+        changes.flatMap { change -> [Action] in
+            switch change {
+            case .watch(let client): return [self.connection.watch(client, true)]
+            case .unwatch(let client): return [self.connection.watch(client, false)]
+            case .full(let client):
+                let error = TrackingError(
+                    .refused, "cannot count '\(client)' as present: there are too many members. Restart some of them.")
+                return [.badMessage(topic: self.configuration.topicRoot.path(.liveness(client)), error)]
+            case .arrived(let member), .changed(let member), .left(let member):
+                return member.presence.kind == .publisher
+                    ? self.publisherChanged(change, member, at: moment)
+                    : self.subscriberChanged(change, member, at: moment)
+            }
+        }
     }
 
-    mutating func publish(_ topic: Topic, _ payload: [UInt8], _ purpose: Purpose = .other) -> Action {
-        let message = OutgoingMessage(
-            topic: self.configuration.topicRoot.path(topic), payload: payload, isRetained: topic.isRetained)
-        let token = self.token(payload.isEmpty ? .clearing(topic) : purpose)
-        if payload.isEmpty || !self.unclear.isEmpty { self.unclear[topic] = payload.isEmpty ? token : nil }
-        return .send([.publish(message, token)])
-    }
-
-    /// Clears what stands there, on the next connection where nothing can be said now.
-    mutating func clear(_ topic: Topic) -> [Action] {
-        guard self.session.isAnnounced else {
-            self.unclear[topic] = 0
+    private mutating func publisherChanged(
+        _ change: PresenceStateMachine.Change, _ member: Member, at moment: Moment
+    ) -> [Action] {
+        let hasLeft = if case .left = change { true } else { false }
+        return self.with(member.trackable, at: moment) { trackable, context in
+            let superseded = hasLeft ? [] : trackable.compareOwner(member, context)
+            guard superseded.isEmpty else { return superseded }
+            // Its retained messages are replaced, as long as it does not know this publisher.
+            if trackable.status.isSending { trackable.announceSoon(context) }
             return []
         }
-        return [self.publish(topic, [])]
     }
 
-    /// What is to be cleared and not known to be. By name: so a presence goes before the resolution.
-    private mutating func clearAgain() -> [Action] {
-        let topics = self.unclear.keys.map { (topic: $0, path: self.configuration.topicRoot.path($0)) }
-        return topics.sorted { $0.path < $1.path }.flatMap { self.clear($0.topic) }
+    private mutating func subscriberChanged(
+        _ change: PresenceStateMachine.Change, _ member: Member, at moment: Moment
+    ) -> [Action] {
+        let subscriber = SubscriberID(client: member.client, session: member.presence.session)
+        return self.with(member.trackable, at: moment) { trackable, context in
+            switch change {
+            case .arrived: return trackable.arrived(subscriber, context)
+            case .left: return trackable.left(subscriber, context)
+            default:
+                // It connected again, to a broker that may have lost the retained messages.
+                trackable.announceSoon(context)
+                return []
+            }
+        }
     }
 
-    /// What a publisher listens to about one of its trackables.
-    func filters(_ id: TrackableID) -> [TopicFilter] {
+    // MARK: - Requests
+
+    /// Receives a request. Above the limit of its client, the latest request waits, and is decoded when it takes
+    /// effect.
+    ///
+    /// - Parameter payload: The request; empty where the client drops it.
+    /// - Throws: `payloadTooLarge` above ``RequestLimiter/maximumBytes``, `invalidPayload` that names the member.
+    private mutating func received(
+        request payload: ArraySlice<UInt8>, on id: TrackableID, of client: ClientID, at moment: Moment
+    ) throws(TrackingError) -> [Action] {
+        guard self.table.isTracked(id) else { return [] }
+        guard payload.count <= RequestLimiter.maximumBytes else {
+            throw TrackingError(
+                .payloadTooLarge,
+                "a resolution request of \(payload.count) bytes is above the limit of \(RequestLimiter.maximumBytes) bytes"
+            )
+        }
+        self.table.change(id) { $0.requests.confirm(client) }
+        let sender = RequestLimiter.Sender(trackable: id, client: client)
+        guard self.requestLimits.received(payload, from: sender, now: moment.now) else { return [] }
+        return try self.requested(payload, on: id, by: client, at: moment)
+    }
+
+    /// Puts waiting requests into effect.
+    mutating func waitingRequestsDue(at moment: Moment) -> [Action] {
+        var actions: [Action] = []
+        for waiting in self.requestLimits.takeDue(now: moment.now) {
+            let (id, client) = (waiting.sender.trackable, waiting.sender.client)
+            do throws(TrackingError) {
+                actions += try self.requested(waiting.payload[...], on: id, by: client, at: moment)
+            } catch {
+                self.connection.badMessages += 1
+                actions.append(.badMessage(topic: self.configuration.topicRoot.path(.request(id, client)), error))
+            }
+        }
+        return actions
+    }
+
+    private mutating func requested(
+        _ payload: ArraySlice<UInt8>, on id: TrackableID, by client: ClientID, at moment: Moment
+    ) throws(TrackingError) -> [Action] {
+        guard !payload.isEmpty else { return self.with(id, at: moment) { $0.dropRequests(of: client, $1) } }
+        let request = try MessageCodec.decodeRequest(payload)
+        let presence = self.connection.presence
+        return self.with(id, at: moment) { $0.requested(request, by: client, presence, $1) }
+    }
+
+    /// Receives a command: each is carried out once, and none that is too late.
+    private mutating func received(
+        command payload: ArraySlice<UInt8>?, _ properties: MessageProperties, on id: TrackableID,
+        at moment: Moment
+    ) throws(TrackingError) -> [Action] {
+        guard self.configuration.takesCommands, self.table.isTracked(id), let payload else { return [] }
+        let command = try CommandCodec.decode(payload)
+        guard self.gate.consider(command, now: moment.wall) == .take else { return [] }
+        let topic = properties.responseTopic.flatMap {
+            self.configuration.topicRoot.isForAnswers(of: id, $0) ? $0 : nil
+        }
+        let received = ReceivedCommand(
+            trackable: id, command: command, responseTopic: topic, correlationData: properties.correlationData)
+        return [.log(id, .keep(Self.commandsKey, self.gate.kept)), .commanded(received)]
+    }
+
+    // MARK: - Publishing
+
+    /// Publishes the own liveness while the publisher is on.
+    mutating func publishLiveness() -> [Action] {
+        self.configuration.isOn ? [self.connection.publishLiveness()] : []
+    }
+
+    /// Withdraws the own liveness.
+    mutating func publishGoodbye() -> Action {
+        self.connection.publishGoodbye(isCleared: self.configuration.isClientRandom)
+    }
+
+    /// The filters of a publisher for one of its trackables.
+    func filters(of id: TrackableID) -> [TopicFilter] {
         let recording = self.configuration.recording
         let named = recording.recorders.sorted().map { TopicFilter.topic(.ack(id, $0)) }
         let acknowledgements = named.isEmpty && recording.unnamedRecorder != .none ? [.acks(id)] : named
         return [.publishers(id), .subscribers(id), .requests(id)] + acknowledgements
+    }
+
+    /// Subscribes to the command topics, where commands are accepted.
+    mutating func subscribeToCommands(of ids: [TrackableID]) -> [Action] {
+        guard self.configuration.takesCommands, !ids.isEmpty else { return [] }
+        return [self.connection.subscribe(ids.map { .topic(.command($0)) }, .commands(ids))]
+    }
+
+    /// Subscribes to the positions of trackables with a remote source. The command `godwit erase`, for example, clears
+    /// them. If the broker rejects the subscription, a clearing is not noticed.
+    mutating func subscribeToClearings(of ids: [TrackableID]) -> [Action] {
+        guard self.connection.session.isConnected else { return [] }
+        let remote = ids.filter { self.table[$0]?.feed.isRemote == true }
+        guard !remote.isEmpty else { return [] }
+        return [self.connection.subscribe(remote.map { .topic(.location($0)) }, .other)]
     }
 }

@@ -1,92 +1,93 @@
 public import TrackingCore
 
-/// What a publisher is told.
+/// The events of a publisher.
 extension PublisherStateMachine {
-    /// What happened.
+    /// An event.
     public enum Event: Hashable, Sendable {
-        /// On the connection.
+        /// The connection reported something.
         case transport(TransportEvent)
-        /// The source told a position; `raw` is what the receiver said where it was corrected.
+        /// The source delivered a position; `raw` is the position as the receiver measured it.
         case fix(Location, raw: Location)
         /// The battery was read, in percent; `nil` is unknown.
         case battery(Double?)
-        /// The caller wants this carried.
+        /// Track a trackable.
         case add(Trackable)
-        /// The caller does not want this carried any more.
+        /// Stop tracking a trackable.
         case remove(TrackableID)
-        /// The caller says something new of what is carried: destination, constraints, filter.
+        /// Change the destination, the constraints or the filter of a tracked trackable.
         case change(Trackable)
-        /// What was asked to be written or read of the log was done, or could not be.
+        /// The log carried out a request for this trackable, or failed to.
         case log(TrackableID, LogEvent)
-        /// The user begins a trip, with a mode, or ends it, without one; answered under this number.
+        /// Begin a trip in this mode, or end the trip where the mode is `nil`; answered under this number.
         case trip(TrackableID, TripMode?, request: UInt64)
-        /// Send what waits in the log: one batch of each trackable, or everything.
+        /// Publish the backlog: one batch of each trackable, or everything.
         case sendRecords(all: Bool)
-        /// Take one fix and tell it, whatever the resolution in force; answered under this number.
+        /// Take one fix and publish it, whatever the resolution in force; answered under this number.
         case report(request: UInt64)
-        /// Tell how things stand; answered under this number.
+        /// Answer with a snapshot under this number.
         case snapshot(request: UInt64)
-        /// The caller chose otherwise: what of it may change while it runs comes into force.
+        /// Change the configuration, as far as it may change while the publisher runs.
         case configure(PublisherConfiguration)
-        /// A command from the broker was carried out, or was not: this is to be answered.
+        /// Answer a command from the broker, which was carried out or refused.
         case answer(CommandAnswer, to: ReceivedCommand)
-        /// The caller asks something of the log; answered under this number.
+        /// Carry out a request about the log; answered under this number.
         case asked(LogRequest, request: UInt64)
-        /// Somebody brought records of a trackable, and waits so long for them to be safe; answered under this number.
-        case take([RecordDraft], of: TrackableID, by: MonotonicTime, request: UInt64)
-        /// Carry what the log holds records of, until they are safe.
+        /// Ingest records of a trackable, whose sender waits until `by` for them to be safe; answered under this
+        /// number.
+        case ingest([RecordDraft], of: TrackableID, by: MonotonicTime, request: UInt64)
+        /// Track every trackable of which the log holds records, until they are safe.
         case drain
-        /// Where it was up to this position, which was told last, is not to be told again.
+        /// Suppress positions up to and including this one, which was published last.
         case forget(TrackableID, through: Location?)
-        /// Something to tell everyone about, for every trackable.
-        case notice(TrackingEvent.Kind, [String: TrackingEvent.DetailValue])
-        /// No more is to come: send what waits, take leave and close; not later than `by`, where one is given.
+        /// Record an event for every trackable.
+        case recordEvent(TrackingEvent.Kind, [String: TrackingEvent.DetailValue])
+        /// Publish the backlog, withdraw every presence and close the connection, at `by` at the latest.
         case stop(by: MonotonicTime?)
-        /// The next deadline came.
+        /// The next deadline has passed.
         case timer
     }
 
-    /// What became of something that was asked of the log.
+    /// The result of a request to the log.
     public enum LogEvent: Hashable, Sendable {
-        /// These are on disk.
+        /// These records are on disk.
         case appended(StreamID, SeqSet)
-        /// These could not be written.
+        /// These records could not be written.
         case appendFailed(StreamID, SeqSet, TrackingError)
-        /// The query of this number found these; `missing` were damaged or are not there.
+        /// The query of this number found these records; `missing` are damaged or not in the log.
         case loaded(SpoolRecords, missing: SeqSet, query: UInt64)
-        /// What the query of this number asks for could not be read; it is tried again.
+        /// The query of this number failed; it is tried again.
         case readFailed(query: UInt64)
-        /// Of what was to be found these are known, under these names.
+        /// Of the marks to find, these are known, under these names.
         case found([RecordMark: RecordName])
-        /// It could not be looked up.
+        /// The marks could not be looked up.
         case findFailed(TrackingError)
-        /// The log was damaged and opened anew: this is left of it.
+        /// The log was damaged and opened anew, with these contents.
         case reopened(SpoolContents.Trackable)
-        /// These were let go unsent, to keep to the log's limits.
+        /// These records were removed unsent, to keep the log within its limits.
         case dropped(StreamID, SeqSet)
-        /// This was set aside, durably.
+        /// This record was quarantined, durably.
         case setAside(StreamID, UInt64)
-        /// This could not be set aside.
+        /// This record could not be quarantined.
         case setAsideFailed(StreamID, UInt64)
-        /// These were set aside, and are records of the log under these numbers; the request asked for that.
+        /// These numbers were given to quarantined records that are in the log again, as the request asked.
         case putBack(StreamID, SeqSet, request: UInt64)
-        /// They could not be put back; the numbers are given out.
+        /// The quarantined records could not be put back; their new numbers are used up.
         case putBackFailed(StreamID, SeqSet, TrackingError, request: UInt64)
     }
 
-    /// What the caller asks of the log.
+    /// A request of the caller about the log.
     public enum LogRequest: Hashable, Sendable {
-        /// Send a batch of each trackable, or join the one on its way: answered with `records`.
+        /// Publish a batch of each trackable, or join the one in flight: answered with `records`.
         case sendNow
-        /// Send everything that waits: `progressed` now and then, answered with `records`.
+        /// Publish the whole backlog: `progressed` now and then, answered with `records`.
         case flush
-        /// Forget everything that waits: answered with `records`.
+        /// Remove the whole backlog: answered with `records`.
         case purge
-        /// Put these, which were set aside, back in line: answered with `records`.
+        /// Put these quarantined records back at the end of the stream: answered with `records`.
         case putBack([QuarantinedRecord], of: TrackableID)
-        /// Carry this in place of what is carried: answered with `bound`.
+        /// Track this trackable in place of all others: answered with `bound`.
         case bind(Trackable, unsent: UnsentPoints)
-        /// Tell how sending goes: answered with `sending`.
+        /// Answer with `sending`.
         case sending
     }
 }

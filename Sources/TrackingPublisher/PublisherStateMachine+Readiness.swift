@@ -1,53 +1,92 @@
 import TrackingCore
 
-/// What may be waited for, and what not.
+/// The conditions that callers wait for, and a snapshot of the publisher's state. These members change nothing.
 extension PublisherStateMachine {
-    /// Whether everything captured so far was acknowledged or kept back, on a connection that stands. A trackable that the
-    /// broker refuses does not hold up the others.
+    /// `true` while the connection is announced and everything captured so far was acknowledged or skipped. A
+    /// rejected trackable does not delay the others.
     public var isReadyForFix: Bool {
-        // Where nothing goes by itself, not yet or not at all, what is in the log is taken care of.
-        if !self.configuration.isOn || !self.sendsByItself || self.isHolding {
-            return self.assets.values.allSatisfy(\.isWritten)
+        // If records are published only on request, a record in the log needs no further step.
+        if !self.configuration.isOn || !self.configuration.sendsByItself || self.isHolding {
+            return self.table.all.allSatisfy(\.backlog.isWritten)
         }
-        let open = self.assets.values.filter { $0.refusal == nil }
-        return self.session.isAnnounced && (!open.isEmpty || self.assets.isEmpty)
-            && open.allSatisfy { $0.isIdle && ($0.since != nil || $0.failure != nil) }
+        guard self.connection.session.isAnnounced else { return false }
+        let open = self.table.all.filter { $0.status.rejection == nil }
+        return (!open.isEmpty || self.table.isEmpty)
+            && open.allSatisfy { $0.isIdle && ($0.status.since != nil || $0.failure != nil) }
     }
 
-    /// Whether who reads a recording in bulk may go on: everything is acknowledged, or the broker refuses this device or
-    /// everything that it carries, which waiting does not change.
+    /// `true` while a program that reads a recording in bulk may continue: everything is acknowledged, or the broker
+    /// rejects this device or everything that it tracks, which waiting does not change.
     public var isReadyForNextFix: Bool {
-        self.isReadyForFix || self.hasFailed || self.connectionRefusal != nil
-            || (!self.assets.isEmpty && self.assets.values.allSatisfy { $0.refusal != nil || $0.failure != nil })
+        self.isReadyForFix || self.hasFailed || self.connection.rejection != nil
+            || (!self.table.isEmpty && self.areAllRejected)
     }
 
-    /// Whether there is nothing left to wait for before leaving: what the broker still refuses is given up.
+    private var areAllRejected: Bool {
+        self.table.all.allSatisfy { $0.status.rejection != nil || $0.failure != nil }
+    }
+
+    /// `true` while nothing is left to wait for before the goodbye. A trackable that is still rejected is given up.
     var isReadyToLeave: Bool {
-        if !self.configuration.isOn { return self.assets.values.allSatisfy(\.isWritten) }
-        if self.hasFailed { return self.isCollisionOver || self.connectionRefusal != nil }
+        if !self.configuration.isOn { return self.table.all.allSatisfy(\.backlog.isWritten) }
+        if self.hasFailed { return self.isCollisionOver || self.connection.rejection != nil }
         if self.isReadyForFix { return self.areRecordsOut }
-        // Where leave is taken within a time, that is waited for.
-        if self.connectionRefusal != nil, self.stop == .finishing(by: nil) { return true }
-        return self.session.isAnnounced && self.assets.values.allSatisfy { $0.refusal != nil || $0.failure != nil }
+        // With a time limit, the rejection is waited out.
+        if self.connection.rejection != nil, self.stop == .finishing(by: nil) { return true }
+        return self.connection.session.isAnnounced && self.areAllRejected
     }
 
-    /// Whether all that another publisher's arrival left is sent: the rest, what was cleared, and the collision itself.
+    /// `true` while everything that a superseded publisher still publishes is sent: the backlog, its declaration, and
+    /// the collision.
     private var isCollisionOver: Bool {
         self.areRecordsOut
-            && self.assets.values.allSatisfy { asset in
-                asset.failure?.code != .takenOver || (asset.isWritten && !asset.spool.owesDeclaration)
+            && self.table.all.allSatisfy { trackable in
+                trackable.failure?.code != .takenOver
+                    || (trackable.backlog.isWritten && !trackable.backlog.spool.owesDeclaration)
             }
     }
 
-    /// Whether no record is on its way, and none waits that could be.
+    /// `true` while no record is in flight, and none waits that could be published.
     var areRecordsOut: Bool {
-        !self.sendsByItself
-            || self.assets.values.allSatisfy { asset in
-                asset.refusal != nil || (asset.failure != nil && asset.failure?.code != .takenOver)
-                    || (asset.spool.isOpen ? asset.spool.isQuiet : asset.spool.unsent <= asset.takenEarly.count)
+        !self.configuration.sendsByItself
+            || self.table.all.allSatisfy { trackable in
+                let (failure, spool) = (trackable.failure, trackable.backlog.spool)
+                return trackable.status.rejection != nil || (failure != nil && failure?.code != .takenOver)
+                    || (spool.isOpen ? spool.isQuiet : spool.unsent <= trackable.backlog.takenEarly.count)
             }
     }
 
-    /// Whether nothing can be sent any more: every trackable failed.
-    public var hasFailed: Bool { !self.assets.isEmpty && self.assets.values.allSatisfy { $0.failure != nil } }
+    /// `true` while nothing can be published any more: every trackable failed.
+    public var hasFailed: Bool { !self.table.isEmpty && self.table.all.allSatisfy { $0.failure != nil } }
+
+    // MARK: - Snapshot
+
+    /// The state at `moment`.
+    func snapshot(at moment: Moment) -> PublisherSnapshot {
+        let trackables = self.table.all.map { trackable in
+            PublisherSnapshot.Trackable(
+                id: trackable.id, state: trackable.status.reported.state, failure: trackable.failure,
+                resolution: trackable.inForce(self.configuration), destination: trackable.trackable.destination,
+                trip: trackable.trips.newest(at: moment))
+        }
+        return PublisherSnapshot(
+            time: moment.wall, link: self.connection.link, trackables: trackables.sorted { $0.id < $1.id },
+            sensorResolution: self.device.sensor,
+            lastFix: self.table.all.compactMap(\.position.fix).max { $0.time < $1.time },
+            battery: self.device.battery, unrecorded: self.unrecorded(at: moment))
+    }
+
+    /// The records that wait for a recorder; `nil` where none waits, or no recorder is configured.
+    private func unrecorded(at moment: Moment) -> PublisherSnapshot.Unrecorded? {
+        guard self.configuration.recording.needsRecorder else { return nil }
+        let tracked = self.table.all.reduce(0) { $0 + $1.backlog.spool.queued }
+        let dormant = self.table.dormant.reduce(0) { $0 + $1.trackable.count }
+        guard tracked + dormant > 0 else { return nil }
+        let since = self.table.all.compactMap(\.backlog.spool.unrecordedSince).min()
+        let wait = since.map { $0.duration(to: moment.now) } ?? .zero
+        // A trackable is dormant with records in the log only where no recorder answers.
+        return PublisherSnapshot.Unrecorded(
+            count: tracked + dormant, wait: dormant > 0 ? max(wait, RemoteSource.drainPause) : wait,
+            recorders: self.configuration.recording.recorders.sorted())
+    }
 }

@@ -1,225 +1,140 @@
 public import TrackingCore
 
-/// What a publisher says on its connection, sends on the live lane and asks of its source. Touches no socket, clock or log.
+/// Decides for the device: its connection, its source, its battery, and the trackables that it tracks. Touches no
+/// socket, clock or log.
 ///
-/// Everything enters through ``happened(_:at:)`` and leaves as actions; what is to happen later is ``nextDeadline``.
+/// Every event enters through ``happened(_:at:)`` and leaves as actions. Each trackable is a ``TrackableStateMachine``
+/// of its own; the publisher routes events to it and carries out its outputs. This file has the steps of time and the
+/// source, `+Connection` has the messages, and `+Caller` has the requests of the caller.
 public struct PublisherStateMachine: Sendable {
-    enum Purpose: Hashable, Sendable {
-        /// What was subscribed to at once: three filters a trackable, in this order.
-        case all([TrackableID])
-        /// Answered once what stands on all of it was read; also of these, which are not carried, who publishes them.
-        case settle([TrackableID], leftTo: [TrackableID])
-        case adding(TrackableID)
-        /// Answered once what stands on the filters of this trackable was read.
-        case entering(TrackableID)
-        case update(TrackableID)
-        case raw(TrackableID)
-        case history(TrackableID)
-        case presence(TrackableID)
-        case resolution(TrackableID)
-        /// The end of its trip, of what is not carried any more.
-        case departure(TrackableID)
-        /// What stood there is to go.
-        case clearing(Topic)
-        /// The command topics of these trackables, in this order.
-        case commands([TrackableID])
-        case other
-    }
-
-    enum Timer: Hashable, Sendable {
-        case silence(TrackableID)
-        case announce(TrackableID)
-        case retry(TrackableID)
-        /// What the broker refuses of this trackable, and it goes on without, is tried again.
-        case lesser(TrackableID)
-        /// Something of this trackable or its log is due.
-        case asset(TrackableID)
-        /// A change of the resolution, or of its message, waits for the end of the pause after the last one.
-        case resolution(TrackableID)
-        /// Nothing came of a trackable that is fed from outside.
-        case lease(TrackableID)
-        /// Nobody waits any longer for what was brought under this number.
-        case intake(TrackableID, UInt64)
-        /// Nobody waits any longer for the fix that was asked for.
-        case report
-        /// What was asked before this connection, and not heard again on it, counts no more.
-        case requests
-        case leave
-    }
-
-    var configuration: PublisherConfiguration
+    @Boxed var configuration: PublisherConfiguration
+    @Boxed var capture: CaptureStateMachine?
     let policy: any ResolutionPolicy
     var random: SplitMix64
-    var session: SessionStateMachine
-    var presence = PresenceStateMachine()
-    /// Requests of those not present yet, and of those present.
-    var requests: [TrackableID: [ClientID: [SessionID: Resolution]]] = [:]
+    var connection: PublisherConnection
+    var table = TrackableTable()
     /// The limit of each client's requests.
     var requestLimits = RequestLimiter()
-    /// Whose requests were not heard again on this connection.
-    var unconfirmed: [TrackableID: Set<ClientID>] = [:]
-    /// Where there is no room for more requests: nobody is looked through again until somebody leaves.
-    var crowded: Set<TrackableID> = []
-    /// Where something of its own may stand that is to go, with the number of the message that clears it; 0 before one was sent.
-    /// What the broker has not taken when a connection is lost is sent again on the next.
-    var unclear: [Topic: TransportToken] = [:]
+    var timers = DeadlineQueue<Timer>()
+    /// The conditions under which every trackable was last looked at.
+    var conditions: Conditions?
+    var deferral: Deferral
+    var device = Device()
+    var sending = Sending()
+    /// The requests that wait for a fix.
+    var reports: [UInt64] = []
+    /// Decides which commands are carried out.
+    var gate: CommandGate
     /// The time of the last ``drainForRecorder(at:)`` that looked for records.
     var lastDrain: MonotonicTime?
-    /// What the broker refuses, and trackables go on without.
-    var lesserRefusals: [TrackableID: LesserRefusals] = [:]
-    var assets = AssetTable()
-    /// What was brought from outside and not answered yet.
-    var intakes: [TrackableID: IntakeQueue] = [:]
-    /// What ``progress(at:)`` depended on when it was last done for every trackable.
-    var conditions: Conditions?
-    /// What the log holds of trackables that are not carried.
-    var logs: [TrackableID: SpoolContents.Trackable]
-    /// What ended with the trackables that were removed, until the broker has taken it.
-    var departures: [TrackableID: Departure]
-    /// The publisher's own values, as the log kept them.
-    var kept: [String: [UInt8]]
-    /// Which commands are carried out.
-    var gate: CommandGate
-    /// Who asked for a fix now and has none yet.
-    var reports: [UInt64] = []
-    /// The connection, for those who ask.
-    var link = PublisherSnapshot.Link()
-    @Boxed var capture: CaptureStateMachine?
-    var deferral: SendDeferral?
-    /// Whether what is deferred goes at the end of this step.
-    var isReleaseDue = false
-    var outstanding: [TransportToken: Purpose] = [:]
-    var timers = DeadlineQueue<Timer>()
-    var clock = ClockStep()
-    /// Whether records may be let go for their age.
-    public internal(set) var ages = AgeTrust()
-    var battery: Double?
-    var sensor: Resolution?
-    /// Events that wait to be told.
-    var unsentEvents = UnsentEvents()
-    /// The clients whose liveness is listened to.
-    var watched: Set<ClientID> = []
     var stop: Stop?
-    /// Who waits until records are sent.
-    var senders: [SendingRequest] = []
-    /// When an update or a batch was last sent, and one acknowledged.
-    var lastAttempt: UnixTime?
-    var lastAcknowledged: UnixTime?
-    /// Why the broker refuses this device as a whole; `nil` while it does not, or is being asked again.
-    var connectionRefusal: TrackingError?
-    private var lastToken: TransportToken = 0
-    /// How many messages could not be read.
-    public internal(set) var badMessages = 0
 
-    enum Stop: Hashable, Sendable {
-        /// Waiting for what is on its way. Can transition to: `closing`.
-        case finishing(by: MonotonicTime?)
-        /// The goodbye is on its way. Final.
-        case closing
-    }
+    /// The key of the command ids in the log.
+    static let commandsKey = "commands"
 
-    /// The most publishes of a trackable's resolution that may be unanswered; further changes wait, and the last of them goes
-    /// out: however many come and go, nothing waits behind all of them.
-    static let maximumResolutionsUnderWay = 32
-
-    /// Starts a publisher that carries nothing and is not connected.
+    /// Starts a publisher that tracks nothing and is not connected.
     ///
     /// - Parameters:
-    ///   - logs: What the device's log holds.
-    ///   - kept: The publisher's own values, as the log kept them.
-    ///   - seed: What random moments and names are drawn from.
+    ///   - logs: The contents of the device's log.
+    ///   - kept: The publisher's own values in the log.
+    ///   - seed: The seed of random moments and names.
     public init(
         configuration: PublisherConfiguration, policy: any ResolutionPolicy,
         logs: [TrackableID: SpoolContents.Trackable] = [:],
         kept: [String: [UInt8]] = [:], seed: UInt64
     ) {
         self.configuration = configuration
-        self.logs = logs
-        self.kept = kept
-        self.departures = Self.departures(in: kept)
-        self.gate = CommandGate(keeping: kept[Self.commandsKey])
         self.capture = configuration.capture
-        self.deferral = configuration.deferral
         self.policy = policy
         self.random = SplitMix64(seed: seed)
-        self.session = SessionStateMachine(
-            client: configuration.client, session: configuration.session, lease: configuration.lease)
+        self.connection = PublisherConnection(configuration)
+        self.deferral = Deferral(rule: configuration.deferral)
+        self.gate = CommandGate(keeping: kept[Self.commandsKey])
+        for (id, log) in logs { self.changeDormant(id) { $0.log = log } }
+        self.restore(kept)
     }
 
-    /// When `timer` is to happen; `nil` when never.
+    private mutating func restore(_ kept: [String: [UInt8]]) {
+        for key in StoredValues.Key.allCases {
+            for (id, value) in key.values(in: kept) {
+                self.changeDormant(id) { $0.restore(value, of: key) }
+            }
+        }
+    }
+
+    /// The next moment at which the event `timer` is due; `nil` where there is none.
     public var nextDeadline: MonotonicTime? {
         guard self.stop != .closing else { return nil }
-        var next = MonotonicTime.earlier(self.session.nextDeadline, self.presence.nextDeadline)
-        next = .earlier(next, .earlier(self.timers.next, self.capture?.nextDeadline))
-        next = .earlier(next, self.deferral?.nextDeadline)
+        var next = MonotonicTime.earlier(self.connection.nextDeadline, self.timers.next)
+        next = .earlier(next, self.capture?.nextDeadline)
+        next = .earlier(next, self.deferral.rule?.nextDeadline)
         next = .earlier(next, self.requestLimits.nextDeadline)
-        for sender in self.senders { next = .earlier(next, sender.nextDeadline) }
+        for request in self.sending.requests { next = .earlier(next, request.nextDeadline) }
         return next
     }
 
-    /// Whether the connection was closed for good: nothing will happen any more.
-    public internal(set) var isClosed = false
+    /// `true` after the connection was closed for good: no further actions follow.
+    public var isClosed: Bool { self.connection.isClosed }
 
-    /// The trackables that are carried.
-    public var trackables: [Trackable] { self.assets.values.map(\.trackable) }
+    /// The decision whether records may be removed for their age.
+    public var ages: AgeTrust { self.device.ages }
 
-    /// Whether anything goes out without being asked for.
-    var sendsByItself: Bool { self.configuration.recording.batchWindow != nil }
+    /// The number of messages that could not be decoded.
+    public var badMessages: Int { self.connection.badMessages }
 
-    /// The one entrance: what happened, and when, on the device's clocks.
+    /// The trackables that are tracked.
+    public var trackables: [Trackable] { self.table.all.map(\.trackable) }
+
+    /// `true` while positions and records are held back. Nothing is while the publisher stops.
+    var isHolding: Bool { self.stop == nil && self.deferral.rule?.isHolding == true }
+
+    /// Decides about an event.
+    ///
+    /// - Parameter device: The moment of the event by the device's clocks.
+    /// - Returns: The actions to carry out, in order.
     public mutating func happened(_ event: Event, at device: Moment) -> [Action] {
         let moment = self.trusted(device)
-        guard self.stop != .closing else { return self.afterGoodbye(event, at: moment) }
+        guard self.stop != .closing else { return self.happenedAfterGoodbye(event, at: moment) }
         var actions: [Action] = []
-        if let step = self.clock.told(monotonic: device.now, wall: device.wall) {
-            self.ages.clockStepped(by: step)
-            actions += self.clockStepped(by: step, at: moment)
+        if let step = self.device.clock.didRead(monotonic: device.now, wall: device.wall) {
+            self.device.ages.clockStepped(by: step)
+            self.capture?.clockStepped()
+            actions += self.withAll(at: moment) { $0.clockStepped(by: step, $1) }
         }
-        switch event {
-        case .transport(let event): actions += self.happened(event, at: moment)
-        case .fix(let fix, let raw): actions += self.told(fix, raw: raw, device: device, at: moment)
-        case .battery(let percent): actions += self.batteryRead(percent, at: moment)
-        case .add(let trackable): actions += self.add(trackable, at: moment)
-        case .remove(let id): actions += self.remove(id, at: moment)
-        case .change(let trackable): actions += self.change(trackable, at: moment)
-        case .log(let id, let event): actions += self.happened(event, to: id, at: moment)
-        case .trip(let id, let mode, let request): actions += self.trip(id, mode, request, at: moment)
-        case .sendRecords(let all): actions += self.sendRecords(all: all, at: moment)
-        case .report(let request): actions += self.report(request, at: moment)
-        case .snapshot(let request):
-            actions.append(.answered(request: request, .success(.snapshot(self.snapshot(at: moment)))))
-        case .configure(let configuration): actions += self.configure(configuration, at: moment)
-        case .answer(let answer, let command): actions += self.answer(answer, to: command, at: moment)
-        case .asked(let request, let number): actions += self.asked(request, number, at: moment)
-        case .take(let drafts, let id, let deadline, let request):
-            actions += self.take(.init(request: request, drafts: drafts), of: id, by: deadline, at: moment)
-        case .drain: actions += self.drain(at: moment)
-        case .forget(let id, let told): self.assets[id]?.forgetPosition(through: told)
-        case .notice(let kind, let detail):
-            for id in self.assets.keys { actions += self.tell(kind, detail, of: id, at: moment) }
-        case .stop(let deadline): actions += self.stop(by: deadline, at: moment)
-        case .timer: break
+        if case .fix(let fix, let raw) = event {
+            actions += self.received(fix, raw: raw, device: device, at: moment)
+        } else {
+            actions += self.happened(event, now: moment)
         }
         actions += self.timersFired(at: moment)
-        self.keepDeferral(at: moment)
+        self.releaseIfDue(at: moment)
         actions += self.progress(at: moment)
         actions += self.answerSenders(at: moment)
         return Self.joined(actions)
     }
 
-    /// Nothing is said after the goodbye: not even that it is no late will.
-    private mutating func afterGoodbye(_ event: Event, at moment: Moment) -> [Action] {
+    private mutating func happened(_ event: Event, now moment: Moment) -> [Action] {
+        switch event {
+        case .transport(let event): return self.happened(event, at: moment)
+        case .battery(let percent):
+            self.device.battery = percent
+            return self.withAll(at: moment) { $0.batteryRead(percent, $1) }
+        case .log(let id, let event):
+            guard !self.table.isTracked(id) else { return self.with(id, at: moment) { $0.happened(event, $1) } }
+            return self.withDormant(id, at: moment) { $0.happened(event) }
+        case .stop(let deadline): return self.stop(by: deadline, at: moment)
+        case .fix, .timer: return []
+        default: return self.requested(event, at: moment)
+        }
+    }
+
+    /// After the goodbye nothing is published, not even an answer to a late will.
+    private mutating func happenedAfterGoodbye(_ event: Event, at moment: Moment) -> [Action] {
         guard case .transport(.disconnected(let disconnection)) = event else { return [] }
         return Self.joined(self.disconnected(disconnection, at: moment))
     }
 
-    mutating func token(_ purpose: Purpose) -> TransportToken {
-        self.lastToken += 1
-        self.outstanding[self.lastToken] = purpose
-        return self.lastToken
-    }
-
-    /// Neighbouring commands become one action, so that they reach the connection together.
+    /// Joins neighbouring commands into one action, so that they reach the connection together.
     private static func joined(_ actions: [Action]) -> [Action] {
         guard actions.count > 1 else { return actions }
         return actions.reduce(into: []) { joined, action in
@@ -229,5 +144,316 @@ public struct PublisherStateMachine: Sendable {
                 joined.append(action)
             }
         }
+    }
+
+    // MARK: - Trackables
+
+    /// The state of the publisher, for the decisions of a trackable.
+    func context(at moment: Moment) -> TrackableContext {
+        TrackableContext(
+            moment: moment, session: self.connection.session, connectionRejection: self.connection.rejection,
+            isHolding: self.isHolding, isFixRequested: !self.reports.isEmpty, unsentEvents: self.table.unsentEvents,
+            batchesAhead: max(1, Self.batchesAhead / max(1, self.table.tracked.count)),
+            configurationBox: self._configuration, captureBox: self._capture)
+    }
+
+    /// The number of batches that all trackables together read before they are published.
+    private static let batchesAhead = 16
+
+    /// Lets a trackable decide, and carries out its outputs. Does nothing where it is not tracked.
+    mutating func with(
+        _ id: TrackableID, at moment: Moment,
+        _ decide: (inout TrackableStateMachine, TrackableContext) -> [TrackableStateMachine.Output]
+    ) -> [Action] {
+        let context = self.context(at: moment)
+        guard let outputs = self.table.change(id, { decide(&$0, context) }), !outputs.isEmpty else { return [] }
+        return self.perform(outputs, of: id, at: moment)
+    }
+
+    /// Lets every tracked trackable decide.
+    mutating func withAll(
+        at moment: Moment,
+        _ decide: (inout TrackableStateMachine, TrackableContext) -> [TrackableStateMachine.Output]
+    ) -> [Action] {
+        var actions: [Action] = []
+        // Over a copy of the names: an output may end or begin the tracking of one.
+        for id in self.table.tracked { actions += self.with(id, at: moment, decide) }
+        return actions
+    }
+
+    /// Lets a dormant trackable decide. Does nothing where it is tracked or not known.
+    mutating func withDormant(
+        _ id: TrackableID, at moment: Moment,
+        _ decide: (inout DormantTrackable) -> [TrackableStateMachine.Output]
+    ) -> [Action] {
+        let outputs = self.table.changeDormant(id, decide) ?? []
+        return self.perform(outputs, of: id, at: moment)
+    }
+
+    /// Changes a dormant trackable, which is made where it is not known.
+    mutating func changeDormant(_ id: TrackableID, _ change: (inout DormantTrackable) -> Void) {
+        if self.table.dormant(id) == nil {
+            self.table.rest(id, as: DormantTrackable(random: SplitMix64(seed: self.random.next())))
+        }
+        _ = self.table.changeDormant(id, change)
+    }
+
+    private mutating func perform(
+        _ outputs: [TrackableStateMachine.Output], of id: TrackableID, at moment: Moment
+    ) -> [Action] {
+        var actions: [Action] = []
+        for output in outputs {
+            switch output {
+            case .publish(let topic, let payload, let publication):
+                if publication == .update || publication == .history { self.sending.lastAttempt = moment.wall }
+                actions.append(self.connection.publish(topic, payload, .trackable(id, publication)))
+            case .clear(let topic): actions += self.connection.clear(topic)
+            case .withdraw: actions += self.connection.withdraw(id)
+            case .publishLiveness: actions += self.publishLiveness()
+            case .subscribe: actions.append(self.connection.subscribe(self.filters(of: id), .adding(id)))
+            case .subscribeToCommands: actions += self.subscribeToCommands(of: [id])
+            case .ignoreAnswers(let publication):
+                self.connection.ignoreAnswers { $0 == .trackable(id, publication) }
+            case .log(let action): actions.append(.log(id, action))
+            case .action(let action): actions.append(action)
+            case .updateSensorResolution: actions += self.updateSensorResolution()
+            case .release: self.deferral.isReleaseDue = true
+            case .acknowledged(let count):
+                self.sending.lastAcknowledged = moment.wall
+                guard let count else { break }
+                for index in self.sending.requests.indices {
+                    self.sending.requests[index].batchTaken(of: id, count: count)
+                }
+            case .safe(let stream, let seqs):
+                for index in self.sending.requests.indices {
+                    self.sending.requests[index].areSafe(seqs, of: stream)
+                }
+            case .leaseEnded: actions += self.remove(id, at: moment)
+            }
+        }
+        return actions
+    }
+
+    /// Passes the sensor resolution to the source where it differs from the last one.
+    mutating func updateSensorResolution() -> [Action] {
+        // A constant sensor resolution depends on no trackable.
+        let constant = self.configuration.sensorResolution
+        if constant != nil, self.reports.isEmpty, self.device.sensor == constant { return [] }
+        let finest = SensorResolution.finest(
+            of: self.table.all.filter { $0.failure == nil }.map(\.resolution.damper.current),
+            default: self.configuration.defaultResolution, constant: constant)
+        let next = self.reports.isEmpty ? finest : finest.atOnce
+        guard next != self.device.sensor else { return [] }
+        self.device.sensor = next
+        return [.useSensorResolution(next)]
+    }
+
+    // MARK: - Source
+
+    /// The source delivered a fix. A fix with a time that the wire cannot encode is rejected, because no reader would
+    /// accept it.
+    private mutating func received(_ fix: Location, raw: Location, device: Moment, at moment: Moment) -> [Action] {
+        guard WireLimits.allows(fix.time) else {
+            let error = TrackingError(
+                .invalidPayload,
+                "the time of a fix must be Unix time in seconds, as far as the year 5138; is it in milliseconds?")
+            return [.fixRefused(error)]
+        }
+        self.device.ages.moved(fix, wall: device.wall)
+        let (accepted, refusal) = Self.withoutRefusedMembers(fix)
+        let raw = WireLimits.allows(raw.time) ? Self.withoutRefusedMembers(raw).fix : nil
+        let refused: [Action] = refusal.map { [.extraLeftOut($0)] } ?? []
+        return self.configuration.isOn ? refused + self.captured(accepted, raw: raw, at: moment) : refused
+    }
+
+    /// Removes an `extra` and an id of a trip that readers refuse: they would keep the position, and every update that
+    /// has it as a skipped point, off the live lane.
+    private static func withoutRefusedMembers(_ fix: Location) -> (fix: Location, refusal: TrackingError?) {
+        guard fix.extra != nil || fix.tripID != nil else { return (fix, nil) }
+        var fix = fix
+        // The trackable gives it another number.
+        fix.seq = nil
+        do throws(TrackingError) {
+            _ = try LocationCodec.encode(LocationUpdate(location: fix))
+            return (fix, nil)
+        } catch {
+            fix.extra = nil
+            if fix.tripID?.isTripID == false { fix.tripID = nil }
+            return (fix, error)
+        }
+    }
+
+    /// A fix of the source concerns every tracked trackable.
+    private mutating func captured(_ fix: Location, raw: Location?, at moment: Moment) -> [Action] {
+        var fix = fix
+        if fix.batteryLevel == nil, let battery = self.device.battery { fix.batteryLevel = battery / 100 }
+        let thinning = self.thinning
+        self.capture?.filter.resolution = thinning
+        guard let outcome = self.capture?.moved(fix, at: moment) else {
+            self.recorded(fix, at: moment)
+            let actions = self.withAll(at: moment) {
+                $0.moved(to: fix)
+                return $0.captured(fix, shown: fix, raw: raw, $1)
+            }
+            return actions + self.reported()
+        }
+        _ = self.withAll(at: moment) { trackable, _ in
+            trackable.examined(outcome)
+            return []
+        }
+        // The clock may be set by the fix.
+        let trusted = self.trusted(moment)
+        if let point = outcome.point { self.recorded(point, at: trusted) }
+        let actions = self.recordEvents(outcome.happenings, at: trusted)
+        guard let shown = outcome.shown else { return actions }
+        let visible = self.capture?.isPaused == true ? nil : raw.flatMap { self.capture?.zones.hidden($0) }
+        // A fix that a caller waits for is recorded whatever the filter decides.
+        let point = outcome.point ?? (self.reports.isEmpty ? nil : shown)
+        return actions + self.withAll(at: trusted) { $0.captured(point, shown: shown, raw: visible, $1) }
+            + self.reported()
+    }
+
+    /// The interval for a source that cannot be slowed down. Distances are not thinned: the update filter needs each
+    /// fix to show that the device is alive. Nothing is thinned where the distance alone decides about an update.
+    private var thinning: Resolution? {
+        guard self.configuration.thinsFixes, let sensor = self.device.sensor,
+            self.table.all.allSatisfy({ $0.trackable.filter == .both })
+        else { return nil }
+        return try? Resolution(
+            accuracy: sensor.accuracy, desiredInterval: sensor.desiredInterval, minimumDisplacement: 0)
+    }
+
+    /// Records the events of the capture for every trackable.
+    mutating func recordEvents(_ happenings: [Happening], at moment: Moment) -> [Action] {
+        if !happenings.isEmpty { self.deferral.isReleaseDue = true }
+        return happenings.flatMap { happening in
+            self.withAll(at: moment) { $0.recordEvent(happening.kind, happening.detail, $1) }
+        }
+    }
+
+    /// The moment with the best time that is known.
+    private func trusted(_ moment: Moment) -> Moment { self.capture?.trusted(moment) ?? moment }
+
+    // MARK: - Steps
+
+    private mutating func timersFired(at moment: Moment) -> [Action] {
+        var actions = self.apply(self.connection.presence.timerFired(now: moment.now), at: moment)
+        if self.connection.session.timerFired(now: moment.now) { actions += self.publishLiveness() }
+        if let deadline = self.capture?.nextDeadline, deadline <= moment.now {
+            actions += self.recordEvents(self.capture?.timerFired(now: moment.now) ?? [], at: moment)
+        }
+        actions += self.waitingRequestsDue(at: moment)
+        for timer in self.timers.popExpired(now: moment.now) {
+            switch timer {
+            case .trackable(let id): actions += self.with(id, at: moment) { $0.timerFired($1) }
+            case .report: actions += self.reportFailed()
+            case .leave: actions += self.leave()
+            }
+        }
+        return actions
+    }
+
+    /// A fix became a record of every trackable.
+    private mutating func recorded(_ point: Location, at moment: Moment) {
+        if self.deferral.rule?.recorded(point, now: moment.now) == true { self.deferral.isReleaseDue = true }
+    }
+
+    /// Releases everything that was recorded so far, where that is due.
+    private mutating func releaseIfDue(at moment: Moment) {
+        if self.deferral.rule?.timerFired(now: moment.now) == true { self.deferral.isReleaseDue = true }
+        guard self.deferral.isReleaseDue else { return }
+        self.deferral.isReleaseDue = false
+        guard self.deferral.rule != nil else { return }
+        self.deferral.rule?.release()
+        for id in self.table.tracked { self.table.change(id) { $0.release() } }
+    }
+
+    /// Publishes whatever is due, and sets the deadlines of the trackables that were changed.
+    private mutating func progress(at moment: Moment) -> [Action] {
+        var actions: [Action] = []
+        let concerned = self.concerned()
+        for id in concerned.tracked { actions += self.with(id, at: moment) { $0.advance($1) } }
+        for id in concerned.tracked where self.table.unsentEvents > 0 {
+            actions += self.with(id, at: moment) { $0.publishEvents($1) }
+        }
+        if self.configuration.sendsByItself { actions += self.publishDepartures(of: concerned.dormant, at: moment) }
+        actions += self.leaveIfDone(at: moment)
+        let context = self.context(at: moment)
+        for id in self.table.takeTouched() {
+            self.timers.keep(.trackable(id), at: self.table.nextDeadline(of: id, context))
+        }
+        return actions
+    }
+
+    /// The trackables that may have something to do: those that were changed, or all of them where the conditions
+    /// changed.
+    private mutating func concerned() -> (tracked: [TrackableID], dormant: [TrackableID]) {
+        let conditions = Conditions(
+            isOn: self.configuration.isOn, isAnnounced: self.connection.session.isAnnounced,
+            isAlive: self.connection.session.isLivenessConfirmed, sendsByItself: self.configuration.sendsByItself,
+            isHolding: self.isHolding)
+        let touched = Array(self.table.touched)
+        if conditions != self.conditions {
+            self.conditions = conditions
+            return (Array(self.table.tracked), self.departed)
+        }
+        // Deferred records are released for all trackables at moments of their own.
+        return (self.deferral.rule == nil ? touched : Array(self.table.tracked), touched)
+    }
+
+    /// The dormant trackables whose last trip was not acknowledged.
+    var departed: [TrackableID] { self.table.dormant.filter { $0.trackable.departure != nil }.map(\.id) }
+
+    /// Publishes the ends of the last trips of dormant trackables.
+    mutating func publishDepartures(of ids: [TrackableID], at moment: Moment) -> [Action] {
+        guard self.connection.session.isAnnounced, self.configuration.isOn else { return [] }
+        let configuration = self.configuration
+        return ids.flatMap { id in
+            self.withDormant(id, at: moment) { $0.publishDeparture(of: id, configuration) }
+        }
+    }
+
+    // MARK: - Stopping
+
+    private mutating func stop(by deadline: MonotonicTime?, at moment: Moment) -> [Action] {
+        let events = self.stop == nil ? self.recordLifecycle(.stopping, of: self.table.tracked, at: moment) : []
+        self.deferral.isReleaseDue = true
+        self.stop = .finishing(by: deadline)
+        self.timers.keep(.leave, at: deadline)
+        // A rejected trackable is tried once more, now; when it is rejected again, it is given up.
+        let actions = self.withAll(at: moment) {
+            $0.stop($1)
+            return $0.retry($1)
+        }
+        self.connection.rejection = nil
+        return events + actions + self.tryNow()
+    }
+
+    private mutating func leaveIfDone(at moment: Moment) -> [Action] {
+        guard case .finishing = self.stop else { return [] }
+        // Records that the live lane does not bring are sent after it.
+        let actions = self.isReadyForFix && !self.areRecordsOut ? self.sendRecords(all: true, at: moment) : []
+        return actions + (self.isReadyToLeave ? self.leave() : [])
+    }
+
+    /// Publishes the orderly goodbye, presences first, and closes the connection.
+    private mutating func leave() -> [Action] {
+        guard self.stop != .closing else { return [] }
+        let isLimited = self.stop != .finishing(by: nil)
+        // The goodbye gets one more second after a time limit.
+        let patience: Duration = if case .finishing(by: .some) = self.stop { .seconds(1) } else { .seconds(5) }
+        self.stop = .closing
+        var actions: [Action] = self.table.all.compactMap { trackable in
+            // With a time limit, the end may come before the broker rejected anything of the trackable.
+            let isComplete = trackable.failure != nil || (isLimited && trackable.isSent)
+            let rejection = trackable.status.rejection?.error ?? (isComplete ? nil : self.connection.rejection)
+            return rejection.map { .givenUp(trackable.id, $0) }
+        }
+        if self.connection.session.isAnnounced {
+            let own = self.table.all.filter { $0.failure == nil && $0.status.since != nil }.map(\.id)
+            for id in own { actions += self.connection.withdraw(id) }
+            if self.configuration.isOn { actions.append(self.publishGoodbye()) }
+        }
+        return actions + [.send([.close(within: patience)])]
     }
 }

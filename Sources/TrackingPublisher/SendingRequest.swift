@@ -1,59 +1,60 @@
 import TrackingCore
 
-/// Somebody who waits until records are sent: a batch of each trackable, or everything that waited when it was asked.
+/// A request that waits until records are sent: a batch of each trackable, or all records that were pending at the
+/// request.
 struct SendingRequest: Sendable {
-    /// What is seen of the publisher.
-    struct Sight: Hashable, Sendable {
+    /// The state of the publisher that is relevant to a request.
+    struct View: Hashable, Sendable {
         var isConnected: Bool
-        /// What is in the log, by stream.
+        /// The records in the log, by stream.
         var stored: [StreamID: SeqSet] = [:]
-        /// The trackables of which something is on its way, or waits to be.
+        /// The trackables with records in flight or pending.
         var busy: Set<TrackableID> = []
-        /// Why something is not taken.
+        /// The reason that the broker rejects records.
         var reason: TrackingError?
     }
 
     enum Verdict: Hashable, Sendable {
         case waits
-        /// There is something to tell.
+        /// The progress is to be reported.
         case progressed
         case ended(Result<Int, TrackingError>)
     }
 
     private enum Goal: Hashable, Sendable {
-        /// These trackables owe a batch.
+        /// The trackables whose batch is not acknowledged.
         case batch(Set<TrackableID>)
-        /// These records are not safe yet.
+        /// The records that are not safe yet.
         case everything([StreamID: SeqSet])
     }
 
-    /// How long there may be no connection.
+    /// The longest time without a connection.
     static let connectionPatience: Duration = .seconds(10)
-    /// How long one batch may take on a connection.
+    /// The longest time for one batch on a connection.
     static let batchPatience: Duration = .seconds(20)
-    /// How long nothing of everything may become safe on a connection: longer than recorders are waited for, and than a batch
-    /// that was refused waits.
+    /// The longest time on a connection in which no record becomes safe. It exceeds the wait for recorders and the
+    /// wait after a rejected batch.
     static let progressPatience: Duration = .seconds(70)
-    /// How often there is something to tell.
-    static let tellInterval: Duration = .seconds(10)
+    /// The interval between two progress reports.
+    static let progressInterval: Duration = .seconds(10)
 
     /// The request's number.
     let number: UInt64
-    /// How many records there are to send; of a request for a batch, 0.
+    /// The number of records to send; 0 for a request for a batch.
     let total: Int
     private var goal: Goal
     private var sent = 0
     private var left: Int
-    private var told: (moment: MonotonicTime, left: Int)
+    private var reported: (moment: MonotonicTime, left: Int)
     private var lastStep: MonotonicTime
     private var offlineSince: MonotonicTime?
 
-    /// Waits for a batch of each of these.
+    /// Creates a request that waits for a batch of each of these trackables.
     init(_ number: UInt64, batchOf trackables: Set<TrackableID>, at now: MonotonicTime) {
         self.init(number, .batch(trackables), total: 0, left: trackables.count, at: now)
     }
 
-    /// Waits for all of this.
+    /// Creates a request that waits for all of these records.
     init(_ number: UInt64, everythingOf streams: [StoredStream], at now: MonotonicTime) {
         let stored = Dictionary(streams.map { ($0.id, $0.stored) }) { first, _ in first }
         let total = streams.reduce(0) { $0 + $1.stored.count }
@@ -65,18 +66,18 @@ struct SendingRequest: Sendable {
         self.goal = goal
         self.total = total
         self.left = left
-        self.told = (now, left)
+        self.reported = (now, left)
         self.lastStep = now
     }
 
-    /// How many records do not wait any more.
+    /// The number of records that are no longer pending.
     var done: Int { self.total - self.left }
 
-    /// When there is something to tell, or it has taken too long.
+    /// The moment of the next progress report or of the failure.
     var nextDeadline: MonotonicTime? {
         let end = self.deadline
         guard case .everything = self.goal else { return end }
-        return min(end, self.told.moment.advanced(by: Self.tellInterval))
+        return min(end, self.reported.moment.advanced(by: Self.progressInterval))
     }
 
     private var deadline: MonotonicTime {
@@ -91,56 +92,56 @@ struct SendingRequest: Sendable {
         }
     }
 
-    /// These records are safe.
+    /// These records became safe.
     mutating func areSafe(_ seqs: SeqSet, of stream: StreamID) {
         guard case .everything(let streams) = self.goal, let own = streams[stream] else { return }
         self.sent += own.intersection(seqs).count
     }
 
-    /// The broker took a batch of so many records.
+    /// The broker acknowledged a batch of this many records.
     mutating func batchTaken(of id: TrackableID, count: Int) {
         guard case .batch(var trackables) = self.goal, trackables.remove(id) != nil else { return }
         self.sent += count
         self.goal = .batch(trackables)
     }
 
-    /// What is to be told, now that things stand like this.
-    mutating func looked(at sight: Sight, now: MonotonicTime) -> Verdict {
+    /// Returns the verdict for the current state of the publisher.
+    mutating func looked(at view: View, now: MonotonicTime) -> Verdict {
         let before = self.left
-        self.narrow(to: sight)
+        self.narrow(to: view)
         if self.left < before { self.lastStep = now }
         guard self.left > 0 else { return .ended(.success(self.sent)) }
-        self.offlineSince = sight.isConnected ? nil : self.offlineSince ?? now
-        guard now < self.deadline else { return .ended(.failure(self.failure(sight))) }
+        self.offlineSince = view.isConnected ? nil : self.offlineSince ?? now
+        guard now < self.deadline else { return .ended(.failure(self.failure(view))) }
         guard case .everything = self.goal,
-            self.left < self.told.left || now >= self.told.moment.advanced(by: Self.tellInterval)
+            self.left < self.reported.left || now >= self.reported.moment.advanced(by: Self.progressInterval)
         else { return .waits }
-        self.told = (now, self.left)
+        self.reported = (now, self.left)
         return .progressed
     }
 
-    private mutating func narrow(to sight: Sight) {
+    private mutating func narrow(to view: View) {
         switch self.goal {
         case .batch(let trackables):
-            // Where nothing waits any more, nothing is owed.
-            let owing = trackables.intersection(sight.busy)
+            // A trackable without pending records owes no batch.
+            let owing = trackables.intersection(view.busy)
             self.goal = .batch(owing)
             self.left = owing.count
         case .everything(let streams):
             let waiting = streams.reduce(into: [:]) { waiting, stream in
-                waiting[stream.key] = sight.stored[stream.key]?.intersection(stream.value)
+                waiting[stream.key] = view.stored[stream.key]?.intersection(stream.value)
             }.filter { !$0.value.isEmpty }
             self.goal = .everything(waiting)
             self.left = waiting.values.reduce(0) { $0 + $1.count }
         }
     }
 
-    private func failure(_ sight: Sight) -> TrackingError {
-        guard sight.isConnected else {
+    private func failure(_ view: View) -> TrackingError {
+        guard view.isConnected else {
             return TrackingError(
                 .brokerUnreachable, "not connected to the broker; what waits goes out when it is connected again")
         }
-        guard let reason = sight.reason else {
+        guard let reason = view.reason else {
             return TrackingError(
                 .refused, "nothing was acknowledged for \(self.patience.components.seconds) s; it is tried on")
         }

@@ -1,72 +1,63 @@
 import TrackingCore
 
-/// Events that wait to be told: for a connection, for the log, or until somebody asks for them.
+/// The events of one trackable that were not published yet: they wait for a connection, for the log, or for a request
+/// of the caller.
 struct UnsentEvents: Sendable {
     private struct Entry: Sendable {
         var event: TrackingEvent
-        /// Whether it was asked for, where nothing goes by itself.
-        var isAskedFor = false
+        /// `true` after the caller asked for it, where nothing is published without a request.
+        var isRequested = false
     }
 
-    /// The most of one trackable that the device feeds.
-    static let mostOfOwn = 100
-    /// The most of one that is fed from outside, where many come at once.
-    static let mostOfOthers = 1_000
-    /// While more than so many wait, of one trackable no more than ``fewest`` do.
+    /// The most events of a trackable that the device feeds.
+    static let mostOwn = 100
+    /// The most events of a trackable with a remote source, where many come at once.
+    static let mostRemote = 1_000
+    /// The number of events of all trackables above which each has room for ``fewest``.
     static let many = 10_000
-    /// What concerns the device happens to everything that it carries at once: so many of each have room always.
+    /// The room that each trackable has always. An event of the device concerns every trackable at once.
     static let fewest = 2
 
-    /// Whether none waits.
-    var isEmpty: Bool { self.count == 0 }
+    private var entries: [Entry] = []
 
-    private var queues: [TrackableID: [Entry]] = [:]
-    private var count = 0
+    /// The number of events.
+    var count: Int { self.entries.count }
 
-    /// It waits from now on; of too many the oldest of its trackable do not any more.
-    mutating func add(_ event: TrackingEvent, of id: TrackableID, most: Int) {
-        self.queues[id, default: []].append(Entry(event: event))
-        self.count += 1
-        let room = self.count > Self.many ? Self.fewest : most
-        guard let own = self.queues[id]?.count, own > room else { return }
-        self.queues[id]?.removeFirst(own - room)
-        self.count -= own - room
+    /// `true` while there is none.
+    var isEmpty: Bool { self.entries.isEmpty }
+
+    /// Adds an event; above the limit, the oldest events are removed.
+    ///
+    /// - Parameters:
+    ///   - most: The most events of this trackable.
+    ///   - total: The number of events of all trackables, before this one.
+    mutating func add(_ event: TrackingEvent, most: Int, total: Int) {
+        self.entries.append(Entry(event: event))
+        let room = total + 1 > Self.many ? Self.fewest : most
+        if self.count > room { self.entries.removeFirst(self.count - room) }
     }
 
-    /// All that waits was asked for.
+    /// The caller asked for every event.
     mutating func ask() {
-        self.queues = self.queues.mapValues { entries in entries.map { Entry(event: $0.event, isAskedFor: true) } }
+        for index in self.entries.indices { self.entries[index].isRequested = true }
     }
 
-    /// Takes those that may be told now, oldest first.
+    /// Takes out the events for which `mayGo` returns `true`, oldest first.
     mutating func take(
-        of id: TrackableID, where mayGo: (_ event: TrackingEvent, _ isAskedFor: Bool) -> Bool
+        where mayGo: (_ event: TrackingEvent, _ isRequested: Bool) -> Bool
     ) -> [TrackingEvent] {
-        guard let entries = self.queues[id] else { return [] }
-        let taken = entries.filter { mayGo($0.event, $0.isAskedFor) }.map(\.event)
-        if !taken.isEmpty { self.keep(entries.filter { !mayGo($0.event, $0.isAskedFor) }, of: id) }
+        let taken = self.entries.filter { mayGo($0.event, $0.isRequested) }.map(\.event)
+        if !taken.isEmpty { self.entries.removeAll { mayGo($0.event, $0.isRequested) } }
         return taken
     }
 
-    /// These are not told any more.
-    mutating func forget(of id: TrackableID, where isGone: (TrackingEvent) -> Bool) {
-        guard let entries = self.queues[id] else { return }
-        self.keep(entries.filter { !isGone($0.event) }, of: id)
-    }
+    /// Removes the events for which `isGone` returns `true`.
+    mutating func forget(where isGone: (TrackingEvent) -> Bool) { self.entries.removeAll { isGone($0.event) } }
 
-    /// Where each of them happened is from now on what `shown` says; `nil`, nowhere.
+    /// Replaces the place of every event by the result of `shown`; `nil` removes it.
     mutating func hide(_ shown: (Location) -> Location?) {
-        self.queues = self.queues.mapValues { entries in
-            entries.map { entry in
-                var hidden = entry
-                hidden.event.location = entry.event.location.flatMap(shown)
-                return hidden
-            }
+        for index in self.entries.indices {
+            self.entries[index].event.location = self.entries[index].event.location.flatMap(shown)
         }
-    }
-
-    private mutating func keep(_ entries: [Entry], of id: TrackableID) {
-        self.count -= (self.queues[id]?.count ?? 0) - entries.count
-        self.queues[id] = entries.isEmpty ? nil : entries
     }
 }

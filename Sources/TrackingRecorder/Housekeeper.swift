@@ -1,29 +1,33 @@
 import TrackingCore
 
-/// Finds what members left behind who went and never came back: presences, requests and liveness of clients whose lease has been
-/// out for so long, by what was heard here (protocol.md, "Tidying up"). It observes anew with each run of the program.
+/// Finds the retained messages that members left behind: presences, requests and liveness of clients whose lease ended
+/// long ago (docs/reference/protocol.md, "Who is there"). Only messages received in this run of the program count.
 struct Housekeeper: Sendable {
-    /// A client, as far as something of it stands at the broker.
+    /// A client with retained messages.
     private struct Member {
-        /// When its lease is out, where nothing more is heard of it.
+        /// The end of its lease, if no further message of it arrives.
         var leaseEnd: MonotonicTime
         var topics: Set<String> = []
     }
 
-    /// So many topics are remembered at the most; what stands beyond them is left alone.
+    /// The highest number of topics that are remembered. Messages on others are never cleared.
     static let topicLimit = 200_000
-    /// So many topics are cleared at one time.
+    /// The number of topics after which no further client is cleared at one time.
     static let atOnce = 1_000
-    /// The lease of a presence that cannot be read.
+    /// The lease that is assumed for a presence that cannot be read.
     private static let usualLease = Duration.seconds(90)
 
     private let root: TopicRoot
-    /// How long a lease has been out before what stands is cleared.
+    /// The time after the end of a lease at which the messages of its client are cleared.
     private let patience: Duration
     private var members: [ClientID: Member] = [:]
     private var topicCount = 0
     private var awaySince: MonotonicTime?
-    /// When it is to be asked for ``abandoned(now:)``; `nil` while not connected.
+    /// The number of clearing publishes that the broker has not answered.
+    private var unanswered = 0
+    /// The number of messages cleared by the publishes that are being answered.
+    private var cleared = 0
+    /// The time of the next ``abandoned(now:)``; `nil` while not connected.
     private(set) var checkAt: MonotonicTime?
 
     init(root: TopicRoot, patience: Duration) {
@@ -31,12 +35,12 @@ struct Housekeeper: Sendable {
         self.patience = patience
     }
 
-    /// What it has to hear.
+    /// The filters that it needs.
     var filters: [String] {
         [TopicFilter.everyLiveness, .everyPublisher, .everySubscriber, .everyRequest].map { self.root.path($0) }
     }
 
-    /// While this side is not connected no lease runs.
+    /// The connection was made. Leases are extended by the time without a connection.
     mutating func connected(now: MonotonicTime) {
         if let away = self.awaySince?.duration(to: now) {
             self.members = self.members.mapValues {
@@ -47,18 +51,20 @@ struct Housekeeper: Sendable {
         self.checkAt = self.nextCheck(now)
     }
 
+    /// The connection was lost, or the broker refuses the filters.
     mutating func disconnected(now: MonotonicTime) {
         self.awaySince = self.awaySince ?? now
         self.checkAt = nil
+        (self.unanswered, self.cleared) = (0, 0)
     }
 
-    /// A message came; one that is of no member changes nothing.
-    mutating func heard(_ message: IncomingMessage, now: MonotonicTime) {
+    /// A message arrived. Only presences, requests and liveness count.
+    mutating func received(_ message: IncomingMessage, now: MonotonicTime) {
         guard let (client, lease) = self.sender(of: message) else { return }
         guard !message.payload.isEmpty else { return self.forget(message.topic, of: client) }
         let isKnown = self.members[client]?.topics.contains(message.topic) == true
         guard isKnown || self.topicCount < Self.topicLimit else { return }
-        // What the broker kept says nothing of when it was said; whoever lives is heard within a lease of it.
+        // The age of a retained message is unknown; a client that lives publishes again within its lease.
         let believed = message.isRetained ? now.advanced(by: lease - self.patience) : now.advanced(by: lease)
         var member = self.members[client] ?? Member(leaseEnd: now.advanced(by: lease))
         member.leaseEnd = max(member.leaseEnd, believed)
@@ -66,7 +72,8 @@ struct Housekeeper: Sendable {
         self.members[client] = member
     }
 
-    /// What is to be cleared now: of each client its presences and requests first, then its liveness.
+    /// Returns the topics to clear now, if the time for that has come: of each client its presences and requests, then
+    /// its liveness. ``answered(isCleared:)`` follows for each of them.
     mutating func abandoned(now: MonotonicTime) -> [String] {
         guard let checkAt = self.checkAt, checkAt <= now else { return [] }
         self.checkAt = self.nextCheck(now)
@@ -78,7 +85,19 @@ struct Housekeeper: Sendable {
             self.topicCount -= member.topics.count
             self.members[client] = nil
         }
+        self.unanswered += topics.count
         return topics
+    }
+
+    /// The broker answered a publish that clears a topic.
+    ///
+    /// - Returns: The number of messages that were cleared, with the last answer; otherwise 0.
+    mutating func answered(isCleared: Bool) -> Int {
+        self.unanswered -= 1
+        if isCleared { self.cleared += 1 }
+        guard self.unanswered <= 0 else { return 0 }
+        defer { self.cleared = 0 }
+        return self.cleared
     }
 
     private mutating func forget(_ topic: String, of client: ClientID) {
@@ -89,7 +108,8 @@ struct Housekeeper: Sendable {
 
     private func nextCheck(_ now: MonotonicTime) -> MonotonicTime { now.advanced(by: self.patience / 168) }
 
-    /// Who said it, and for how long that is believed. What cannot be read stands as well.
+    /// The client that published a message, and the time for which the message is believed. Messages that cannot be
+    /// read count.
     private func sender(of message: IncomingMessage) -> (ClientID, lease: Duration)? {
         switch self.root.topic(message.topic) {
         case .publisher(_, let client), .subscriber(_, let client):
@@ -103,7 +123,7 @@ struct Housekeeper: Sendable {
 }
 
 extension Liveness {
-    /// How long it is believed; not at all where it says that the client is gone.
+    /// The time for which the liveness is believed; zero for a goodbye.
     fileprivate var lease: Duration {
         if case .online(let lease) = self.status { lease } else { .zero }
     }

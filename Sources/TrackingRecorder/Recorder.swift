@@ -5,12 +5,12 @@ public import TrackingCore
 import TrackingRuntime
 public import TrackingStore
 
-/// Takes in what publishers tell, stores it, and acknowledges what is durable.
+/// Receives the messages of publishers, stores them, and acknowledges records that are durable.
 ///
 ///     let recorder = Recorder(configuration: configuration, store: store, intake: intake, voice: voice)
 ///     try await recorder.run()
 ///
-/// Nothing here fails because of the network or of a store that is away: it waits, and goes on.
+/// A lost connection or an unavailable store never throws. The recorder waits and then continues.
 public final class Recorder<Transport: MessageTransport>: Service {
     private let configuration: RecorderConfiguration
     private let store: any HistoryStore
@@ -19,7 +19,7 @@ public final class Recorder<Transport: MessageTransport>: Service {
     private let logger: Logger
     private let clock = DeviceClock()
     private let mailbox = Mailbox<RecorderStateMachine.Event>()
-    private let told = Broadcast<RecorderEvent>(buffer: 1024, bytes: 1_024 * 1_024, size: { _ in 256 })
+    private let deliveries = Broadcast<RecorderEvent>(buffer: 1024, bytes: 1_024 * 1_024, size: { _ in 256 })
     private let shared = Mutex(Shared())
     private let metrics = RecorderMetrics()
 
@@ -29,12 +29,13 @@ public final class Recorder<Transport: MessageTransport>: Service {
         var warnings = WarningLimit<String>()
     }
 
-    /// Makes a recorder.
+    /// Creates a recorder.
     ///
     /// - Parameters:
-    ///   - store: Where it stores; it stays open.
-    ///   - intake: The connection that takes in: it withholds acknowledgements, and its session is kept.
-    ///   - voice: The connection of the recorder's name.
+    ///   - store: The store. The recorder does not close it.
+    ///   - intake: The intake connection, which receives the messages. It withholds acknowledgements and has a kept
+    ///     session.
+    ///   - voice: The member connection, which uses the recorder's name.
     public init(
         configuration: RecorderConfiguration, store: any HistoryStore, intake: Transport, voice: Transport,
         logger: Logger = Logger(label: "godwit.recorder")
@@ -46,22 +47,22 @@ public final class Recorder<Transport: MessageTransport>: Service {
         self.logger = logger
     }
 
-    /// What it tells of itself, from now on.
-    public var events: AsyncStream<RecorderEvent> { self.told.listen() }
+    /// The recorder's events from now on.
+    public var events: AsyncStream<RecorderEvent> { self.deliveries.listen() }
 
-    /// What it has done so far.
+    /// The recorder's totals so far.
     public var counts: RecorderCounts { self.shared.withLock { $0.counts } }
 
-    /// Takes leave in order, once what came is stored; ``run()`` returns then.
+    /// Stops in order: stores the received messages and publishes the goodbye. ``run()`` returns then.
     public func finish() { self.mailbox.post(.stop) }
 
     /// Runs until ``finish()``, a graceful shutdown, or cancellation. Call it once.
     ///
-    /// - Throws: `takenOver` when another program uses the name; `storeUnusable`.
+    /// - Throws: `takenOver` when another program uses the recorder's name; `storeUnusable`.
     public func run() async throws {
-        // No broker tells how much it queues.
+        // Brokers do not report the length of their queues.
         self.logger.warning(
-            "while a recorder stalls the broker queues for it, by its own limits 1000 messages (Mosquitto), and drops what is above: only devices with --acknowledge-by send that again; raise max_queued_messages and max_queued_bytes"
+            "Broker limits its queue for a recorder that stalls (Mosquitto: 1000 messages) and drops further messages; only devices with --acknowledge-by send them again. Raise max_queued_messages and max_queued_bytes"
         )
         await withGracefulShutdownHandler {
             await withDiscardingTaskGroup { group in
@@ -80,15 +81,16 @@ public final class Recorder<Transport: MessageTransport>: Service {
         } onGracefulShutdown: {
             self.finish()
         }
-        self.told.finish()
+        self.deliveries.finish()
         if let failure = self.shared.withLock({ $0.failure }) { throw failure }
     }
 
-    /// The machine is a local variable: nobody else can touch it.
+    /// Runs the machine, which is a local variable, so that no other task can change it.
     private func decide(_ group: inout DiscardingTaskGroup) async {
         var machine = RecorderStateMachine(configuration: self.configuration)
         var alarm = Alarm()
-        // What takes in waits for room: nothing more is read meanwhile, and the broker is held back.
+        // The receipts of intake events while the store is full. Without them the intake reads nothing more, and the
+        // broker waits.
         var held: [Receipt] = []
         var inbox = Inbox(self.mailbox)
         while let envelope = await inbox.next() {
@@ -120,10 +122,10 @@ public final class Recorder<Transport: MessageTransport>: Service {
         case .intake(let commands): self.intake.send(commands)
         case .voice(let commands): self.voice.send(commands)
         case .store(let batch): group.addTask { await self.store(batch) }
-        case .tell(let event):
+        case .deliver(let event):
             self.log(event)
             self.metrics.happened(event)
-            self.told.tell(event)
+            self.deliveries.deliver(event)
         }
     }
 
@@ -139,7 +141,7 @@ public final class Recorder<Transport: MessageTransport>: Service {
         }
     }
 
-    /// Removes what is too old, now and every hour.
+    /// Removes expired records, now and every hour.
     private func keepHouse() async {
         let (keep, keepOf) = (self.configuration.keep, self.configuration.keepOf)
         guard keep != nil || !keepOf.isEmpty else { return }
@@ -152,7 +154,7 @@ public final class Recorder<Transport: MessageTransport>: Service {
                     isSynchronized: SystemClockTrust.isSynchronized)
                 if now < moment.wall {
                     self.logger.warning(
-                        "ages are counted by what was recorded last: nobody vouches for the clock",
+                        "Retention counts ages from the newest record: the system clock is not synchronised",
                         metadata: ["ahead": "\(moment.wall.since(now))"])
                 }
                 for (id, time) in keepOf { try await self.removeExpired(before: now, after: time, of: [id]) }
@@ -160,7 +162,7 @@ public final class Recorder<Transport: MessageTransport>: Service {
                     try await self.removeExpired(before: now, after: keep, except: Set(keepOf.keys))
                 }
             } catch {
-                self.logger.warning("what is too old was not removed", metadata: ["reason": "\(error)"])
+                self.logger.warning("Expired records could not be removed", metadata: ["reason": "\(error)"])
             }
             try? await Task.sleep(for: .seconds(3600))
         }
@@ -173,10 +175,10 @@ public final class Recorder<Transport: MessageTransport>: Service {
         let limit = UnixTime(now.seconds - time.inSeconds)
         let emptied = try await self.emptied(before: limit, of: ids, except: exceptions)
         let count = try await self.store.removeExpired(before: limit, of: ids, except: exceptions)
-        if count > 0 { self.logger.info("removed what was too old", metadata: ["records": "\(count)"]) }
+        if count > 0 { self.logger.info("Expired records were removed", metadata: ["records": "\(count)"]) }
         if !emptied.isEmpty {
             self.logger.warning(
-                "all positions were too old, and removed",
+                "All positions of some trackables expired and were removed",
                 metadata: [
                     "trackables": "\(emptied.count)",
                     "of": "\(emptied.prefix(10).map(\.rawValue).joined(separator: " "))",
@@ -184,7 +186,7 @@ public final class Recorder<Transport: MessageTransport>: Service {
         }
     }
 
-    /// The trackables of which no position is left once what is of an earlier time is removed.
+    /// Returns the trackables that lose all positions when records before `limit` are removed.
     private func emptied(
         before limit: UnixTime, of ids: [TrackableID]?, except exceptions: Set<TrackableID>
     ) async throws(TrackingError) -> [TrackableID] {
@@ -192,7 +194,7 @@ public final class Recorder<Transport: MessageTransport>: Service {
             .filter { $0.location.time < limit && !exceptions.contains($0.trackable) }.map(\.trackable)
     }
 
-    // MARK: - What is told
+    // MARK: - Logging
 
     private func note(_ report: StoreReport) {
         let now = self.clock.moment.now
@@ -204,11 +206,11 @@ public final class Recorder<Transport: MessageTransport>: Service {
             )
         }
         if case .say = verdicts.refused {
-            self.logger.warning("set aside what cannot be accepted", metadata: ["messages": "\(report.refused)"])
+            self.logger.warning("Unacceptable messages were quarantined", metadata: ["messages": "\(report.refused)"])
         }
         if case .say = verdicts.overfull {
             self.logger.warning(
-                "not taken: a stream has too many gaps; the device keeps it",
+                "Records were not accepted: a stream has too many gaps; the device keeps them",
                 metadata: ["streams": "\(report.overfull)"])
         }
     }
@@ -216,58 +218,61 @@ public final class Recorder<Transport: MessageTransport>: Service {
     private func logNotConnected(_ connection: String, _ lost: Disconnection) {
         let reason = lost.reason.map { "\($0)" } ?? "closed"
         self.logger.info(
-            "not connected", metadata: ["connection": "the one that \(connection)", "reason": "\(reason)"])
+            "Recorder is not connected", metadata: ["connection": "\(connection)", "reason": "\(reason)"])
     }
 
     private func log(_ event: RecorderEvent) {
         switch event {
         case .connected(let isPresent):
-            self.logger.info("taking in", metadata: ["session kept": "\(isPresent)"])
+            self.logger.info("Recorder is storing messages", metadata: ["session kept": "\(isPresent)"])
         case .possibleGap:
             self.logger.warning(
-                "the broker kept no session for this recorder: what came while it was away may be missing; devices with --acknowledge-by send it again"
+                "Broker kept no session for this recorder: messages published while it was away may be missing; devices with --acknowledge-by send them again"
             )
-        case .disconnected(let lost): self.logNotConnected("takes in", lost)
-        case .voice(.some(let lost)): self.logNotConnected("acknowledges", lost)
+        case .disconnected(let lost): self.logNotConnected("intake", lost)
+        case .voice(.some(let lost)): self.logNotConnected("acknowledgements", lost)
         case .voice(nil): break
         case .subscriptionRefused(let filter, let error):
-            self.logger.error("not recorded", metadata: ["filter": "\(filter)", "reason": "\(error)"])
+            self.logger.error(
+                "Broker refused a subscription of the recorder",
+                metadata: ["filter": "\(filter)", "reason": "\(error)"])
         case .acknowledgementRefused(let id, let error):
             self.logger.error(
-                "the broker forbids to acknowledge: devices keep what they have",
+                "Broker refused an acknowledgement: devices keep their records",
                 metadata: ["trackable": "\(id)", "reason": "\(error)"])
         case .cleared(let count):
-            self.logger.info("cleared what clients that are gone left behind", metadata: ["messages": "\(count)"])
+            self.logger.info("Retained messages of departed clients were cleared", metadata: ["messages": "\(count)"])
         case .clearingRefused(let error):
             self.logger.error(
-                "the broker forbids to clear what clients left behind", metadata: ["reason": "\(error)"])
+                "Broker refused to clear retained messages of departed clients", metadata: ["reason": "\(error)"])
         case .brokerDropped(let count):
             self.logger.warning(
-                "the broker drops messages: its queues are too short for a recorder that stalls; raise max_queued_messages",
+                "Broker drops messages: its queues are too short for a recorder that stalls; raise max_queued_messages",
                 metadata: ["dropped": "\(count)"])
         case .storeAway(let error, let wait):
             var metadata: Logger.Metadata = ["reason": "\(error)"]
             if let wait { metadata["retry in"] = "\(wait)" }
-            self.logger.error("the store takes nothing", metadata: metadata)
+            self.logger.error("Store is unavailable", metadata: metadata)
         case .storeRefuses(let error):
             self.logger.error(
-                "the store refuses a record: it is looked for, and set aside", metadata: ["reason": "\(error)"])
+                "Store rejected a record: the recorder searches for it and quarantines it",
+                metadata: ["reason": "\(error)"])
         case .storeBack(let pause):
-            self.logger.warning("the store takes again", metadata: ["after": "\(pause)"])
-        case .failed(let error): self.logger.error("it cannot go on", metadata: ["reason": "\(error)"])
+            self.logger.warning("Store is available again", metadata: ["after": "\(pause)"])
+        case .failed(let error): self.logger.error("Recorder cannot continue", metadata: ["reason": "\(error)"])
         }
     }
 }
 
-/// What a recorder has done.
+/// The totals of a recorder.
 public struct RecorderCounts: Hashable, Sendable {
-    /// How many points, trips and events were new.
+    /// The number of new points, trips and events.
     public var stored = 0
-    /// How many came again.
+    /// The number of records that were received again.
     public var duplicates = 0
-    /// How many messages and records were set aside.
+    /// The number of quarantined messages and records.
     public var refused = 0
-    /// How many commits there were.
+    /// The number of commits.
     public var commits = 0
 
     mutating func add(_ report: StoreReport) {

@@ -1,52 +1,51 @@
 public import TrackingCore
 
-/// What a recorder is told once.
+/// The settings of a recorder, which do not change while it runs.
 public struct RecorderConfiguration: MemberConfiguration, Hashable {
-    /// The recorder's name: what devices wait for, and the client id of the connection that acknowledges.
+    /// The recorder's name: devices wait for its acknowledgements, and it is the client id of the member connection.
     public var client: ClientID
-    /// This run of the program.
+    /// The run of the program.
     public var session: SessionID
-    /// Where in the broker's tree the topics live.
+    /// The root of the topics in the broker's tree.
     public var topicRoot = TopicRoot.standard
     /// The group of recorders that share the messages, and acknowledge under its name; `nil` for a recorder of its own.
     public var group: RecorderGroup?
-    /// How long others believe a heartbeat; whole seconds, 1…86,400.
+    /// The time for which others believe a heartbeat: whole seconds, 1…86,400.
     public var lease: Duration = .seconds(90)
-    /// So many messages are stored at once at the latest: what the broker has under way to us, 1…65,535.
+    /// The number of messages at which a page is stored at the latest, and the number that the broker may send without
+    /// an acknowledgement: 1…65,535.
     public var window = 500
-    /// How long points, trips and events are kept; `nil` for ever.
+    /// The time after which points, trips and events are removed; `nil` for never.
     public var keep: Duration?
-    /// How long those of single trackables are kept, in place of ``keep``.
+    /// The time for single trackables, in place of ``keep``.
     public var keepOf: [TrackableID: Duration] = [:]
-    /// How long the lease of a client has been out before what stands of it at the broker is cleared, by a recorder that may do
-    /// that; `nil` leaves it alone.
+    /// The time after the end of a client's lease at which its retained messages are cleared, by a recorder that has
+    /// the right to do so; `nil` for never.
     public var clearsAfter: Duration?
-    /// Whether nothing was ever recorded, so that nothing can have been missed.
+    /// `true` if the history is new, so that no message can have been missed.
     public var isFirstRun = false
 
-    /// So many records are stored at once at the latest, whatever the messages; what is declared gone counts.
+    /// The number of records at which a page is stored at the latest; records declared gone count.
     public static let pageRecords = 10_000
-    /// So many bytes of messages are stored at once at the latest.
+    /// The number of bytes of messages at which a page is stored at the latest.
     public static let pageBytes = 1_000_000
-    /// What came is stored this long after the first of it at the latest.
+    /// The time after the first message of a page at which the page is stored at the latest.
     public static let longestWait = Duration.milliseconds(50)
-    /// Acknowledgements that nobody waits for, those of live positions, are said together, so often.
+    /// The interval at which acknowledgements that no device waits for (those of live positions) are published
+    /// together.
     public static let acknowledgementPause = Duration.seconds(5)
-    /// What the protocol gives a client to come back, before a housekeeper clears what stands of it.
+    /// The value of ``clearsAfter`` that the protocol recommends: a client has as long to come back.
     public static let housekeeping = Duration.seconds(7 * 86_400)
     /// The first wait after the store failed; the waits double.
     public static let firstStoreWait = Duration.milliseconds(250)
-    /// What the waits grow to.
+    /// The longest wait after the store failed.
     public static let longestStoreWait = Duration.seconds(30)
-    /// A store that has not answered for so long is away: longer than it waits for others by itself.
+    /// The time after which a store without an answer is reported: longer than the store itself waits for a lock.
     public static let longestCommit = Duration.seconds(6)
-    /// So often what the store refuses is tried as it is; then the record that is refused is looked for.
+    /// The number of attempts with a refused batch before the refused record is searched for.
     public static let triesBeforeBlame = 3
-    /// How long an orderly end may wait for the store.
+    /// The longest time for which an orderly end waits for the store.
     public static let stopLimit = Duration.seconds(5)
-
-    /// Where Mosquitto says how many messages it has dropped.
-    static let dropCount = "$SYS/broker/publish/messages/dropped"
 
     /// Makes a configuration with the defaults above.
     public init(client: ClientID, session: SessionID) {
@@ -54,10 +53,10 @@ public struct RecorderConfiguration: MemberConfiguration, Hashable {
         self.session = session
     }
 
-    /// Under whose name is acknowledged.
+    /// The name under which records are acknowledged: that of the group, or the recorder's own.
     public var acknowledgesAs: ClientID { self.group?.name ?? self.client }
 
-    /// What is subscribed to.
+    /// The filters of the intake connection.
     var filters: [String] {
         let filters: [TopicFilter] = [
             .everyHistory, .everyLocation, .everyTrip, .everyEvent, .everyPublisher, .everySubscriber, .everyResolution,
@@ -69,32 +68,34 @@ public struct RecorderConfiguration: MemberConfiguration, Hashable {
     }
 }
 
-/// What a recorder tells of itself.
+/// An event that a recorder delivers to the program.
 public enum RecorderEvent: Hashable, Sendable {
-    /// The connection that takes in was made; without a session, what came meanwhile may be missing.
+    /// The intake connection was made. Without a session, messages published meanwhile may be missing.
     case connected(sessionPresent: Bool)
-    /// The connection that takes in was lost or could not be made.
+    /// The intake connection was lost or could not be made.
     case disconnected(Disconnection)
-    /// The connection that acknowledges was made (`nil`), lost, or could not be made.
+    /// The member connection was made (`nil`), lost, or could not be made.
     case voice(Disconnection?)
-    /// The broker refuses a subscription: nothing of it is recorded.
+    /// The broker refuses a subscription: its messages are not recorded.
     case subscriptionRefused(filter: String, TrackingError)
-    /// The broker refuses the acknowledgements of a trackable; told once a connection.
+    /// The broker refuses the acknowledgements of a trackable; delivered once for each connection.
     case acknowledgementRefused(TrackableID, TrackingError)
-    /// What clients that are gone left behind was cleared: so many messages.
+    /// This number of retained messages of clients that are gone was cleared.
     case cleared(Int)
-    /// The broker refuses to tell, or to have cleared, what clients left behind; told once a connection.
+    /// The broker refuses to send or to clear the retained messages of clients; delivered once for each connection.
     case clearingRefused(TrackingError)
-    /// The broker kept no session: what came while this recorder was away is missing, where the devices do not send it again.
+    /// The broker has kept no session: messages published while the recorder was away are missing, unless the devices
+    /// send them again.
     case possibleGap
-    /// The broker has dropped so many messages, for whomever, since it was looked at last: its queues are too short.
+    /// The broker has dropped this number of messages, for any of its clients, since its last count: its queues are too
+    /// short.
     case brokerDropped(Int)
-    /// The store took nothing; it is tried again after this wait. `nil`: it has not answered yet.
+    /// The store failed and is tried again after this wait; `nil` if it has not answered yet.
     case storeAway(TrackingError, retry: Duration?)
-    /// The store refuses a record, for good: it is looked for, and set aside.
+    /// The store refuses a record permanently; the record is searched for and quarantined.
     case storeRefuses(TrackingError)
-    /// The store takes again, after so long.
+    /// The store works again, after this time.
     case storeBack(after: Duration)
-    /// It cannot go on.
+    /// The recorder cannot continue.
     case failed(TrackingError)
 }

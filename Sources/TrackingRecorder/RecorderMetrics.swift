@@ -2,7 +2,7 @@ import CoreMetrics
 import TrackingCore
 import TrackingStore
 
-/// A recorder's figures, through swift-metrics.
+/// The metrics of a recorder, through swift-metrics.
 struct RecorderMetrics: Sendable {
     private let stored = Counter(label: "godwit_recorder_stored_total")
     private let duplicates = Counter(label: "godwit_recorder_duplicates_total")
@@ -20,7 +20,7 @@ struct RecorderMetrics: Sendable {
         for meter in [self.withheld, self.lag, self.isStoreAway, self.isConnected] { meter.set(0) }
     }
 
-    /// A batch was stored.
+    /// Counts a stored batch.
     func stored(_ report: StoreReport, in time: Duration) {
         self.stored.increment(by: report.stored)
         self.duplicates.increment(by: report.duplicates)
@@ -29,13 +29,13 @@ struct RecorderMetrics: Sendable {
         self.commit.recordNanoseconds(Int64(time.inSeconds * 1e9))
     }
 
-    /// How far the machine is behind.
+    /// Sets the gauges of the messages that are not stored yet.
     func note(withheld: Int, lag: Duration) {
         self.withheld.set(withheld)
         self.lag.set(lag.inSeconds)
     }
 
-    /// Something was told.
+    /// Counts an event.
     func happened(_ event: RecorderEvent) {
         switch event {
         case .connected: self.isConnected.set(1)
@@ -49,7 +49,7 @@ struct RecorderMetrics: Sendable {
         }
     }
 
-    /// What the figures mean, by name.
+    /// The descriptions of the metrics, by name.
     static let helps = [
         "godwit_recorder_stored_total": "Points, trips and events that were new.",
         "godwit_recorder_duplicates_total": "Points, trips and events that came again.",
@@ -65,8 +65,8 @@ struct RecorderMetrics: Sendable {
     ]
 }
 
-/// What a recorder's figures mean, by name: for a page that shows them.
+/// The metrics of a recorder, for a page that describes them.
 public enum RecorderFigures {
-    /// The names, as swift-metrics has them, and what each is.
+    /// The descriptions of the metrics, by their swift-metrics names.
     public static var helps: [String: String] { RecorderMetrics.helps }
 }

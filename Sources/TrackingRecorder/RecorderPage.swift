@@ -1,59 +1,59 @@
 import TrackingCore
 
-/// Messages that are stored together, and what is left to store of them.
+/// Messages that are stored together, and the parts of them that are not stored yet.
 struct RecorderPage: Sendable {
-    /// What is stored next: all of it, or a part where the store refused the whole.
+    /// The batch that is stored next: the whole page, or a part of it after the store refused the whole.
     var batch = RecordingBatch()
-    /// How many messages it is made of.
+    /// The number of messages.
     private(set) var messages = 0
-    /// How many records they brought: points, trips, events, what is declared gone, and what is set aside.
+    /// The number of their records: points, trips, events, records declared gone, and records set aside.
     private(set) var records = 0
-    /// How many bytes they were.
+    /// The number of bytes of their payloads.
     private(set) var bytes = 0
-    /// When the first of them came.
+    /// The arrival of the first message; `nil` for an empty page.
     private(set) var since: MonotonicTime?
-    /// How many messages had come on `connection` when it was closed.
+    /// The number of messages that were received on `connection` when the page was closed.
     var through = 0
     var connection = -1
-    /// The trackables that somebody waits for an acknowledgement of.
+    /// The trackables whose devices wait for an acknowledgement.
     var awaited: Set<TrackableID> = []
-    /// What may be acknowledged once all of it is durable.
+    /// The acknowledgements that follow once the whole page is durable.
     private(set) var acknowledgements: [TrackableID: Acknowledgement] = [:]
     /// The parts that are stored after `batch`.
     private var rest: [RecordingBatch] = []
     private var refusals = 0
 
-    /// Whether it is closed: with so many messages, or with as many records or bytes as memory is for.
+    /// Returns `true` if the page has as many messages as the window, or the limit of records or bytes.
     func isFull(of window: Int) -> Bool {
         self.messages >= window || self.records >= RecorderConfiguration.pageRecords
             || self.bytes >= RecorderConfiguration.pageBytes
     }
 
-    /// A message came.
-    mutating func take(_ message: IncomingMessage, root: TopicRoot, receivedAt: UnixTime, now: MonotonicTime) {
+    /// Adds a message.
+    mutating func add(_ message: IncomingMessage, root: TopicRoot, receivedAt: UnixTime, now: MonotonicTime) {
         let (recordings, refused) = (self.batch.recordings.count, self.batch.refused.count)
         self.batch.received(message, root: root, at: receivedAt)
         self.records += self.batch.recordings[recordings...].reduce(self.batch.refused.count - refused) {
             $0 + $1.points.count + $1.trips.count + $1.events.count + ($1.declaration?.gone.count ?? 0)
         }
         self.bytes += message.payload.count
-        self.count(now)
+        self.countMessage(now)
     }
 
-    /// A note is stored with the messages.
-    mutating func take(_ note: RefusedMessage, now: MonotonicTime) {
+    /// Adds a note that is stored with the messages.
+    mutating func add(_ note: RefusedMessage, now: MonotonicTime) {
         self.batch.refused.append(note)
-        self.count(now)
+        self.countMessage(now)
     }
 
-    private mutating func count(_ now: MonotonicTime) {
+    private mutating func countMessage(_ now: MonotonicTime) {
         self.messages += 1
         self.since = self.since ?? now
     }
 
-    /// The store took ``batch``.
+    /// The store accepted ``batch``.
     ///
-    /// - Returns: Whether that was all; otherwise ``batch`` is the next part.
+    /// - Returns: `true` if that was the last part; otherwise ``batch`` is the next one.
     mutating func stored(_ acknowledgements: [TrackableID: Acknowledgement]) -> Bool {
         self.acknowledgements.merge(acknowledgements) { $1 }
         guard !self.rest.isEmpty else { return true }
@@ -61,10 +61,10 @@ struct RecorderPage: Sendable {
         return false
     }
 
-    /// The store refused what is in ``batch``. After some tries a half of it is next, at last the one record, as a gap with the
-    /// reason.
+    /// The store refused ``batch``. After ``RecorderConfiguration/triesBeforeBlame`` attempts the batch is halved,
+    /// until the refused record is alone; that record is quarantined with the reason.
     ///
-    /// - Returns: What is to be done now.
+    /// - Returns: The next step.
     mutating func refused(_ error: TrackingError, root: TopicRoot) -> Refusal {
         self.refusals += 1
         guard self.refusals >= RecorderConfiguration.triesBeforeBlame else { return .tryAgain }
@@ -77,13 +77,13 @@ struct RecorderPage: Sendable {
         return self.refusals == RecorderConfiguration.triesBeforeBlame ? .search : .goOn
     }
 
-    /// What follows from a refusal.
+    /// The next step after a refusal.
     enum Refusal: Hashable, Sendable {
-        /// The same, a little later.
+        /// Store the same batch again, a little later.
         case tryAgain
-        /// What is refused is looked for, from now on.
+        /// Store the first half: the search for the refused record begins.
         case search
-        /// It is looked for further.
+        /// Store the next part of the search.
         case goOn
     }
 }

@@ -1,130 +1,148 @@
-public import TrackingCore
+package import TrackingCore
 
-/// Decides when what came is stored, and what is acknowledged then: to the broker, and to the devices.
+/// The decisions of a recorder: the time at which messages are stored, and the acknowledgements that follow.
 ///
-/// Two connections: one takes in, and the broker hears that messages are safe only when they are durable; the other is the
-/// recorder's voice: its liveness, and the acknowledgements to the devices.
-public struct RecorderStateMachine: Sendable {
-    /// What happens.
-    public enum Event: Sendable {
-        /// The connection that takes in told something.
+/// A recorder has two connections. On the intake connection the broker is given its acknowledgements only when the
+/// messages are durable. On the member connection the recorder publishes its liveness and the acknowledgements for the
+/// devices.
+package struct RecorderStateMachine: Sendable {
+    /// An input.
+    package enum Event: Sendable {
+        /// Events of the intake connection.
         case intake([TransportEvent])
-        /// The connection that acknowledges told something.
+        /// Events of the member connection.
         case voice([TransportEvent])
-        /// The batch given last is durable: what may be acknowledged.
+        /// The last batch is durable; these records may be acknowledged.
         case stored([TrackableID: Acknowledgement])
-        /// The batch given last was not stored.
+        /// The last batch was not stored.
         case storeFailed(TrackingError)
-        /// A deadline has come, or not.
+        /// The deadline came.
         case timer
-        /// Take leave in order.
+        /// Stop in order.
         case stop
     }
 
-    /// What is to be done.
-    public enum Action: Hashable, Sendable {
+    /// An output.
+    package enum Action: Hashable, Sendable {
+        /// Give these to the intake connection, in order.
         case intake([TransportCommand])
+        /// Give these to the member connection, in order.
         case voice([TransportCommand])
-        /// Store this, in one commit, and say what came of it.
+        /// Store this batch in one commit; answered by `stored` or `storeFailed`.
         case store(RecordingBatch)
-        case tell(RecorderEvent)
+        /// Deliver this to the program.
+        case deliver(RecorderEvent)
     }
 
-    /// What is being stored.
+    /// The reasons for requests on the member connection.
+    enum Purpose: Hashable, Sendable {
+        /// The second subscription to the own liveness, whose answer settles the connection.
+        case settle
+        /// The subscription of the housekeeper.
+        case housekeeping
+        /// An acknowledgement for the devices of a trackable.
+        case acknowledgement(TrackableID, Acknowledgement)
+        /// The clearing of a message that a member left behind.
+        case clearing
+        /// A request whose answer has no effect.
+        case ignored
+    }
+
+    /// A refusal that is reported once in each connection.
+    enum Refusal: Hashable, Sendable {
+        case acknowledgements
+        case clearing
+    }
+
+    /// The state of the store.
     enum Storing: Sendable {
-        /// Nothing. Can transition to: `busy`.
+        /// No batch is with the store. Can transition to: `busy`.
         case idle
-        /// The store is at it. Can transition to: `idle`, `waiting`, `busy` with the next part.
+        /// The store has a batch. Can transition to: `idle`, `waiting`, `busy` with the next part.
         case busy(Attempt)
-        /// It failed, and is tried again. Can transition to: `busy`.
+        /// The store failed and is tried again. Can transition to: `busy`.
         case waiting(Attempt, until: MonotonicTime)
+
+        /// The page that is being stored; `nil` for none.
+        var page: RecorderPage? {
+            switch self {
+            case .idle: nil
+            case .busy(let attempt), .waiting(let attempt, _): attempt.page
+            }
+        }
     }
 
     /// A page on its way into the store.
     struct Attempt: Sendable {
         var page: RecorderPage
         var failures = 0
-        /// When it was given to the store first.
+        /// The time at which the page was given to the store first.
         let since: MonotonicTime
-        /// Whether it was told that the store does not answer.
+        /// `true` once it was reported that the store does not answer.
         var isOverdue = false
 
-        /// When it is to be told that the store does not answer; where it has failed, that was told.
+        /// The time at which a store without an answer is reported; `nil` if that, or a failure, was reported before.
         var overdueAt: MonotonicTime? {
             self.failures > 0 || self.isOverdue ? nil : self.since.advanced(by: RecorderConfiguration.longestCommit)
         }
     }
 
-    let configuration: RecorderConfiguration
-    var session: SessionStateMachine
-    var storing = Storing.idle
-    var waiting = RecorderPage()
-    /// How many messages came on the connection of this number.
-    private var taken = 0
-    private var connection = -1
-    /// When the last message came.
-    private var lastReceived = UnixTime(-.infinity)
-    private var refusals = RefusedFilters()
-    /// What is to be acknowledged and has not been said, and when it is said at the latest.
-    var owed: [TrackableID: Acknowledgement] = [:]
-    var owedUntil: MonotonicTime?
-    /// What was said and not answered.
-    var said: [TransportToken: (id: TrackableID, acknowledgement: Acknowledgement)] = [:]
-    var isRefusalTold = false
-    var lastToken: TransportToken = 3
-    /// How many messages the broker said it had dropped; `nil` before it did on this connection.
-    var dropped: Int?
-    /// What clears what others left behind, where this recorder may.
-    var housekeeper: Housekeeper?
-    /// What is to be cleared and was not answered, and how much of it the broker took so far.
-    var clearing: Set<TransportToken> = []
-    var cleared = 0
-    var isClearingRefusalTold = false
-    private var stopUntil: MonotonicTime?
-    private var isLeaving = false
-    private var isIntakeOver = false
-    var isVoiceOver = false
-    /// Why it cannot go on.
-    public internal(set) var failure: TrackingError?
+    /// The phase of an orderly end.
+    enum Ending: Hashable, Sendable {
+        /// The recorder runs. Can transition to: `storing`.
+        case none
+        /// The received messages are stored, until this time at the latest. Can transition to: `leaving`.
+        case storing(until: MonotonicTime)
+        /// The connections close. Final.
+        case leaving
+    }
 
-    /// Starts a recorder that is not connected.
-    public init(configuration: RecorderConfiguration) {
+    let configuration: RecorderConfiguration
+    var member: MemberStateMachine<Purpose>
+    var intake = RecorderIntake()
+    var storing = Storing.idle
+    /// The messages that are not with the store yet.
+    var waiting = RecorderPage()
+    var acknowledgements = AcknowledgementQueue()
+    /// The refusals that were reported in this connection.
+    var reported: Set<Refusal> = []
+    var drops = BrokerDropCounter()
+    /// Clears messages that other members left behind; `nil` if this recorder does not.
+    var housekeeper: Housekeeper?
+    private var ending = Ending.none
+    /// The error that ended the recorder; `nil` while there is none.
+    package private(set) var failure: TrackingError?
+
+    /// Makes a recorder that is not connected.
+    package init(configuration: RecorderConfiguration) {
         self.configuration = configuration
-        self.session = SessionStateMachine(
-            client: configuration.client, session: configuration.session, lease: configuration.lease)
+        self.member = MemberStateMachine(configuration, lease: configuration.lease)
         self.housekeeper = configuration.clearsAfter.map { Housekeeper(root: configuration.topicRoot, patience: $0) }
     }
 
-    /// Whether nothing more is taken in until the store has taken what came.
-    public var isFull: Bool {
+    /// `true` while no message can be received until the store has accepted a page.
+    package var isFull: Bool {
         if case .idle = self.storing { return false }
         return !self.isStopping && self.waiting.isFull(of: self.configuration.window)
     }
 
-    /// How many messages came and are not stored yet.
-    public var withheld: Int { self.waiting.messages + (self.storedNow?.messages ?? 0) }
+    /// The number of messages that were received and are not stored yet.
+    package var withheld: Int { self.waiting.messages + (self.storing.page?.messages ?? 0) }
 
-    /// How long the oldest of them has waited.
-    public func lag(at now: MonotonicTime) -> Duration {
-        let since = MonotonicTime.earlier(self.storedNow?.since, self.waiting.since)
+    /// The time for which the oldest of these messages has waited.
+    package func lag(at now: MonotonicTime) -> Duration {
+        let since = MonotonicTime.earlier(self.storing.page?.since, self.waiting.since)
         return since.map { max(.zero, $0.duration(to: now)) } ?? .zero
     }
 
-    /// What is being stored.
-    private var storedNow: RecorderPage? {
-        switch self.storing {
-        case .idle: nil
-        case .busy(let attempt), .waiting(let attempt, _): attempt.page
-        }
-    }
+    /// `true` once both connections are closed for good.
+    package var isClosed: Bool { self.intake.isClosed && self.member.isClosed }
 
-    /// Whether both connections are closed.
-    public var isClosed: Bool { self.isIntakeOver && self.isVoiceOver }
-
-    /// When it is to be told ``Event/timer``.
-    public var nextDeadline: MonotonicTime? {
-        var deadlines = [self.owedUntil, self.session.nextDeadline, self.stopUntil, self.refusals.retryAt]
-        if self.session.isAnnounced { deadlines.append(self.housekeeper?.checkAt) }
+    /// The time of the next ``Event/timer``; `nil` for never.
+    package var nextDeadline: MonotonicTime? {
+        var deadlines = [self.acknowledgements.deadline, self.member.nextDeadline, self.intake.retryAt]
+        if case .storing(let until) = self.ending { deadlines.append(until) }
+        if self.member.session.isAnnounced { deadlines.append(self.housekeeper?.checkAt) }
         switch self.storing {
         case .idle: deadlines.append(self.waiting.since?.advanced(by: RecorderConfiguration.longestWait))
         case .busy(let attempt): deadlines.append(attempt.overdueAt)
@@ -133,81 +151,74 @@ public struct RecorderStateMachine: Sendable {
         return deadlines.compactMap { $0 }.min()
     }
 
-    /// Something happened.
-    public mutating func happened(_ event: Event, at moment: Moment) -> [Action] {
+    /// Handles an event.
+    ///
+    /// - Parameter moment: The time of the event.
+    /// - Returns: The actions, in order.
+    package mutating func happened(_ event: Event, at moment: Moment) -> [Action] {
         var actions: [Action] = []
         switch event {
         case .intake(let events): for event in events { actions += self.intake(event, at: moment) }
-        case .voice(let events): for event in events { actions += self.voice(event, at: moment) }
+        case .voice(let events): for event in events { actions += self.member(event, at: moment) }
         case .stored(let acknowledgements): actions = self.stored(acknowledgements, at: moment)
         case .storeFailed(let error): actions = self.storeFailed(error, at: moment)
         case .timer: actions = self.timerFired(at: moment)
-        case .stop: if !self.isStopping { self.stopUntil = moment.now.advanced(by: RecorderConfiguration.stopLimit) }
+        case .stop:
+            if !self.isStopping {
+                self.ending = .storing(until: moment.now.advanced(by: RecorderConfiguration.stopLimit))
+            }
         }
         return actions + self.storeIfDue(at: moment) + self.closeIfDone(at: moment)
     }
 
-    // MARK: - Taking in
+    // MARK: - Intake
 
     private mutating func intake(_ event: TransportEvent, at moment: Moment) -> [Action] {
         switch event {
         case .connected(let connection, let sessionPresent):
-            self.connection = connection
-            self.taken = 0
-            self.refusals = RefusedFilters()
-            let subscription = Action.intake([.subscribe(self.refusals.asking(self.configuration.filters), 1)])
+            let subscription = self.intake.connected(connection, filters: self.configuration.filters)
             let isGap = !sessionPresent && !(self.configuration.isFirstRun && connection == 0)
             if isGap { self.noteGap(at: moment) }
-            return [.tell(.connected(sessionPresent: sessionPresent)), subscription]
-                + (isGap ? [.tell(.possibleGap)] : [])
+            return [.deliver(.connected(sessionPresent: sessionPresent)), .intake([subscription])]
+                + (isGap ? [.deliver(.possibleGap)] : [])
         case .disconnected(let disconnection):
-            self.isIntakeOver = disconnection.retry == nil
-            self.refusals = RefusedFilters()
-            return [.tell(.disconnected(disconnection))]
+            self.intake.disconnected(disconnection)
+            return [.deliver(.disconnected(disconnection))]
         case .received(let message):
-            // What comes after the last page was closed is not acknowledged: the broker keeps it.
+            // A message after the last page is not acknowledged: the broker keeps it for the next run.
             guard !self.isStopping else { return [] }
-            self.taken += 1
-            self.waiting.take(
-                message, root: self.configuration.topicRoot, receivedAt: self.receipt(moment.wall), now: moment.now)
+            let time = self.intake.messageArrived(at: moment.wall)
+            self.waiting.add(message, root: self.configuration.topicRoot, receivedAt: time, now: moment.now)
             return []
         case .subscribed(_, let refusals):
             let group = self.configuration.group
-            return self.refusals.answered(refusals, now: moment.now).map {
-                .tell(.subscriptionRefused(filter: group?.withoutSecret($0.filter) ?? $0.filter, $0.reason))
+            return self.intake.answered(refusals, now: moment.now).map {
+                .deliver(.subscriptionRefused(filter: group?.withoutSecret($0.filter) ?? $0.filter, $0.reason))
             }
         case .published: return []
         }
-    }
-
-    /// When a message came: many come in one moment, and what stands on a topic has an order. A clock that was set back by more
-    /// than a second begins anew.
-    private mutating func receipt(_ wall: UnixTime) -> UnixTime {
-        let last = self.lastReceived.seconds
-        let isBehind = (0..<1).contains(last - wall.seconds)
-        self.lastReceived = isBehind ? UnixTime(max(last + 1e-6, last.nextUp)) : wall
-        return self.lastReceived
     }
 
     private mutating func noteGap(at moment: Moment) {
         let note = RefusedMessage(
             topic: self.configuration.topicRoot.path, receivedAt: moment.wall,
             reason: RefusedMessage.possibleGapReason, payload: [])
-        self.waiting.take(note, now: moment.now)
+        self.waiting.add(note, now: moment.now)
     }
 
     // MARK: - Storing
 
-    /// A page is closed when it is full, when its first message has waited long enough, or when the one before it is done.
+    /// A page is closed when it is full, when its first message has waited long enough, or when the one before it is
+    /// done.
     private mutating func storeIfDue(at moment: Moment, isNext: Bool = false) -> [Action] {
         guard case .idle = self.storing, let since = self.waiting.since, self.failure == nil else { return [] }
         guard
-            isNext || self.stopUntil != nil || self.waiting.isFull(of: self.configuration.window)
+            isNext || self.isStopping || self.waiting.isFull(of: self.configuration.window)
                 || since.duration(to: moment.now) >= RecorderConfiguration.longestWait
         else { return [] }
         var page = self.waiting
-        page.through = self.taken
-        page.connection = self.connection
+        page.through = self.intake.received
+        page.connection = self.intake.connection
         page.awaited = page.batch.awaited
         self.waiting = RecorderPage()
         self.storing = .busy(Attempt(page: page, since: moment.now))
@@ -224,7 +235,7 @@ public struct RecorderStateMachine: Sendable {
         let page = attempt.page
         var actions: [Action] = []
         if attempt.failures > 0 || attempt.isOverdue {
-            actions.append(.tell(.storeBack(after: attempt.since.duration(to: moment.now))))
+            actions.append(.deliver(.storeBack(after: attempt.since.duration(to: moment.now))))
         }
         if page.connection >= 0 {
             actions.append(.intake([.acknowledge(through: page.through, connection: page.connection)]))
@@ -240,7 +251,7 @@ public struct RecorderStateMachine: Sendable {
             let refusal = attempt.page.refused(error, root: self.configuration.topicRoot)
             if refusal != .tryAgain {
                 self.storing = .busy(attempt)
-                return (refusal == .search ? [.tell(.storeRefuses(error))] : []) + [.store(attempt.page.batch)]
+                return (refusal == .search ? [.deliver(.storeRefuses(error))] : []) + [.store(attempt.page.batch)]
             }
         }
         let wait = min(
@@ -248,15 +259,15 @@ public struct RecorderStateMachine: Sendable {
             RecorderConfiguration.firstStoreWait * (1 << min(attempt.failures, 10)))
         attempt.failures += 1
         self.storing = .waiting(attempt, until: moment.now.advanced(by: wait))
-        return [.tell(.storeAway(error, retry: wait))]
+        return [.deliver(.storeAway(error, retry: wait))]
     }
 
     mutating func fail(_ error: TrackingError, at moment: Moment) -> [Action] {
         self.failure = self.failure ?? error
         self.storing = .idle
         self.waiting = RecorderPage()
-        self.stopUntil = moment.now
-        return [.tell(.failed(error))]
+        if self.ending != .leaving { self.ending = .storing(until: moment.now) }
+        return [.deliver(.failed(error))]
     }
 
     private mutating func timerFired(at moment: Moment) -> [Action] {
@@ -271,35 +282,34 @@ public struct RecorderStateMachine: Sendable {
             self.storing = .busy(attempt)
             let error = TrackingError(
                 .storeFailed, "the history has not answered for \(RecorderConfiguration.longestCommit)")
-            actions.append(.tell(.storeAway(error, retry: nil)))
+            actions.append(.deliver(.storeAway(error, retry: nil)))
         case .idle, .waiting: break
         }
-        if let until = self.owedUntil, until <= moment.now { actions += self.sayAll() }
-        if let filters = self.refusals.timerFired(now: moment.now) { actions.append(.intake([.subscribe(filters, 1)])) }
-        if self.session.timerFired(now: moment.now) { actions += self.sayBirth() }
+        if let until = self.acknowledgements.deadline, until <= moment.now { actions += self.publishAcknowledgements() }
+        if let command = self.intake.retryDue(now: moment.now) { actions.append(.intake([command])) }
+        for case .send(let commands) in self.member.timerFired(now: moment.now) { actions.append(.voice(commands)) }
         actions += self.clearAbandoned(now: moment.now)
         return actions
     }
 
     // MARK: - The end
 
-    /// Everything that came before the end is stored, or the time for that is over.
+    /// Closes the connections once all received messages are stored, or the time for that is over.
     private mutating func closeIfDone(at moment: Moment) -> [Action] {
-        guard let stopUntil = self.stopUntil, !self.isLeaving else { return [] }
-        var isDone = stopUntil <= moment.now
+        guard case .storing(let until) = self.ending else { return [] }
+        var isDone = until <= moment.now
         if case .idle = self.storing, self.waiting.since == nil { isDone = true }
         guard isDone else { return [] }
-        self.isLeaving = true
-        self.stopUntil = nil
-        return self.sayAll() + [.intake([.close(within: .zero)])] + self.sayGoodbye()
+        self.ending = .leaving
+        return self.publishAcknowledgements() + [.intake([.close(within: .zero)])] + self.publishGoodbye()
     }
 
-    private var isStopping: Bool { self.stopUntil != nil || self.isLeaving }
+    private var isStopping: Bool { self.ending != .none }
 }
 
 extension RecordingBatch {
-    /// The trackables that somebody waits for: those a batch came of, also one that cannot be read, and those whose publisher
-    /// came.
+    /// The trackables whose devices wait for an acknowledgement: those of which a batch arrived, even one that cannot
+    /// be read, and those whose publisher arrived.
     fileprivate var awaited: Set<TrackableID> {
         let recorded = self.recordings.lazy.filter { recording in
             recording.declaration != nil

@@ -1,24 +1,25 @@
 import TrackingCore
 import TrackingStore
 
-/// Tells the time by which what is too old is removed: that of the clock, but never further ahead than what was recorded explains.
-/// A clock that is years ahead would let go everything.
+/// Determines the time from which the ages of records are counted: the wall clock, but not further ahead than the
+/// recorded data explains. A clock that is years ahead would otherwise remove all records.
 struct RetentionClock: Sendable {
-    /// For so long nothing need come.
+    /// The longest silence that is explained without new records.
     static let longestSilence = Duration.seconds(86_400)
 
-    /// What the clock may say at most, and when it may; `nil` while nothing is stored.
+    /// The latest time that is explained, and the monotonic time at which it was determined; `nil` while nothing is
+    /// stored.
     private var latest: (time: UnixTime, at: MonotonicTime)?
 
-    /// Makes one that knows nothing.
+    /// Creates a clock without data.
     init() {}
 
-    /// The time by which ages are counted now.
+    /// Returns the time from which ages are counted.
     ///
     /// - Parameters:
-    ///   - newest: What is stored. What presences and resolutions tell counts the first time only: from then on they have the time of
-    ///     the clock that is judged.
-    ///   - isSynchronized: Whether somebody vouches for the clock.
+    ///   - newest: The newest stored times. The times of presences and resolutions count in the first call only,
+    ///     because later ones come from the clock that is being judged.
+    ///   - isSynchronized: `true` if the system clock is known to be synchronised.
     mutating func time(at moment: Moment, newest: NewestTimes, isSynchronized: Bool) -> UnixTime {
         var explained = [newest.position?.advanced(by: Self.longestSilence)]
         if let latest = self.latest {

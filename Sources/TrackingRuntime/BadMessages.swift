@@ -2,7 +2,7 @@ package import Logging
 private import Synchronization
 package import TrackingCore
 
-/// The messages that could not be read: all are counted, and logged as far as ``WarningLimit`` lets them.
+/// Counts the messages that cannot be read, and logs them within the limits of ``WarningLimit``.
 package final class BadMessages: Sendable {
     private struct State {
         var count = 0
@@ -12,20 +12,20 @@ package final class BadMessages: Sendable {
     private let state = Mutex(State())
     private let logger: Logger
 
-    /// There was none yet.
+    /// Creates a counter at zero.
     package init(logger: Logger) { self.logger = logger }
 
-    /// How many there were.
+    /// The number of unreadable messages.
     package var count: Int { self.state.withLock { $0.count } }
 
-    /// One more was skipped.
+    /// Counts a skipped message.
     package func skipped(_ topic: String, _ error: TrackingError, now: MonotonicTime) {
         let verdict = self.state.withLock { state in
             state.count += 1
             return state.warnings.happened(error.code, now: now)
         }
-        guard case .say(let unsaid) = verdict else { return }
+        guard case .say(let suppressed) = verdict else { return }
         self.logger.warning(
-            "message skipped", metadata: ["topic": "\(topic)", "reason": "\(error)", "unsaid": "\(unsaid)"])
+            "message skipped", metadata: ["topic": "\(topic)", "reason": "\(error)", "suppressed": "\(suppressed)"])
     }
 }

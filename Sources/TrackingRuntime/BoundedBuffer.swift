@@ -1,4 +1,7 @@
-/// What waits for one listener: bounded by count and by bytes, and the oldest makes way. The newest is kept, however large.
+public import DequeModule
+
+/// The elements that wait for one listener, bounded by number and by bytes: a new element displaces the oldest ones.
+/// The newest element always stays, however large it is.
 public struct BoundedBuffer<Element: Sendable>: Sendable {
     @usableFromInline
     struct Entry: Sendable {
@@ -12,36 +15,42 @@ public struct BoundedBuffer<Element: Sendable>: Sendable {
         }
     }
 
-    /// `nil` where it was taken out.
-    @usableFromInline var entries: [Entry?] = []
-    @usableFromInline var head = 0
+    @usableFromInline var entries: Deque<Entry> = []
     @usableFromInline let maximumCount: Int
     @usableFromInline let maximumBytes: Int
 
     @usableFromInline var total = 0
+    /// The most elements since the buffer was last empty.
+    @usableFromInline var peak = 0
 
-    /// How many bytes wait.
+    /// The number of bytes of the elements that wait.
     @inlinable
     public var bytes: Int { self.total }
 
     /// Makes an empty buffer.
+    ///
+    /// - Parameters:
+    ///   - count: The most elements that wait, at least 1.
+    ///   - bytes: The most bytes that wait.
     @inlinable
     public init(count: Int, bytes: Int) {
         self.maximumCount = count
         self.maximumBytes = bytes
     }
 
-    /// How many elements wait.
+    /// The number of elements that wait.
     @inlinable
-    public var count: Int { self.entries.count - self.head }
+    public var count: Int { self.entries.count }
 
-    /// Adds an element that takes about this many bytes.
+    /// Adds an element.
     ///
-    /// - Returns: How many older ones were dropped for it.
+    /// - Parameter bytes: The approximate size of the element.
+    /// - Returns: The number of older elements that were dropped to make room.
     @inlinable
     public mutating func append(_ element: Element, bytes: Int) -> Int {
         self.entries.append(Entry(element: element, bytes: bytes))
         self.total += bytes
+        self.peak = max(self.peak, self.entries.count)
         var dropped = 0
         while self.count > 1, self.count > self.maximumCount || self.bytes > self.maximumBytes {
             _ = self.popFirst()
@@ -50,18 +59,15 @@ public struct BoundedBuffer<Element: Sendable>: Sendable {
         return dropped
     }
 
-    /// Takes the oldest out; `nil` when there is none.
+    /// Removes and returns the oldest element; `nil` when the buffer is empty.
     @inlinable
     public mutating func popFirst() -> Element? {
-        guard self.head < self.entries.count, let entry = self.entries[self.head].take() else { return nil }
-        self.head += 1
+        guard let entry = self.entries.popFirst() else { return nil }
         self.total -= entry.bytes
-        if self.head == self.entries.count {
-            self.entries.removeAll(keepingCapacity: self.entries.count <= 1_024)
-            self.head = 0
-        } else if self.head >= 64, self.head * 2 >= self.entries.count {
-            self.entries.removeFirst(self.head)
-            self.head = 0
+        // The memory of a burst is released when the buffer is empty again.
+        if self.entries.isEmpty {
+            if self.peak > 1_024 { self.entries = [] }
+            self.peak = 0
         }
         return entry.element
     }

@@ -1,7 +1,10 @@
 public import Synchronization
 
-/// One teller, any number of listeners, each with a buffer of its own: a slow listener loses the oldest of its own buffer
-/// and holds nobody up, unless it is to lose nothing and whoever tells waits for it. Inlinable, so that it is compiled for the elements of its users.
+/// Delivers each element to any number of listeners, each with a buffer of its own.
+///
+/// A slow listener loses the oldest elements of its own buffer and delays no other. A listener that loses nothing has
+/// an unbounded buffer, and the sender waits for it with ``caughtUp()``. Inlinable, so that it is specialised for the
+/// elements of its users.
 public final class Broadcast<Element: Sendable>: Sendable {
     @usableFromInline
     struct Place {
@@ -17,6 +20,8 @@ public final class Broadcast<Element: Sendable>: Sendable {
         @usableFromInline var next = 0
         @usableFromInline var lost = 0
         @usableFromInline var isFinished = false
+        /// The senders that wait in ``Broadcast/caughtUp()``.
+        @usableFromInline var waiting: [Receipt] = []
 
         @inlinable
         init() {}
@@ -29,10 +34,12 @@ public final class Broadcast<Element: Sendable>: Sendable {
     @usableFromInline let bytes: Int
     @usableFromInline let size: @Sendable (Element) -> Int
 
+    /// Makes a broadcast without listeners.
+    ///
     /// - Parameters:
-    ///   - buffer: How many elements are kept for a listener that does not keep up.
-    ///   - bytes: How many bytes are.
-    ///   - size: About how many bytes an element takes; 0 where only their count is bounded.
+    ///   - buffer: The most elements that wait for one slow listener, at least 1.
+    ///   - bytes: The most bytes that wait for one slow listener.
+    ///   - size: Returns the approximate number of bytes of an element; 0 where only the number of elements is bounded.
     @inlinable
     public init(buffer: Int, bytes: Int = .max, size: @escaping @Sendable (Element) -> Int = { _ in 0 }) {
         self.buffer = buffer
@@ -42,21 +49,24 @@ public final class Broadcast<Element: Sendable>: Sendable {
 
     deinit { self.finish() }
 
-    /// How many elements listeners lost that did not keep up.
+    /// The number of elements that slow listeners have lost, all listeners together.
     public var lost: Int { self.state.withLock { $0.lost } }
 
-    /// A new listener; it hears everything from now on, until its stream is cancelled or let go.
+    /// Adds a listener. Its stream has every element from now on, until the stream is cancelled or released.
     ///
-    /// - Parameter losingNothing: Whether everything is kept for it: whoever tells is to wait for ``caughtUp()`` now and then.
+    /// - Parameter losingNothing: `true` for an unbounded buffer; the sender then waits in ``caughtUp()`` from time to
+    ///   time.
     @inlinable
     public func listen(losingNothing: Bool = false) -> AsyncStream<Element> {
         let buffer = BoundedBuffer<Element>(
             count: losingNothing ? .max : self.buffer, bytes: losingNothing ? .max : self.bytes)
+        let limit = ListenerLimit(count: self.buffer, bytes: self.bytes)
         let listener = self.state.withLock { state in
             state.next += 1
             let key = state.next
-            let listener = Listener(buffer: buffer) { [weak self] in
-                _ = self?.state.withLock { $0.places.removeValue(forKey: key) }
+            let listener = Listener(buffer: buffer, limit: limit) { [weak self] isEnd in
+                if isEnd { _ = self?.state.withLock { $0.places.removeValue(forKey: key) } }
+                self?.wakeWaiting()
             }
             if state.isFinished { listener.finish() } else { state.places[key] = Place(listener: listener) }
             return listener
@@ -64,27 +74,43 @@ public final class Broadcast<Element: Sendable>: Sendable {
         return AsyncStream { await listener.next() }
     }
 
-    /// Tells every listener.
+    /// Delivers an element to every listener.
     @inlinable
-    public func tell(_ element: Element) {
+    public func deliver(_ element: Element) {
         let listeners = self.state.withLock { $0.listeners }
         guard !listeners.isEmpty else { return }
         let bytes = self.size(element)
-        let lost = listeners.reduce(0) { $0 + $1.tell(element, bytes: bytes) }
+        let lost = listeners.reduce(0) { $0 + $1.deliver(element, bytes: bytes) }
         if lost > 0 { self.state.withLock { $0.lost += lost } }
     }
 
-    /// Returns once no listener that loses nothing is behind by more than another one's buffer, or the task is cancelled. One
-    /// that was let go meanwhile is not waited for.
+    /// Waits until no listener that loses nothing has more waiting than the buffer of another listener holds. Returns
+    /// early when the task is cancelled. A listener whose stream is released meanwhile no longer counts.
     public func caughtUp() async {
-        while self.isSomebodyBehind, (try? await Task.sleep(for: .milliseconds(1))) != nil {}
+        while !Task.isCancelled, self.isAnyListenerBehind {
+            let receipt = Receipt()
+            self.state.withLock { $0.waiting.append(receipt) }
+            // A listener that caught up just before the receipt was in the list did not resume it.
+            guard self.isAnyListenerBehind else { return self.wakeWaiting() }
+            await receipt.wait()
+        }
     }
 
-    private var isSomebodyBehind: Bool {
-        self.state.withLock { $0.listeners }.contains { $0.isBehind(count: self.buffer, bytes: self.bytes) }
+    private var isAnyListenerBehind: Bool {
+        self.state.withLock { $0.listeners }.contains { $0.isBehind }
     }
 
-    /// Nothing more will be told.
+    /// Has every sender in ``caughtUp()`` look again.
+    @usableFromInline
+    func wakeWaiting() {
+        let waiting = self.state.withLock { state in
+            defer { state.waiting = [] }
+            return state.waiting
+        }
+        for receipt in waiting { receipt.resume() }
+    }
+
+    /// Ends every stream once it has delivered the elements that wait.
     public func finish() {
         let listeners = self.state.withLock { state in
             state.isFinished = true
@@ -94,7 +120,25 @@ public final class Broadcast<Element: Sendable>: Sendable {
     }
 }
 
-/// One stream's place in a broadcast; it goes when the stream does.
+/// The number of elements and bytes above which a listener counts as behind.
+@usableFromInline
+struct ListenerLimit: Sendable {
+    @usableFromInline let count: Int
+    @usableFromInline let bytes: Int
+
+    @inlinable
+    init(count: Int, bytes: Int) {
+        self.count = count
+        self.bytes = bytes
+    }
+
+    @inlinable
+    func isExceeded<Element>(by buffer: BoundedBuffer<Element>) -> Bool {
+        buffer.count > 1 && (buffer.count > self.count || buffer.bytes > self.bytes)
+    }
+}
+
+/// One stream's place in a broadcast, released together with the stream.
 @usableFromInline
 final class Listener<Element: Sendable>: Sendable {
     @usableFromInline
@@ -108,20 +152,25 @@ final class Listener<Element: Sendable>: Sendable {
     }
 
     @usableFromInline let state: Mutex<State>
-    @usableFromInline let onEnd: @Sendable () -> Void
+    @usableFromInline let limit: ListenerLimit
+    /// Called when the listener has caught up (`false`), and when it ends (`true`).
+    @usableFromInline let onProgress: @Sendable (_ isEnd: Bool) -> Void
 
     @inlinable
-    init(buffer: BoundedBuffer<Element>, onEnd: @escaping @Sendable () -> Void) {
+    init(
+        buffer: BoundedBuffer<Element>, limit: ListenerLimit, onProgress: @escaping @Sendable (_ isEnd: Bool) -> Void
+    ) {
         self.state = Mutex(State(buffer: buffer))
-        self.onEnd = onEnd
+        self.limit = limit
+        self.onProgress = onProgress
     }
 
     @inlinable
-    deinit { self.onEnd() }
+    deinit { self.onProgress(true) }
 
-    /// - Returns: How many older ones were lost.
+    /// - Returns: The number of older elements that were lost.
     @inlinable
-    func tell(_ element: Element, bytes: Int) -> Int {
+    func deliver(_ element: Element, bytes: Int) -> Int {
         let (waiter, lost) = self.state.withLock { state -> (CheckedContinuation<Element?, Never>?, Int) in
             guard !state.isFinished else { return (nil, 0) }
             if let waiter = state.waiter.take() { return (waiter, 0) }
@@ -131,14 +180,10 @@ final class Listener<Element: Sendable>: Sendable {
         return lost
     }
 
-    /// Whether more waits than this.
-    func isBehind(count: Int, bytes: Int) -> Bool {
-        self.state.withLock { state in
-            state.buffer.count > 1 && (state.buffer.count > count || state.buffer.bytes > bytes)
-        }
-    }
+    /// `true` while more waits than the limit allows.
+    var isBehind: Bool { self.state.withLock { self.limit.isExceeded(by: $0.buffer) } }
 
-    /// What was told already is still handed over.
+    /// Ends the stream once it has delivered the elements that wait.
     @inlinable
     func finish() {
         let waiter = self.state.withLock { state in
@@ -148,18 +193,22 @@ final class Listener<Element: Sendable>: Sendable {
         waiter?.resume(returning: nil)
     }
 
-    /// The next element; `nil` at the end, or when the task is cancelled.
+    /// Returns the next element; `nil` at the end, or when the task is cancelled.
     @inlinable
     func next() async -> Element? {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                let answer = self.state.withLock { state -> Element?? in
-                    if let element = state.buffer.popFirst() { return .some(element) }
-                    if state.isFinished || Task.isCancelled { return .some(nil) }
+                let (answer, hasCaughtUp) = self.state.withLock { state -> (Element??, Bool) in
+                    let wasBehind = self.limit.isExceeded(by: state.buffer)
+                    if let element = state.buffer.popFirst() {
+                        return (.some(element), wasBehind && !self.limit.isExceeded(by: state.buffer))
+                    }
+                    if state.isFinished || Task.isCancelled { return (.some(nil), false) }
                     precondition(state.waiter == nil, "a stream is for one task")
                     state.waiter = continuation
-                    return nil
+                    return (nil, false)
                 }
+                if hasCaughtUp { self.onProgress(false) }
                 if let answer { continuation.resume(returning: answer) }
             }
         } onCancel: {

@@ -1,4 +1,4 @@
-private import Glibc
+private import SystemLibrary
 
 /// The number of files and connections that this program may have open: the system's `RLIMIT_NOFILE`.
 package enum DescriptorLimit {
@@ -10,8 +10,8 @@ package enum DescriptorLimit {
     /// The limit in force.
     package static var current: Int { Self.limits.map { Int(clamping: $0.rlim_cur) } ?? 1024 }
 
-    /// Raises the limit in force to the highest one that the system grants this program. A system that refuses leaves the limit
-    /// as it was.
+    /// Raises the limit in force to the highest one that the system grants this program. A system that refuses leaves
+    /// the limit as it was.
     package static func raise() {
         guard var limits = Self.limits, limits.rlim_cur < limits.rlim_max else { return }
         limits.rlim_cur = limits.rlim_max

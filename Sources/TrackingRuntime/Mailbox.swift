@@ -1,16 +1,16 @@
 public import Synchronization
 public import TrackingCore
 
-/// The one way into a decider's task: whoever has something to tell posts it, one task takes it out in order.
+/// The queue of events in front of a decider's task: any task posts events, and one task takes them out in order.
 ///
-/// What waits is taken out as a whole, so that a decider that is behind is woken once for all of it. Inlinable, so that it is
-/// compiled for the events of its users.
+/// The reader takes all waiting events at once, so that a decider that is behind wakes only once for them. The type is
+/// inlinable, so that it is specialised for the events of its users.
 public final class Mailbox<Event: Sendable>: Sendable {
-    /// An event, and who waits until it has been dealt with.
+    /// An event, and the receipt of a poster that waits until the event is handled.
     public struct Envelope: Sendable {
-        /// What happened.
+        /// The event.
         public let event: Event
-        /// Whom to tell that it was dealt with.
+        /// The receipt to resume once the event is handled; `nil` if no poster waits.
         public let receipt: Receipt?
 
         @inlinable
@@ -29,7 +29,8 @@ public final class Mailbox<Event: Sendable>: Sendable {
         @inlinable
         init() {}
 
-        /// Whether they were refused, and who is to be handed what, if anybody waits for it.
+        /// Appends events. Returns whether the mailbox is closed, and the waiting reader with the events to resume it
+        /// with.
         @inlinable
         mutating func add(
             _ added: some Collection<Envelope>
@@ -49,24 +50,24 @@ public final class Mailbox<Event: Sendable>: Sendable {
 
     @usableFromInline let state = Mutex(State())
 
-    /// Makes an empty one.
+    /// Creates an empty mailbox.
     @inlinable
     public init() {}
 
-    /// Tells the decider; returns at once.
+    /// Posts an event and returns at once.
     @inlinable
     public func post(_ event: Event) {
         self.put(CollectionOfOne(Envelope(event: event, receipt: nil)))
     }
 
-    /// Tells the decider; who waits for `receipt` is let go when it says so.
+    /// Posts an event. The reader resumes `receipt` once the event is handled.
     @inlinable
     public func post(_ event: Event, receipt: Receipt) {
         self.put(CollectionOfOne(Envelope(event: event, receipt: receipt)))
     }
 
-    /// Tells the decider and returns when it says so: what keeps a fast teller from filling memory. When the task is cancelled it
-    /// is told all the same, and not waited for.
+    /// Posts an event and waits until it is handled, so that a fast poster does not fill the memory. If the task is
+    /// cancelled, the event is posted without the wait.
     @inlinable
     public func postAndWait(_ event: Event) async {
         let receipt = Receipt()
@@ -74,8 +75,8 @@ public final class Mailbox<Event: Sendable>: Sendable {
         await receipt.wait()
     }
 
-    /// Tells the decider a batch, and waits for it now and then and at the end: a fast teller fills no memory, and what others
-    /// post meanwhile waits behind ``stride`` events at most.
+    /// Posts a batch of events. Waits after every ``stride`` events and at the end, so that a fast poster does not fill
+    /// the memory, and events of other posters wait behind ``stride`` events at most.
     @inlinable
     public func postAndWait<Other>(_ others: [Other], as event: (Other) -> Event) async {
         var start = 0
@@ -91,12 +92,12 @@ public final class Mailbox<Event: Sendable>: Sendable {
         }
     }
 
-    /// How many events of a batch are posted without waiting.
+    /// The number of events of a batch that are posted without waiting.
     @inlinable
     public static var stride: Int { 256 }
 
-    /// Everything that waits, in order, once there is something; `nil` once closed, or when the task is cancelled, which closes
-    /// it for what is posted from then on.
+    /// Returns all waiting events, in order, once there is one; `nil` once the mailbox is closed, or when the task is
+    /// cancelled, which closes the mailbox.
     @inlinable
     func takeAll() async -> [Envelope]? {
         await withTaskCancellationHandler {
@@ -119,7 +120,7 @@ public final class Mailbox<Event: Sendable>: Sendable {
         }
     }
 
-    /// Nothing is taken in any more; whoever waits is let go.
+    /// Closes the mailbox: later events are ignored, and all waiting tasks resume.
     public func close() {
         let (left, waiter) = self.state.withLock { state in
             state.isClosed = true
@@ -137,7 +138,7 @@ public final class Mailbox<Event: Sendable>: Sendable {
     }
 }
 
-/// Says that an event was dealt with, to the one who waits for that.
+/// Signals to a waiting task that an event was handled.
 public final class Receipt: Sendable {
     private enum State {
         case open
@@ -147,10 +148,10 @@ public final class Receipt: Sendable {
 
     private let state = Mutex(State.open)
 
-    /// Makes one that was not given yet.
+    /// Creates a receipt that is not resumed.
     public init() {}
 
-    /// Whoever waits goes on; the first time counts.
+    /// Resumes the waiting task. Only the first call has an effect.
     public func resume() {
         let before = self.state.withLock { state in
             defer { state = .given }
@@ -159,7 +160,7 @@ public final class Receipt: Sendable {
         if case .awaited(let waiter) = before { waiter.resume() }
     }
 
-    /// Returns once it was given, or when the task is cancelled. For one who waits.
+    /// Returns once the receipt is resumed, or when the task is cancelled. For one task.
     public func wait() async {
         await withTaskCancellationHandler {
             await withCheckedContinuation { waiter in
@@ -176,17 +177,17 @@ public final class Receipt: Sendable {
     }
 }
 
-/// The place of a decider at its mailbox.
+/// A decider's reading end of its mailbox.
 public struct Inbox<Event: Sendable>: ~Copyable {
     @usableFromInline let mailbox: Mailbox<Event>
     @usableFromInline var taken: ArraySlice<Mailbox<Event>.Envelope> = []
 
-    /// Begins to take out.
+    /// Creates the reading end of a mailbox.
     @inlinable
     public init(_ mailbox: Mailbox<Event>) { self.mailbox = mailbox }
 
-    /// The next event; `nil` once the mailbox is closed and empty. After ``Mailbox/stride`` events of one batch others on the
-    /// thread have their turn.
+    /// Returns the next event; `nil` once the mailbox is closed and empty. After ``Mailbox/stride`` events of one
+    /// batch, other tasks of the thread have their turn.
     @inlinable
     public mutating func next() async -> Mailbox<Event>.Envelope? {
         if self.taken.isEmpty {
@@ -198,7 +199,7 @@ public struct Inbox<Event: Sendable>: ~Copyable {
         return self.taken.popFirst()
     }
 
-    /// Nothing is taken in any more; whoever waits is let go.
+    /// Closes the mailbox: later events are ignored, and all waiting tasks resume.
     @inlinable
     public consuming func close() {
         self.mailbox.close()
@@ -206,14 +207,15 @@ public struct Inbox<Event: Sendable>: ~Copyable {
     }
 }
 
-/// Posts one event at each deadline of a decider: re-armed after each step, it keeps at most one task asleep a deadline.
+/// The schedule of a decider's deadlines. Call ``arm(_:now:)`` after each step, and start a task for each deadline that
+/// it returns.
 public struct Alarm: Sendable {
     private var armed: MonotonicTime?
 
-    /// Nothing is armed yet.
+    /// Creates an alarm without a deadline.
     public init() {}
 
-    /// Returns the deadline to sleep for, when there is none asleep that comes early enough.
+    /// Returns the deadline for which a task must sleep; `nil` if a sleeping task wakes early enough.
     public mutating func arm(_ deadline: MonotonicTime?, now: MonotonicTime) -> MonotonicTime? {
         if let armed = self.armed, armed <= now { self.armed = nil }
         guard let deadline, self.armed.map({ deadline < $0 }) ?? true else { return nil }

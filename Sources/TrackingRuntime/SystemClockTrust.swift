@@ -1,8 +1,8 @@
-private import Glibc
+private import SystemLibrary
 
-/// Whether somebody vouches for the device's clock.
+/// The synchronisation of the device's clock.
 package enum SystemClockTrust {
-    /// Whether the kernel counts its clock as synchronised (NTP, or a GPS of its own), which `adjtimex` tells.
+    /// `true` while the kernel reports its clock as synchronised, by NTP or by a GPS receiver (`adjtimex`).
     package static var isSynchronized: Bool {
         // Looked up by name, since Swift's view of the C library leaves out the header that declares it.
         guard let symbol = dlsym(nil, "adjtimex") else { return false }

@@ -1,26 +1,26 @@
-private import Glibc
+private import SystemLibrary
 
-/// What writing to a path leads to. Only a file can be replaced as a whole: a pipe or a device would be gone, and a link would
-/// not be one any more.
+/// The target of writing to a path. Only a regular file can be replaced as a whole; replacing would destroy a pipe, a
+/// device or a link.
 public enum WriteTarget: Hashable, Sendable {
-    /// A file, or nothing yet, under this path, which is no link.
+    /// A regular file at this path, or no file yet. The path is not a link.
     case file(String)
-    /// A descriptor of this program, as `/dev/stdout` and `/dev/fd/63` are.
+    /// A descriptor of this program, such as `/dev/stdout` or `/dev/fd/63`.
     case descriptor(Int32)
     case folder
-    /// A pipe, a device or whatever else is there and takes bytes as it is.
+    /// A pipe, a device or another target that accepts bytes without being replaced.
     case other
 
-    /// Looks at what is there now; links are followed.
+    /// Examines the current target of a path, following links.
     public init(_ path: String) {
         var path = path
-        // As many links as the system itself follows.
+        // The system itself follows as many links.
         for _ in 0..<40 {
             if let number = Self.descriptor(path) {
                 self = .descriptor(number)
                 return
             }
-            // What the system shows of its processes looks like links, and leads elsewhere.
+            // The entries below /proc appear as links, but their text does not lead to the target.
             guard !path.hasPrefix("/proc/") else { break }
             var status = stat()
             guard lstat(path, &status) == 0 else {

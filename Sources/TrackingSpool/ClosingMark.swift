@@ -5,16 +5,17 @@ import Foundation
 ///
 /// It is removed before anything is written to the log.
 struct ClosingMark {
-    /// How a log was closed in order.
+    /// The state of a log that was closed in order.
     struct Closing: Hashable {
-        /// Of its book, see ``SpoolBook/digest``; `nil` where an earlier release closed it.
-        var digest: UInt64?
+        /// The digest of the book of the log, see ``SpoolBook/digest``.
+        var digest: UInt64
     }
 
     let log: String
     private var path: String { self.log + ".closed" }
 
-    /// What a file is: no copy has the number and the time of change of its original.
+    /// Identifies the file at a path by its inode, size and time of change. A copy has another identity than
+    /// its original.
     private static func identity(_ path: String) -> String? {
         var status = stat()
         guard stat(path, &status) == 0 else { return nil }
@@ -33,7 +34,7 @@ struct ClosingMark {
         let descriptor = open(self.path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { return }
         defer { close(descriptor) }
-        let bytes = Array((identity + (closing.digest.map { "\($0)\n" } ?? "")).utf8)
+        let bytes = Array("\(identity)\(closing.digest)\n".utf8)
         let written = bytes.withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
         guard written == bytes.count, fsync(descriptor) == 0 else {
             unlink(self.path)
@@ -42,14 +43,14 @@ struct ClosingMark {
         _ = Self.synchronize(self.folder)
     }
 
-    /// How the log was closed; `nil` where it is not the one that was closed in order. The mark is gone afterwards, from the disk as
-    /// well.
+    /// Returns the state in which the log was closed; `nil` if the log is not the file that was closed in
+    /// order. Removes the mark, durably.
     func take() -> Closing? {
         let mark = Self.text(of: self.path)
         let identity = Self.identity(self.log)
         guard unlink(self.path) == 0, Self.synchronize(self.folder), let mark, let identity, mark.hasPrefix(identity)
         else { return nil }
-        return Closing(digest: UInt64(mark.dropFirst(identity.count).dropLast()))
+        return UInt64(mark.dropFirst(identity.count).dropLast()).map { Closing(digest: $0) }
     }
 
     private var folder: String {

@@ -9,7 +9,7 @@ enum LogRow {
     case value(StoredValue)
     case mark(StoredMark)
 
-    /// What a row's columns say; `nil` when they are not those of a log, or not whole as far as the row alone tells.
+    /// Decodes the columns of a row; `nil` if they are not those of a log's table, or if the row is damaged.
     init?(place: Int64, _ columns: [ScannedValue]) {
         switch columns.count {
         case SpoolSchema.Columns.stream: self.init(streamAt: place, columns)

@@ -1,23 +1,24 @@
-import Glibc
+import SystemLibrary
 
-/// What shows that a file is, or once was, a log: a damaged one is salvaged and set aside, a file of somebody else's is left
-/// alone.
+/// Evidence that a file is, or once was, a log. A damaged log is salvaged and set aside. A file of another program
+/// is left unchanged.
 ///
-/// A log has its tables' text on its first page and checksummed rows on the others, and both may be in its write-ahead log as
-/// well; a flip, a cut or a lost page never takes all of that. What holds nothing, because it is empty, has no table, or was
-/// left as zeroes by a power cut, can become a log.
+/// The first page of a log has the SQL text of its tables, and the other pages have rows with checksums. The
+/// write-ahead log may have both as well. A flipped bit, a truncated file or a lost page never destroys all of it.
+/// A file without content (an empty file, a database without tables, or a file of zeroes after a power cut) can
+/// become a log.
 struct LogTraces {
     let path: String
 
     private struct Found: Error {}
 
     private static let header = Array("SQLite format 3\0".utf8)
-    private static let statements = SpoolSchema.versions.flatMap { $0 }.map { Array($0.utf8) }
+    private static let statements = SpoolSchema.statements.map { Array($0.utf8) }
 
-    /// Whether the file is there and was never a log.
+    /// `true` if the file exists and was never a log.
     var areMissing: Bool {
         var status = stat()
-        // Why something that is no file cannot be opened is said when that is tried.
+        // The attempt to open a path that is not a regular file reports the cause.
         guard stat(self.path, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_size > 0 else {
             return false
         }
@@ -29,7 +30,7 @@ struct LogTraces {
         return !Self.isZero(descriptor) && !self.hasRows && !self.isNamedAhead
     }
 
-    /// A whole row of any version.
+    /// `true` if a page has an intact row of a log.
     private var hasRows: Bool {
         do {
             try LogRows(path: self.path).forEach { _ in throw Found() }
@@ -68,7 +69,7 @@ struct LogTraces {
         return true
     }
 
-    /// What there is of a page; nothing behind the end.
+    /// Returns the bytes of the page at an offset; fewer at the end of the file, and none behind it.
     private static func page(of descriptor: Int32, at offset: Int) -> [UInt8] {
         [UInt8](unsafeUninitializedCapacity: SpoolSchema.pageSize) { buffer, count in
             count = max(0, pread(descriptor, buffer.baseAddress, buffer.count, off_t(offset)))

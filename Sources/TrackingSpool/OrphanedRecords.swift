@@ -12,7 +12,7 @@ struct OrphanedRecords {
     /// The stream of the last record of a number: the next is most often of the same.
     private var last: [Int64: StreamID] = [:]
 
-    /// How many there are.
+    /// The number of orphaned records.
     var count: Int { self.seqs.values.reduce(0) { $0 + $1.count } }
 
     /// A mark names a stream.
@@ -32,10 +32,10 @@ struct OrphanedRecords {
     }
 
     private func stream(of record: SpoolRecord, number: Int64, _ checksum: UInt64) -> StreamID? {
-        if let last = self.last[number], self.sums[last]?.accepts(record, checksum) == true { return last }
-        return self.sums.first { $0.value.accepts(record, checksum) }?.key
+        if let last = self.last[number], self.sums[last]?.value(of: record) == checksum { return last }
+        return self.sums.first { $0.value.value(of: record) == checksum }?.key
     }
 
-    /// Whether a record of this name is among them.
+    /// Returns `true` if an orphaned record has this name.
     func contains(_ name: RecordName) -> Bool { self.named[name.stream]?.contains(name.seq) == true }
 }

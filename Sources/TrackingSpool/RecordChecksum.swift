@@ -4,14 +4,11 @@ import TrackingCore
 ///
 /// Each word goes in by `rotate((sum ^ word) * odd)`, which can be undone: a change of any bytes of one word always changes the
 /// sum, and so do any two words that change places with all but one in 2⁶⁴ chance. A payload goes through four sums side by
-/// side, so that one multiplication need not wait for the other. Rows of logs before version 3 have FNV-1a in its place
-/// (``SpoolRecord/checksum(in:)``), a byte at a time.
+/// side, so that one multiplication need not wait for the other.
 struct RecordChecksum: Hashable, Sendable {
-    private let stream: StreamID
     private let seed: UInt64
 
     init(_ stream: StreamID) {
-        self.stream = stream
         self.seed = Array(stream.rawValue.utf8).withUnsafeBytes { bytes in
             Self.add(bytes, to: Self.mixed(0x9E37_79B9_7F4A_7C15, UInt64(bytes.count)))
         }
@@ -43,11 +40,6 @@ struct RecordChecksum: Hashable, Sendable {
                     trip: UnsafeRawBufferPointer(trip), payload: payload)
             }
         }
-    }
-
-    /// Whether a record is what its row's checksum was made of, in this release or an earlier one.
-    func accepts(_ record: SpoolRecord, _ checksum: UInt64) -> Bool {
-        self.value(of: record) == checksum || record.checksum(in: self.stream) == checksum
     }
 
     private static let factor: UInt64 = 0xBF58_476D_1CE4_E5B9

@@ -5,7 +5,6 @@ import TrackingSQLite
 struct RecordReader {
     /// The number of the stream.
     let number: Int64
-    private let id: StreamID
     private let sum: RecordChecksum
     private let maximumCount: Int
     private let maximumBytes: Int
@@ -20,7 +19,6 @@ struct RecordReader {
 
     init(_ stream: SpoolBook.Stream, maximumCount: Int, maximumBytes: Int) {
         self.number = stream.number
-        self.id = stream.id
         self.sum = stream.sum
         self.maximumCount = maximumCount
         self.maximumBytes = maximumBytes
@@ -42,7 +40,7 @@ struct RecordReader {
         let (time, checksum) = (row.number(1), UInt64(bitPattern: row.integer(5)))
         let value = self.sum.value(
             seq: seq, time: time, kind: kind.rawValue, trip: trip, payload: payload)
-        guard value == checksum || self.hasEarlierSum(seq, time, kind, trip, payload, checksum) else { return }
+        guard value == checksum else { return }
         let isFull =
             self.records.count >= self.maximumCount
             || (!self.records.isEmpty && payload.count > self.maximumBytes - self.records.byteCount)
@@ -52,22 +50,11 @@ struct RecordReader {
             seq: seq, time: UnixTime(time), kind: kind, tripID: row.isNull(3) ? nil : self.text(trip), payload: payload)
     }
 
-    /// What was read, and what of `seqs` was not.
+    /// Returns the records that were read, and those of `seqs` that are missing.
     func reading(of seqs: SeqSet) -> SpoolReading {
         var missing = seqs
         missing.subtract(self.records.seqs)
         return SpoolReading(records: self.records, missing: missing)
-    }
-
-    /// A log of before version 3.
-    private func hasEarlierSum(
-        _ seq: UInt64, _ time: Double, _ kind: SpoolRecord.Kind, _ trip: UnsafeRawBufferPointer,
-        _ payload: UnsafeRawBufferPointer, _ checksum: UInt64
-    ) -> Bool {
-        let record = SpoolRecord(
-            seq: seq, time: UnixTime(time), kind: kind, tripID: String(decoding: trip, as: UTF8.self),
-            payload: Array(payload))
-        return record.checksum(in: self.id) == checksum
     }
 
     private mutating func text(_ bytes: UnsafeRawBufferPointer) -> String {

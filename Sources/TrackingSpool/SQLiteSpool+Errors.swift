@@ -14,12 +14,12 @@ extension SQLiteSpool {
             let text = "\(error.message ?? "") (SQLite \(error.extendedResultCode.rawValue))"
             guard [.SQLITE_CORRUPT, .SQLITE_NOTADB].contains(error.resultCode) else {
                 let isBarred = [.SQLITE_CANTOPEN, .SQLITE_READONLY].contains(error.resultCode)
-                let advice = isBarred ? "; is its folder there, and may this user write there?" : ""
-                return TrackingError(.spoolFailed, "the log \(self.path): \(text)\(advice)")
+                let advice = isBarred ? ". Check that its folder exists and that this user may write there" : ""
+                return TrackingError(.spoolFailed, "cannot use the log \(self.path): \(text)\(advice)")
             }
             SpoolOpening.wantSalvage(of: self.path)
             return TrackingError(.spoolDamaged, "the log \(self.path) is damaged: \(text)")
-        default: return TrackingError(.spoolFailed, "the log \(self.path): \(error)")
+        default: return TrackingError(.spoolFailed, "cannot use the log \(self.path): \(error)")
         }
     }
 }

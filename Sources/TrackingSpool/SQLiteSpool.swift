@@ -4,18 +4,18 @@ public import TrackingCore
 
 /// A durable log in one SQLite file.
 ///
-/// All of SQLite happens on one thread of its own. Whatever is to be written while one transaction runs goes into the next
-/// as a whole, so that many writers share one wait for the disk; where none runs a record is written at once.
+/// All calls of SQLite are made on one dedicated thread. Records that are appended while a transaction runs go into the next
+/// transaction together, so that many writers share one wait for the disk. While no transaction runs, a record is written at once.
 public final class SQLiteSpool: SpoolStorage {
-    /// What "on disk" means.
+    /// The event that an append waits for.
     public enum Durability: Hashable, Sendable {
-        /// A record outlives a power cut once its append returned.
+        /// A record survives a power cut once its append has returned.
         case full
-        /// A power cut may take the last records; the end of the program does not.
+        /// A power cut may destroy the last records. The end of the program does not.
         case normal
     }
 
-    /// Where the file is.
+    /// The path of the file.
     public let path: String
     private let durability: Durability
     private let checkedSize: Int64
@@ -26,13 +26,14 @@ public final class SQLiteSpool: SpoolStorage {
     private let sweepPause: Duration
     private let overwritesRemoved: Bool
 
-    /// What is to be done.
+    /// The jobs that wait for the thread.
     private struct Waiting {
         var jobs: [Job] = []
         var isWorking = false
     }
 
-    /// When rows of removed records are deleted: not while a queue is read, which they would only slow down.
+    /// The schedule for deleting the rows of removed records. They are not deleted while records are being
+    /// read, because that would slow down the reads.
     private struct Sweeping {
         var isDue = false
         var lastReading: ContinuousClock.Instant?
@@ -41,14 +42,14 @@ public final class SQLiteSpool: SpoolStorage {
     /// One call.
     private struct Job: Sendable {
         enum Kind: Hashable {
-            /// Opens, closes or reads: on its own.
+            /// A job that opens, closes or reads. It runs alone.
             case alone
-            /// Writes so many records, and adds so many bytes: with others.
+            /// A job that writes `count` records and adds `growth` bytes. It runs in one transaction with others.
             case write(count: Int, isDurable: Bool, growth: Int = 0)
         }
 
         var kind: Kind
-        /// Does it, and says how its caller hears of it once it is in force.
+        /// Runs the job, and returns a closure that resumes the caller once the transaction is committed.
         var run: @Sendable (inout SpoolFile?) throws -> @Sendable () -> Void
         var fail: @Sendable (SpoolFile?, TrackingError) -> Void
     }
@@ -58,12 +59,12 @@ public final class SQLiteSpool: SpoolStorage {
     /// The most bytes in one transaction, unless one call has more: the write-ahead log stays small.
     private static let bytesTogether = 1 << 20
 
-    /// Names a log; nothing is opened yet.
+    /// Makes a log. The file is not opened yet.
     ///
     /// - Parameters:
-    ///   - path: Where the file is; its folder exists. Beside it are the same name with `-wal`, `.closed`, `.lock`, `.reserve`, `.salvage`
-    ///     and, for what was set aside, `.damaged-` and the time.
-    ///   - durability: What an append waits for.
+    ///   - path: The path of the file. Its folder must exist. The log adds files with the same name and the suffixes `-wal`,
+    ///     `.closed`, `.lock`, `.reserve` and `.salvage`, and `.damaged-` with the time for a file that was set aside.
+    ///   - durability: The event that an append waits for.
     ///   - overwritesRemoved: `true` to overwrite the rows of removed records, at the cost of writes: see ``erase(_:before:)``.
     public convenience init(path: String, durability: Durability = .full, overwritesRemoved: Bool = false) {
         self.init(path: path, durability: durability, sweepPause: .seconds(1), overwritesRemoved: overwritesRemoved)
@@ -194,7 +195,7 @@ public final class SQLiteSpool: SpoolStorage {
                 guard let parts = try await self.trimSome(to: limits, now: now) else { return Array(gone.values) }
                 for part in parts { gone[part.stream, default: part].seqs.formUnion(part.seqs) }
             } catch {
-                // What went is told; what is wrong says so at the next trim again.
+                // The records that are gone are returned. The next trim throws the error again.
                 guard gone.isEmpty else { return Array(gone.values) }
                 throw error
             }
@@ -216,7 +217,7 @@ public final class SQLiteSpool: SpoolStorage {
         try await self.performOpen(.alone) { file, _ in try file.erase(trackable, before: time) }
     }
 
-    /// How many rows of removed records are still there.
+    /// Returns the number of rows of removed records that are not deleted yet.
     package func rowsToSweep() async throws(TrackingError) -> Int {
         try await self.performOpen(.alone) { file, _ in file.book.unswept }
     }
@@ -237,7 +238,7 @@ public final class SQLiteSpool: SpoolStorage {
 
 /// The thread.
 extension SQLiteSpool {
-    /// Does something with the open file.
+    /// Runs a job with the open file.
     private func performOpen<Value: Sendable>(
         _ kind: Job.Kind, _ body: @escaping @Sendable (SpoolFile, Database) throws -> Value,
         failed: @escaping @Sendable (SpoolFile?) -> Void = { _ in }
@@ -276,7 +277,7 @@ extension SQLiteSpool {
         if isIdle { self.thread.async { self.work() } }
     }
 
-    /// Works until nothing waits.
+    /// Runs jobs until none waits.
     private func work() {
         while true {
             let jobs = self.waiting.withLock { waiting in
@@ -294,8 +295,8 @@ extension SQLiteSpool {
         }
     }
 
-    /// What came takes the room of what was removed: the file does not grow while it has such rows. Not with it: damage among those
-    /// rows is none of its business.
+    /// Deletes twice as many rows of removed records as the jobs added, so that the file does not grow while it
+    /// has such rows. A transaction of its own keeps damage in those rows away from the jobs.
     private func sweepBehind(_ jobs: [Job], _ file: SpoolFile?) {
         guard let file, file.book.unswept > 0 else { return }
         let added = jobs.reduce(0) { count, job in
@@ -304,7 +305,7 @@ extension SQLiteSpool {
         if added > 0 { _ = self.sweep(file, atMost: 2 * added) }
     }
 
-    /// Sees to it that rows of removed records are deleted, once there are some.
+    /// Schedules the deletion of the rows of removed records.
     private func sweepLater(_ file: SpoolFile?) {
         guard let file, file.book.unswept >= SpoolFile.sweptAtOnce else { return }
         let isDue = self.sweeping.withLock { sweeping in
@@ -318,7 +319,7 @@ extension SQLiteSpool {
         self.thread.async(after: self.sweepPause) { [weak self] in self?.sweep() }
     }
 
-    /// Deletes some of these rows; what was asked for meanwhile comes before the next.
+    /// Deletes some rows of removed records. Jobs that arrive meanwhile run before the next part.
     private func sweep() {
         let isReading = self.sweeping.withLock { sweeping in
             sweeping.lastReading.map { $0.duration(to: .now) < self.sweepPause } ?? false
@@ -330,19 +331,19 @@ extension SQLiteSpool {
         self.thread.async { [weak self] in self?.sweep() }
     }
 
-    /// - Returns: Whether there are more.
+    /// - Returns: `true` if there are more such rows.
     private func sweep(_ file: SpoolFile, atMost count: Int) -> Bool {
         do {
             try file.transaction(isDurable: false) { try file.sweep(atMost: count, $0) }
             return file.book.unswept > 0
         } catch {
-            // Damage is noted; anything else is tried again behind what is asked for next.
+            // Damage is noted. After another error, the next job tries the deletion again.
             _ = self.explain(error)
             return false
         }
     }
 
-    /// How many of the first jobs are done together.
+    /// Returns the number of jobs, from the first, that go into one transaction.
     private static func together(_ jobs: [Job]) -> Int {
         var (records, bytes) = (0, 0)
         for (place, job) in jobs.enumerated() {
@@ -360,7 +361,7 @@ extension SQLiteSpool {
             for finish in finishes { finish() }
         } catch {
             guard jobs.count == 1 else {
-                // One of them, or all together, ask for too much: each for itself.
+                // One job may fail, or all together may need too much room: each job gets a transaction of its own.
                 for job in jobs { self.run([job], &file) }
                 return
             }

@@ -1,19 +1,19 @@
 import TrackingCore
 
-/// What a log holds, by number: kept beside the file, so that most questions need no reading.
+/// The numbers of the records and rows in a log, in memory, so that most questions need no read from the file.
 struct SpoolBook {
     /// One stream.
     struct Stream {
         let number: Int64
         let id: StreamID
         let trackable: TrackableID
-        /// What the rows of its records carry.
+        /// The checksum function for the rows of the stream's records.
         let sum: RecordChecksum
         var stored = SeqSet()
         var last: UInt64 = 0
         /// Everything below was removed: what rows there still are of it count for nothing.
         var floor: UInt64 = 1
-        /// How many rows below the floor wait to be deleted.
+        /// The number of rows below the floor that are not deleted yet.
         var unswept = 0
         var isEnded = false
         /// It goes with the last of its rows.
@@ -22,7 +22,7 @@ struct SpoolBook {
         var bytes = 0
         /// Below it no row counts in ``bytes``.
         var weighed: UInt64 = 1
-        /// Whether its row in the file is behind.
+        /// `true` if the row in the file lacks a change.
         var isDirty = true
 
         init(number: Int64, id: StreamID, trackable: TrackableID, isEnded: Bool = false) {
@@ -43,17 +43,17 @@ struct SpoolBook {
     var nextStream: Int64 = 1
     /// The version of the next small value.
     var nextVersion: Int64 = 1
-    /// How many marks there are, of the trackables that were given some since the log was opened.
+    /// The number of marks of each trackable that was given marks since the log was opened.
     var marks: [TrackableID: Int] = [:]
-    /// How many records are set aside.
+    /// The number of quarantined records.
     var quarantined = 0
-    /// How many records were let go to keep to limits, in the life of the log.
+    /// The number of records that were dropped to comply with the limits, in the life of the log.
     var dropped = 0
 
     var count: Int { self.streams.reduce(0) { $0 + $1.stored.count } }
     /// See ``Stream/bytes``.
     var bytes: Int { self.streams.reduce(0) { $0 + $1.bytes } }
-    /// How many rows of removed records wait to be deleted.
+    /// The number of rows of removed records that are not deleted yet.
     private(set) var unswept = 0
 
     subscript(id: StreamID) -> Stream? { self.places[id].map { self.streams[$0] } }
@@ -134,7 +134,7 @@ struct SpoolBook {
         self.unswept += count
     }
 
-    /// What lies below the floor of a stream was weighed: so many bytes count no more.
+    /// Subtracts the bytes of the rows below the floor of a stream from its size.
     mutating func weighed(_ bytes: Int, of id: StreamID) {
         guard let place = self.places[id] else { return }
         self.streams[place].bytes -= bytes
@@ -206,7 +206,7 @@ struct SpoolBook {
     }
 }
 
-/// How many records were let go is a small value of the log's own.
+/// The number of dropped records is stored as one of the log's named values.
 extension SpoolBook {
     static let droppedName = "dropped"
 

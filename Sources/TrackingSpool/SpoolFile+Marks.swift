@@ -2,11 +2,12 @@ import GRDB
 import TrackingCore
 import TrackingSQLite
 
-/// What records from outside are known by, inside a transaction.
+/// The marks by which ingested records are recognized, inside a transaction.
 extension SpoolFile {
-    /// How long marks that are old enough wait for others: a log that is looked through for them is so once a day.
+    /// The time, in seconds, that expired marks wait for others, so that the log is searched for them once a
+    /// day.
     private static let markPause: Int64 = 86_400
-    /// How many old marks are let go in one transaction.
+    /// The maximum number of expired marks that one transaction deletes.
     private static let marksLetGo = 100_000
 
     /// Adds the marks of these records, and lets the oldest go: those that are too old only where it is known how old they are.
@@ -85,8 +86,8 @@ extension SpoolFile {
         return places
     }
 
-    /// What a record is known by, from now on under another name. Keys begin with the record's time, or with 1970 where it is known
-    /// by its digest alone: no others are looked at.
+    /// Gives the marks of a record another record name. The key of a mark begins with the record's time, or
+    /// with 1970 if the mark is a digest alone. The search is limited to these two times.
     func renameMarks(of entry: SpoolEntry, to name: RecordName, _ db: Database) throws {
         let update = try DirectStatement("UPDATE mark SET name = ?, checksum = ? WHERE place = ?", in: db)
         for time in Set([entry.record.time, UnixTime(0)]) {

@@ -2,7 +2,7 @@ import GRDB
 import TrackingCore
 import TrackingSQLite
 
-/// What is set aside.
+/// The quarantined records.
 extension SpoolFile {
     func quarantine(_ seq: UInt64, of id: StreamID, reason: String, _ db: Database) throws {
         guard let stream = self.book[id], stream.stored.contains(seq) else { return }
@@ -77,7 +77,9 @@ extension SpoolFile {
         for (record, entry) in zip(records, entries) {
             let row = try self.quarantined(after: record.place &- 1, maximumCount: 1, db).first
             guard let row, row.place == record.place else {
-                throw TrackingError(.spoolFailed, "a record is not set aside any more")
+                throw TrackingError(
+                    .spoolFailed,
+                    "cannot put a record back: it is not in the quarantine any more. List the quarantine again")
             }
             try self.renameMarks(of: row.entry, to: entry.name, db)
         }

@@ -8,7 +8,9 @@ extension SpoolFile {
         _ entries: [SpoolEntry], state: [String: [UInt8]?], now: UnixTime, knowsAges: Bool = true, _ db: Database
     ) throws {
         for entry in entries where self.book[entry.stream]?.stored.contains(entry.record.seq) == true {
-            throw TrackingError(.spoolFailed, "the log has a record \(entry.record.seq) of this stream already")
+            throw TrackingError(
+                .spoolFailed,
+                "cannot append record \(entry.record.seq) of stream \(entry.stream): the log already has that record")
         }
         let statement = try DirectStatement("INSERT INTO record VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", in: db)
         var rest = entries[...]
@@ -98,7 +100,7 @@ extension SpoolFile {
         }
     }
 
-    /// What follows the last that was read, by the index.
+    /// Reads the records of a range behind the last one that was read, by the index.
     private func readRest(_ range: ClosedRange<UInt64>, _ reader: inout RecordReader, _ db: Database) throws {
         guard reader.excess == nil, reader.last < range.upperBound else { return }
         let rows = try DirectStatement(
@@ -113,7 +115,7 @@ extension SpoolFile {
         while reader.excess == nil, try rows.step() { reader.take(rows) }
     }
 
-    /// How many records a run must promise, to be looked for.
+    /// The minimum length of a range that is read in the order of the rows.
     private static let shortestRun = 16
 
     /// The record of a row that has seq, time, kind, trip, payload and checksum from a column on; `nil` when it is damaged.
@@ -126,7 +128,7 @@ extension SpoolFile {
         let record = SpoolRecord(
             seq: seq, time: UnixTime(row.number(first + 1)), kind: kind,
             tripID: row.isNull(first + 3) ? nil : row.text(first + 3), payload: row.bytes(first + 4))
-        return stream.sum.accepts(record, UInt64(bitPattern: row.integer(first + 5))) ? record : nil
+        return stream.sum.value(of: record) == UInt64(bitPattern: row.integer(first + 5)) ? record : nil
     }
 
     /// Removes records. Those below all others need no row changed but the stream's, and theirs are swept later.
@@ -193,7 +195,7 @@ extension SpoolFile {
 
 /// Limits and figures.
 extension SpoolFile {
-    /// How many records are let go in one transaction.
+    /// The maximum number of records that one transaction drops.
     static let trimmedAtOnce = 10_000
 
     /// Lets the first records go, at most ``trimmedAtOnce`` rows.
@@ -213,7 +215,7 @@ extension SpoolFile {
         let stream: Int64
         let seq: UInt64
         let size: Int
-        /// Whether it is a record still.
+        /// `true` if the row is a record, and `false` if the record was removed.
         let isHeld: Bool
     }
 
@@ -247,7 +249,7 @@ extension SpoolFile {
         return (rows[..<cut.rows], cut.place)
     }
 
-    /// Whether the next row that decides goes.
+    /// Returns `true` if the next row that decides is to be dropped.
     private func nextGoes(_ rows: DirectStatement, _ trimming: inout SpoolTrimming) throws -> Bool {
         while try rows.step() {
             let floor = self.book.stream(number: rows.integer(1))?.floor ?? 0
@@ -296,7 +298,7 @@ extension SpoolFile {
         return summary
     }
 
-    /// How many trips and events each stream has, by its number.
+    /// Returns the number of trips and events of each stream, by the stream's number.
     private func countRareKinds(_ db: Database) throws -> [Int64: [SpoolRecord.Kind: Int]] {
         let statement = try DirectStatement(
             "SELECT stream, kind, count(*) FROM held WHERE kind > 0 GROUP BY stream, kind", in: db)
@@ -309,7 +311,7 @@ extension SpoolFile {
         return counts
     }
 
-    /// Where the first record of a stream is, and its time; `nil` when it has none.
+    /// Returns the place and the time of the first record of a stream; `nil` if the stream has no record.
     private func first(of stream: SpoolBook.Stream, _ db: Database) throws -> (place: Int64, time: UnixTime)? {
         guard let seq = stream.stored.first else { return nil }
         let statement = try DirectStatement("SELECT place, time FROM record WHERE stream = ? AND seq = ?", in: db)

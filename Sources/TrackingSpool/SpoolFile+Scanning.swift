@@ -18,7 +18,7 @@ extension SpoolFile {
         return found
     }
 
-    /// What is lost goes, and what it was known by: it may come once more.
+    /// Removes lost records and their marks. A sender may then send the records again.
     private func letGo(_ lost: SeqSet, of stream: SpoolBook.Stream, _ db: Database) throws {
         try self.forgetMarks(of: lost, in: stream, db)
         try self.remove(lost, of: stream.id, db)
@@ -40,7 +40,7 @@ extension SpoolFile {
         return reader.reading(of: reader.excess.map { seqs.through($0 - 1) } ?? seqs)
     }
 
-    /// Where rows say that they are these records, in order of their numbers.
+    /// Returns the places of the rows that name these records, in the order of their numbers.
     private func places(of seqs: SeqSet, in stream: SpoolBook.Stream, _ db: Database) throws -> [Int64] {
         let held = seqs.intersection(stream.stored)
         let rows = try DirectStatement(

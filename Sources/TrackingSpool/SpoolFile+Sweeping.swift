@@ -2,12 +2,12 @@ import GRDB
 import TrackingCore
 import TrackingSQLite
 
-/// What removed records leave behind.
+/// The deletion of the rows of removed records.
 ///
-/// To remove the lowest records of a stream is to raise its floor. Their rows are deleted when nobody waits, when they are in the
-/// way, and when there is no room.
+/// To remove the lowest records of a stream, the log raises the floor of the stream. Their rows are deleted while
+/// the log is idle, when their room is needed for new records, and when the disk is full.
 extension SpoolFile {
-    /// How many rows are deleted in one transaction that nobody waits for: a millisecond or two.
+    /// The maximum number of rows that one transaction in the background deletes. It takes 1 to 2 ms.
     static let sweptAtOnce = 1000
 
     /// Deletes rows below the floors of their streams.
@@ -19,9 +19,10 @@ extension SpoolFile {
         }
     }
 
-    /// Where the index leads to a record that is not below the floor, that one stays: each row is asked itself.
+    /// Deletes rows of a stream below its floor. A row to which a damaged index leads is not deleted if the row
+    /// itself is not below the floor.
     ///
-    /// - Returns: How many there were.
+    /// - Returns: The number of deleted rows.
     @discardableResult
     func sweep(_ stream: SpoolBook.Stream, atMost count: Int, _ db: Database) throws -> Int {
         try self.weigh(stream, db)
@@ -41,7 +42,8 @@ extension SpoolFile {
         return deleted
     }
 
-    /// How much the rows below the floor weigh is known when it is asked for.
+    /// Counts the bytes of the rows below the floors. That takes a read, and is done when the size of the log
+    /// is needed.
     func weigh(_ db: Database) throws {
         for stream in self.book.streams where stream.weighed < stream.floor { try self.weigh(stream, db) }
     }

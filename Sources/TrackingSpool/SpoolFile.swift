@@ -1,20 +1,20 @@
 import GRDB
-import Glibc
+import SystemLibrary
 import TrackingCore
 import TrackingSQLite
 
-/// What a file says that no log of ours would: it is to be set aside.
+/// A fact about a file that is true of no intact log. The file is salvaged and set aside.
 struct SpoolDamage: Error {
     var reason: String
-    /// Whether it may be somebody else's.
+    /// `true` if the file may belong to another program.
     var hasOtherTables = false
 }
 
-/// One open file of a log, and the book of what is in it. Everything happens on the thread that holds it.
+/// An open file of a log, and the book of its contents. It is used on one thread only.
 final class SpoolFile {
     let connection: DatabaseQueue
     var book = SpoolBook()
-    /// How many marks of a trackable are kept at least.
+    /// The minimum number of marks that are stored for a trackable.
     var markLimit = RecordMark.maximumCount
     /// Held while the file is open.
     var lock: SpoolLock?
@@ -25,9 +25,9 @@ final class SpoolFile {
     /// Opens a file, or makes it.
     ///
     /// - Parameters:
-    ///   - isOrderly: Whether it was closed in order: its streams go on.
+    ///   - isOrderly: `true` if the log was closed in order, so that its streams continue.
     ///   - checkedSize: A file that was not closed in order is checked as a whole when it has at most so many bytes.
-    ///   - isDamaged: Whether it is known to be damaged: its indexes and what it says need not be right, only its pages.
+    ///   - isDamaged: `true` if the log is known to be damaged. Then only its pages are checked, not its indexes.
     /// - Throws: ``SpoolDamage``, or SQLite's own error.
     init(path: String, isOrderly: Bool, checkedSize: Int64, isDamaged: Bool = false) throws {
         var configuration = Configuration()
@@ -43,8 +43,8 @@ final class SpoolFile {
             try db.execute(sql: "PRAGMA journal_size_limit = 8388608")
         }
         self.reserve = SpoolReserve(path: path + ".reserve")
-        // Positions are their owner's business: SQLite gives its other files the rights of this one.
-        Glibc.close(Glibc.open(path, O_CREAT | O_CLOEXEC, 0o600))
+        // Positions are readable by the owner alone. SQLite gives its other files the permissions of this one.
+        SystemLibrary.close(SystemLibrary.open(path, O_CREAT | O_CLOEXEC, 0o600))
         self.connection = try DatabaseQueue(path: path, configuration: configuration)
         try self.use { db in
             try self.prepare(
@@ -56,7 +56,7 @@ final class SpoolFile {
         if !isOrderly { try self.transaction(isDurable: true) { _ in } }
     }
 
-    /// Does something with the database, inside what is done with it already or on its own.
+    /// Runs `body` with the database, also from inside another call of this method.
     func use<Value>(_ body: (Database) throws -> Value) throws -> Value {
         if let inUse = self.inUse { return try body(inUse) }
         return try self.connection.writeWithoutTransaction { db in
@@ -66,9 +66,9 @@ final class SpoolFile {
         }
     }
 
-    /// Does all of `body` or nothing, in the file and in the book.
+    /// Runs `body` in one transaction, which covers the file and the book.
     ///
-    /// - Parameter growth: The bytes that it adds; 0 for what makes room, which is done on a full disk as well.
+    /// - Parameter growth: The number of bytes that `body` adds; 0 if it makes room, so that it may run on a full disk.
     func transaction<Value>(isDurable: Bool, growth: Int = 0, _ body: (Database) throws -> Value) throws -> Value {
         try self.use { db in
             if growth > 0, try !self.makeRoom(for: growth, db) {
@@ -90,7 +90,7 @@ final class SpoolFile {
         }
     }
 
-    /// Whether so many bytes can be added; what removed records take up makes room where there is none.
+    /// Returns `true` if `growth` bytes can be added. Deletes rows of removed records if there is no room.
     private func makeRoom(for growth: Int, _ db: Database) throws -> Bool {
         while try !self.hasRoom(for: growth, db) {
             guard self.book.unswept > 0 else { return false }
@@ -99,7 +99,7 @@ final class SpoolFile {
         return true
     }
 
-    /// Whether so many bytes can be added, and room stays to remove them again.
+    /// Returns `true` if `growth` bytes can be added and the room to remove them again remains.
     private func hasRoom(for growth: Int, _ db: Database) throws -> Bool {
         if self.reserve.hold() { return true }
         let free = try Int.fetchOne(db, sql: "PRAGMA freelist_count") ?? 0
@@ -146,7 +146,7 @@ final class SpoolFile {
         }
     }
 
-    /// The file is not what it should be: the next time it is opened, all that is whole is taken over.
+    /// Notes that the file is damaged, so that it is salvaged when it is opened the next time.
     func noteDamage() { SpoolOpening.wantSalvage(of: self.connection.path) }
 
     /// Writes what the book knows, and closes.
@@ -165,17 +165,11 @@ extension SpoolFile {
         if found.isEmpty, try Int64.fetchOne(db, sql: "PRAGMA page_count") ?? 0 > 1 {
             throw SpoolDamage(reason: "its tables are not there")
         }
-        guard let missing = SpoolSchema.missing(in: found) else {
-            throw try self.refusal(of: db)
+        guard !found.isEmpty else { return try self.makeTables(db) }
+        try self.checkVersion(db)
+        guard found == SpoolSchema.statements else {
+            throw SpoolDamage(reason: "its tables are not those of a log", hasOtherTables: true)
         }
-        if !missing.isEmpty {
-            try db.inTransaction(.immediate) {
-                for statement in missing { try db.execute(sql: statement) }
-                try db.execute(sql: "PRAGMA user_version = \(SpoolSchema.version)")
-                return .commit
-            }
-        }
-        guard !found.isEmpty else { return }
         guard try Int64.fetchOne(db, sql: "PRAGMA auto_vacuum") == 0,
             try Int64.fetchOne(db, sql: "PRAGMA page_size") == Int64(SpoolSchema.pageSize)
         else { throw SpoolDamage(reason: "its header is not that of a log") }
@@ -185,16 +179,25 @@ extension SpoolFile {
         guard verdict == "ok" else { throw SpoolDamage(reason: verdict) }
     }
 
-    /// Why a file with other tables is not opened: a newer program made it, or it is damaged.
-    private func refusal(of db: Database) throws -> any Error {
-        let version = try Int.fetchOne(db, sql: "PRAGMA user_version") ?? 0
-        guard version > SpoolSchema.version else {
-            return SpoolDamage(reason: "its tables are not those of a log", hasOtherTables: true)
+    private func makeTables(_ db: Database) throws {
+        try db.inTransaction(.immediate) {
+            for statement in SpoolSchema.statements { try db.execute(sql: statement) }
+            try db.execute(sql: "PRAGMA user_version = \(SpoolSchema.version)")
+            return .commit
         }
-        return TrackingError(
+    }
+
+    /// Refuses a file of another version, which this program can neither read nor salvage. A number that is no version is damage.
+    private func checkVersion(_ db: Database) throws {
+        let version = try Int.fetchOne(db, sql: "PRAGMA user_version") ?? 0
+        guard version != SpoolSchema.version else { return }
+        guard (1..<1000).contains(version) else {
+            throw SpoolDamage(reason: "its header is not that of a log", hasOtherTables: true)
+        }
+        throw TrackingError(
             .spoolFailed,
-            "the log \(self.connection.path) has version \(version); this program knows versions up to \(SpoolSchema.version): use a newer program"
-        )
+            "cannot open the log \(self.connection.path): it has version \(version), and this program expects version "
+                + "\(SpoolSchema.version). Use the program that made the log, or name another file")
     }
 
     private func load(_ db: Database) throws {
@@ -276,7 +279,7 @@ private struct StreamTally {
     private let floor: Int64
     private(set) var stored = SeqSet()
     private(set) var bytes: Int64 = 0
-    /// How many are of removed records.
+    /// The number of rows of removed records.
     private(set) var unswept = 0
     private var last: Int64 = 0
     private var run: ClosedRange<UInt64>?

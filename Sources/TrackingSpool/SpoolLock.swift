@@ -1,8 +1,8 @@
-import Glibc
+import SystemLibrary
 import TrackingCore
 
-/// One program at a time on a log, from before anything is decided about its files: a second one must not set aside what the
-/// first one writes. Let go with the value, or with the program.
+/// The lock that gives a log to one program. It is taken before the files of the log are examined, because a second program must not
+/// set aside a file that the first one writes. It is released with the value, or when the program ends.
 final class SpoolLock {
     private let descriptor: CInt
 
@@ -12,7 +12,9 @@ final class SpoolLock {
     init(log path: String) throws(TrackingError) {
         self.descriptor = open(path + ".lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
         guard self.descriptor >= 0, flock(self.descriptor, LOCK_EX | LOCK_NB) != 0, errno == EWOULDBLOCK else { return }
-        throw TrackingError(.spoolFailed, "the log \(path) is in use by another program: give each a log of its own")
+        throw TrackingError(
+            .spoolFailed,
+            "cannot open the log \(path): it is in use by another program. Give each program a log of its own")
     }
 
     deinit {

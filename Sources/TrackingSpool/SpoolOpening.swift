@@ -2,15 +2,15 @@ import Foundation
 import GRDB
 import TrackingCore
 
-/// Opens a log, whatever state it is in.
+/// Opens a log, and salvages it if it is damaged.
 struct SpoolOpening {
     let path: String
     let checkedSize: Int64
     let now: UnixTime
 
-    /// Where a log is made anew.
+    /// The path at which a salvaged log is written.
     private var draft: String { self.path + ".draft" }
-    /// Where it waits, complete, to take the place of the damaged one.
+    /// The path at which a complete salvaged log waits until it replaces the damaged one.
     private var next: String { self.path + ".new" }
     private var wish: String { self.path + ".salvage" }
 
@@ -46,26 +46,28 @@ struct SpoolOpening {
     private var isForeign: TrackingError {
         TrackingError(
             .spoolFailed,
-            "the file \(self.path) is not a log and was left as it is: name another, or move it away")
+            "cannot open the log \(self.path): the file is not a log, and it was not changed. Name another file, or move this one"
+        )
     }
 
     private func open(_ closing: ClosingMark.Closing?) throws -> SpoolFile {
         let file = try SpoolFile(path: self.path, isOrderly: closing != nil, checkedSize: self.checkedSize)
         _ = try file.loadState()
         // A page of the index may be whole, and of another day.
-        if let digest = closing?.digest, digest != file.book.digest {
+        if let closing, closing.digest != file.book.digest {
             throw SpoolDamage(reason: "its index does not list the records that it was closed with")
         }
         return file
     }
 
-    /// What is known to be wrong before the file is opened.
+    /// The damage that is known before the file is opened; `nil` if there is none.
     private var knownDamage: String? {
         if FileManager.default.fileExists(atPath: self.wish) { return "parts of it could not be read" }
         return self.damageAhead
     }
 
-    /// What SQLite would delete, or take for the end, of the write-ahead log.
+    /// Damage because of which SQLite would delete the write-ahead log, or ignore a part of it; `nil` if there
+    /// is none.
     private var damageAhead: String? {
         // SQLite would delete the write-ahead log of an empty file.
         if LogRows.size(of: self.path) == 0, LogRows.size(of: self.path + "-wal") > 0 { return "the file is empty" }
@@ -73,7 +75,8 @@ struct SpoolOpening {
         return nil
     }
 
-    /// What is wrong with the file; `nil` when it is the disk, or another program.
+    /// Returns the damage that an error reports; `nil` if the disk or another program is the cause of the
+    /// error.
     private func damage(_ error: any Error) -> String? {
         if let damage = error as? SpoolDamage { return damage.reason }
         guard let error = error as? DatabaseError else { return nil }
@@ -90,10 +93,10 @@ struct SpoolOpening {
 
     // MARK: - Salvage
 
-    /// Makes the log anew beside the damaged one, sets that one aside and puts the new one in its place: whenever this is
-    /// cut short, nothing is lost.
+    /// Copies the intact records into a new log, sets the damaged log aside and puts the new one in its place. An interruption at any
+    /// point loses nothing.
     ///
-    /// - Returns: The damaged one where it cannot be made anew, but can be used as it is until it is opened the next time.
+    /// - Returns: The damaged log if a new one cannot be made and the damaged one can be used until the next opening; otherwise `nil`.
     private func salvageOrOpen(_ reason: String, _ contents: inout SpoolContents) throws -> SpoolFile? {
         Self.wantSalvage(of: self.path)
         try self.remove(self.next)
@@ -128,8 +131,8 @@ struct SpoolOpening {
         for name in [self.draft, self.draft + ".reserve"] { try? self.remove(name) }
     }
 
-    /// The damaged log, where its trees, its list of free pages and its write-ahead log are whole: what is written to it harms
-    /// nothing that could still be taken over.
+    /// Opens the damaged log if its B-trees, its list of free pages and its write-ahead log are intact, so that new records overwrite
+    /// nothing that can be salvaged.
     private func openAsItIs() -> SpoolFile? {
         guard self.exists(self.path), self.damageAhead == nil else { return nil }
         let file = try? SpoolFile(path: self.path, isOrderly: false, checkedSize: .max, isDamaged: true)
@@ -154,7 +157,7 @@ struct SpoolOpening {
         return aside
     }
 
-    /// How many files were set aside so far, and how many bytes they have.
+    /// The number of damaged files that were set aside so far, and their size in bytes.
     private var kept: (files: Int, bytes: Int) {
         let url = URL(filePath: self.path)
         let folder = url.deletingLastPathComponent()

@@ -79,7 +79,8 @@ struct SpoolSalvager {
             let moved = QuarantinedRecord(place: place, entry: row.entry, reason: row.reason)
             try file.transaction(isDurable: false) { try file.insert(moved, $0) }
         case .record(let place, let number, let record, let checksum):
-            guard let id = self.streams[number]?.first(where: { RecordChecksum($0).accepts(record, checksum) }) else {
+            guard let id = self.streams[number]?.first(where: { RecordChecksum($0).value(of: record) == checksum })
+            else {
                 if self.streams[number] == nil { self.orphans.add(record, number: number, checksum) }
                 return
             }
@@ -92,7 +93,7 @@ struct SpoolSalvager {
         }
     }
 
-    /// What a lost record was known by is lost with it: it may come once more.
+    /// Copies a mark, unless its record is lost. A sender may then send the lost record again.
     private mutating func takeMark(_ row: LogRow, _ file: SpoolFile) throws {
         guard case .mark(let mark) = row, !self.isLost(mark.name) else { return }
         self.marks.append(mark)

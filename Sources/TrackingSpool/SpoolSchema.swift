@@ -3,22 +3,19 @@ import TrackingCore
 
 /// The tables of a log.
 ///
-/// Every row can be read off its page alone, and tells by its own checksum whether it is whole: a damaged file is salvaged
-/// without the tables' trees. The number of columns tells the tables apart. The streams are kept twice, on different pages.
+/// Each row can be read from its page alone, and has a checksum of its own. A damaged file can therefore be salvaged
+/// without the B-trees of its tables. The number of columns identifies the table of a row. The rows of the streams are stored
+/// twice, on different pages.
 ///
-/// A row of `record` is a record from the `floor` of its stream on. What lies below was removed: its rows are deleted later,
-/// many together.
+/// A row of `record` is a record of the log if its number is at least the `floor` of its stream. Records below the floor were
+/// removed; their rows are deleted later, in bulk.
 enum SpoolSchema {
     static let pageSize = 4096
-    /// The version of the tables; a file of the first may say 0 as well.
-    static var version: Int { Self.versions.count }
+    /// The version of the tables, which the file stores in `PRAGMA user_version`.
+    static let version = 1
 
-    /// What a log is made of, in the order in which it came: a log that has the first of these alone is an earlier one, and is
-    /// given the rest.
-    static let versions = [Self.records, Self.marks, Self.floors]
-
-    /// Streams, records, what is set aside, and small values.
-    private static let records = [
+    /// The statements that create the tables, indexes and views, in order.
+    static let statements = [
         """
         CREATE TABLE stream (number INTEGER PRIMARY KEY, trackable TEXT NOT NULL, name TEXT NOT NULL, \
         last INTEGER NOT NULL, floor INTEGER NOT NULL, ended INTEGER NOT NULL, checksum INTEGER NOT NULL) STRICT
@@ -33,7 +30,7 @@ enum SpoolSchema {
         checksum INTEGER NOT NULL) STRICT
         """,
         "CREATE INDEX record_order ON record (stream, seq, size)",
-        // Points are many: only what is no point is counted by its kind.
+        // Trips and events are counted by kind. The points, which are many, are the rest.
         "CREATE INDEX record_rare ON record (stream, kind) WHERE kind > 0",
         """
         CREATE TABLE quarantine (place INTEGER PRIMARY KEY, trackable TEXT NOT NULL, stream TEXT NOT NULL, \
@@ -44,34 +41,20 @@ enum SpoolSchema {
         CREATE TABLE state (number INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, value BLOB, \
         version INTEGER NOT NULL, checksum INTEGER NOT NULL) STRICT
         """,
-    ]
-
-    /// What records from outside are known by. The key begins with the record's time, so that what comes together lies
-    /// together, and an entry of the index is written where the last one was.
-    private static let marks = [
+        // The key of a mark begins with the record's time, so that new entries of the index are next to each other.
         """
         CREATE TABLE mark (place INTEGER PRIMARY KEY, trackable TEXT NOT NULL, key BLOB NOT NULL, name TEXT NOT NULL, \
         added INTEGER NOT NULL, checksum INTEGER NOT NULL) STRICT
         """,
         "CREATE UNIQUE INDEX mark_key ON mark (trackable, key)",
-    ]
-
-    /// The rows that are records. Earlier programs know neither floors nor this release's checksum of a record: to them the
-    /// log is a newer one.
-    private static let floors = [
+        // The rows that are records.
         """
         CREATE VIEW held AS SELECT record.* FROM record CROSS JOIN stream ON stream.number = record.stream \
         WHERE record.seq >= stream.floor
-        """
+        """,
     ]
 
-    /// What an earlier log has not; `nil` where the tables are those of no log.
-    static func missing(in found: [String]) -> [String]? {
-        let known = (0...Self.versions.count).first { found == Self.versions.prefix($0).flatMap { $0 } }
-        return known.map { Self.versions.dropFirst($0).flatMap { $0 } }
-    }
-
-    /// How many columns a row has, by table.
+    /// The number of columns of each table.
     enum Columns {
         static let stream = 7
         static let record = 9
@@ -82,7 +65,7 @@ enum SpoolSchema {
 }
 
 extension SpoolBook.Stream {
-    /// Whether it goes on, as its row says it.
+    /// The column `ended` of a stream's row.
     enum Ending: UInt8 {
         case goesOn = 0
         case ended = 1
@@ -140,13 +123,13 @@ struct StoredValue {
     }
 }
 
-/// What a record is known by, as it is stored.
+/// The stored form of a mark, by which an ingested record is recognized.
 struct StoredMark: Hashable {
     var trackable: TrackableID
     /// See ``RecordMark``.
     var key: [UInt8]
     var name: RecordName
-    /// When it was added, in whole seconds.
+    /// The time at which the mark was added, in whole seconds of Unix time.
     var added: Int64
 
     var checksum: Int64 {

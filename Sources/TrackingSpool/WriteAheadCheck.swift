@@ -1,13 +1,15 @@
 import Foundation
 
-/// Whether a write-ahead log was damaged: SQLite itself takes what comes before the damage, and says nothing of the rest.
+/// A check for a damaged write-ahead log. SQLite itself uses the frames before the damage, and reports nothing
+/// about the rest.
 ///
-/// One that was cut off is not damaged: what was being written when the power went was not promised to anybody.
+/// A truncated write-ahead log is not damaged: a power cut ends a transaction that was being written, and no commit
+/// had been reported.
 enum WriteAheadCheck {
     private static let header = 32
     private static let frame = 24 + SpoolSchema.pageSize
 
-    /// Whether a transaction lies behind something that is not whole.
+    /// Returns `true` if a transaction follows a damaged frame.
     static func isDamaged(_ path: String) -> Bool {
         guard let bytes = FileManager.default.contents(atPath: path).map(Array.init), bytes.count > self.header else {
             return false
@@ -38,7 +40,8 @@ enum WriteAheadCheck {
         return false
     }
 
-    /// Whether a frame has one of its round's two salts at least: each round has two new ones, and damage rarely meets both.
+    /// Returns `true` if a frame has at least one of the two salts of the round. Each round has two new salts,
+    /// and damage rarely changes both.
     private static func isOfThisRound(_ found: ArraySlice<UInt8>, _ salts: ArraySlice<UInt8>) -> Bool {
         found.prefix(4) == salts.prefix(4) || found.suffix(4) == salts.suffix(4)
     }

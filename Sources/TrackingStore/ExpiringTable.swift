@@ -5,10 +5,10 @@ enum ExpiringTable: String, CaseIterable {
     /// So many rows of a trackable go in one transaction, and those of the time of the last: storing goes on between them.
     static let together = 5000
 
-    /// Whether rows of it count as records.
+    /// `true` if the rows count as records.
     var hasRecords: Bool { self != .state }
 
-    /// What tells how old a row is.
+    /// The column with the time from which the age of a row counts.
     private var time: String {
         switch self {
         case .point, .event: "time"
@@ -21,7 +21,7 @@ enum ExpiringTable: String, CaseIterable {
         "FROM \(self.rawValue) WHERE trackable = \(trackable) AND \(self.time) <= \(time)"
     }
 
-    /// Whether any of them has a row of a trackable up to a time.
+    /// Returns the SQL condition that a table has a row of a trackable up to a time.
     static func hasRows(of trackable: String, through time: String) -> String {
         let each = self.allCases.map { "EXISTS (SELECT 1 \($0.rows(of: trackable, through: time)))" }
         return "(\(each.joined(separator: " OR ")))"
@@ -34,14 +34,14 @@ enum ExpiringTable: String, CaseIterable {
     }
 }
 
-/// What one transaction removed.
+/// The result of one transaction that removes rows.
 struct RemovedPart {
-    /// How many points, trips and events.
+    /// The number of removed points, trips and events.
     var records = 0
-    /// How many rows more may go in it.
+    /// The number of rows that the transaction may still remove.
     private(set) var room = ExpiringTable.together
 
-    /// Whether more may be left.
+    /// `true` if more rows may be left to remove.
     var isFull: Bool { self.room <= 0 }
 
     mutating func removed(_ rows: Int, of table: ExpiringTable) {

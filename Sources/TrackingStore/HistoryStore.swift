@@ -1,19 +1,19 @@
 public import TrackingCore
 
-/// Keeps what was recorded: each record once, whatever comes twice, late or in any order, and finds it again.
+/// A history of recorded points, trips, events and states.
 ///
-/// What is called of one store comes into force in the order in which the calls return. An error concerns the one call: nothing of
-/// it was done. Many tasks may call at once.
+/// A store has each record once, even if it is received twice, late or out of order. Calls take effect in the order in which they
+/// return. A call that throws an error has no effect. Any number of tasks may call a store concurrently.
 public protocol HistoryStore: Sendable {
     /// Stores a batch in one commit. It is durable on return.
     ///
-    /// - Returns: What may be acknowledged, for every trackable that something came for.
-    /// - Throws: `storeFailed` when the database is full or away, and `storeBusy` when another program writes: the same batch can be
-    ///   tried again; `storeRefused` when it refuses what is in a record.
+    /// - Returns: The acknowledgement of each trackable in the batch, and the number of new records.
+    /// - Throws: `storeFailed` when the database is full or cannot be reached, and `storeBusy` when another program writes to it; in
+    ///   both cases the same batch can be stored later. `storeRefused` when the database rejects the content of a record.
     func store(_ batch: RecordingBatch) async throws(TrackingError) -> StoreReport
 
-    /// What may be acknowledged of a trackable: of the last streams that something came of, the number up to which everything
-    /// is stored or declared missing.
+    /// Returns the acknowledgement of a trackable: for each of the streams that changed last, the number up to
+    /// which every record is stored or declared missing.
     ///
     /// - Throws: `storeFailed`.
     func acknowledgement(of trackable: TrackableID) async throws(TrackingError) -> Acknowledgement
@@ -21,39 +21,40 @@ public protocol HistoryStore: Sendable {
     /// Reads the next points of a trackable, by time, then stream, then `seq`; an empty page is the end.
     ///
     /// - Parameters:
-    ///   - after: Where the page before ended; `nil` for the first.
-    ///   - limit: About so many points, ≥ 1; up to 4,096 more when they have the same time.
+    ///   - query: The selection of points.
+    ///   - after: The last point of the previous page; `nil` for the first page.
+    ///   - limit: The approximate number of points, ≥ 1. The page has up to 4,096 more if they have the same time.
     /// - Throws: `storeFailed`.
     func points(_ query: PointQuery, after: PointName?, limit: Int) async throws(TrackingError) -> PointPage
 
-    /// What is known of the numbers of a trackable's streams.
+    /// Returns the coverage of a trackable's streams: the state of each record number.
     ///
     /// - Throws: `storeFailed`.
     func coverage(of trackable: TrackableID) async throws(TrackingError) -> [StreamID: StreamCoverage]
 
-    /// The newest position of each trackable whose clock was right, by id.
+    /// Returns the newest position of each trackable that was recorded with a right clock, by id.
     ///
-    /// - Parameter trackables: Which; `nil` for all that have one.
+    /// - Parameter trackables: The trackables; `nil` for all that have a position.
     /// - Throws: `storeFailed`.
     func lastPositions(of trackables: [TrackableID]?) async throws(TrackingError) -> [LastPosition]
 
-    /// The trackables, by id: at most `limit` of those after `id`.
+    /// Returns summaries of the trackables, by id: at most `limit` of those after `id`.
     ///
     /// - Throws: `storeFailed`.
     func trackables(after id: TrackableID?, limit: Int) async throws(TrackingError) -> [TrackableSummary]
 
-    /// Those of these trackables that are known, by id.
+    /// Returns summaries of those of the given trackables that the store knows, by id.
     ///
     /// - Throws: `storeFailed`.
     func summaries(of trackables: [TrackableID]) async throws(TrackingError) -> [TrackableSummary]
 
-    /// The trackables of which a point is in `box` at a time in `times`, by id.
+    /// Returns the trackables that have a point in `box` at a time in `times`, by id.
     ///
     /// - Throws: `storeFailed`.
     func trackables(in box: GeoBox, during times: TimeSpan) async throws(TrackingError) -> [TrackableID]
 
-    /// The trips of a trackable that were under way in `times`, by their start, then their id: at most `limit`. One whose end was
-    /// not told was under way for ``TripStateMachine/longestSilence`` after what was heard of it last.
+    /// Returns the trips of a trackable that were under way in `times`, by their start, then their id: at most `limit`. A trip
+    /// without a recorded end counts as under way for ``TripStateMachine/longestSilence`` after its last recorded version.
     ///
     /// - Parameter last: The last trip of the page before; `nil` for the first page.
     /// - Throws: `storeFailed`.
@@ -61,7 +62,7 @@ public protocol HistoryStore: Sendable {
         of trackable: TrackableID, during times: TimeSpan, after last: Trip?, limit: Int
     ) async throws(TrackingError) -> [Trip]
 
-    /// The events of a trackable, by time, then stream, then `seq`: at most `limit` of those in `times`.
+    /// Returns the events of a trackable in `times`, by time, then stream, then `seq`: at most `limit`.
     ///
     /// - Parameter last: The last event of the page before; `nil` for the first page.
     /// - Throws: `storeFailed`.
@@ -69,52 +70,57 @@ public protocol HistoryStore: Sendable {
         of trackable: TrackableID, during times: TimeSpan, after last: TrackingEvent?, limit: Int
     ) async throws(TrackingError) -> [TrackingEvent]
 
-    /// The newest times of what is stored: by them a clock is judged that is not known to be right.
+    /// Returns the newest times in the store. They show whether a clock that is not synchronized can be right.
     ///
     /// - Throws: `storeFailed`.
     func newest() async throws(TrackingError) -> NewestTimes
 
-    /// What the store knows of a trackable's streams; `nil` when it does not know the trackable.
+    /// Returns a report on the completeness of a trackable's streams; `nil` if the store does not know the
+    /// trackable.
     ///
     /// - Throws: `storeFailed`.
     func verify(_ trackable: TrackableID) async throws(TrackingError) -> VerifyReport?
 
-    /// Erases a trackable's points, trips, events and states, for good: what is of an earlier time than `before` and comes later
-    /// is not taken, and counts as handled. What was set aside of it goes as a whole: of what cannot be read nobody knows the
-    /// times.
+    /// Erases a trackable's points, trips, events and states for good.
+    ///
+    /// Records from before `before` that are received later are not stored, and count as acknowledged. All quarantined messages of
+    /// the trackable are erased, because the times of unreadable messages are not known.
     ///
     /// - Parameters:
-    ///   - before: Only what is of an earlier time; `nil` for everything.
-    ///   - now: The time by the clock: what is of this time or a later one is taken still, whatever `before` is.
+    ///   - trackable: The trackable.
+    ///   - before: The time before which everything is erased; `nil` to erase everything.
+    ///   - now: The current time. Records from this time on are still stored later, even if `before` is later.
     /// - Throws: `storeFailed`, `storeBusy`.
     func erase(_ trackable: TrackableID, before: UnixTime?, now: UnixTime) async throws(TrackingError) -> EraseReport
 
-    /// Removes what is older than it is to be kept, a part after the other: storing goes on between them. Points, trips and events
-    /// count as stored still: they are not taken again. What is known of a moment, and what was set aside, goes by when it came.
+    /// Removes records that are older than a limit, in several transactions, so that storing goes on between them.
+    ///
+    /// Removed points, trips and events still count as stored: they are not stored again. The age of a state or of a quarantined
+    /// message is the time since it was received.
     ///
     /// - Parameters:
-    ///   - limit: What is of an earlier time is removed.
-    ///   - trackables: Of which; `nil` for all that `exceptions` does not name.
-    ///   - exceptions: Not of these.
-    /// - Returns: How many points, trips and events were removed.
+    ///   - limit: The time before which records are removed.
+    ///   - trackables: The trackables; `nil` for all except `exceptions`.
+    ///   - exceptions: The trackables whose records are not removed.
+    /// - Returns: The number of removed points, trips and events.
     /// - Throws: `storeFailed`, `storeBusy`.
     func removeExpired(
         before limit: UnixTime, of trackables: [TrackableID]?, except exceptions: Set<TrackableID>
     ) async throws(TrackingError) -> Int
 
-    /// What was set aside, newest first, at most `limit`.
+    /// Returns the quarantined messages, newest first, at most `limit`.
     ///
     /// - Throws: `storeFailed`.
     func quarantined(limit: Int) async throws(TrackingError) -> [RefusedMessage]
 
-    /// Closes it. Nothing may be called afterwards.
+    /// Closes the store. No method may be called afterwards.
     ///
     /// - Throws: `storeFailed`.
     func close() async throws(TrackingError)
 }
 
 extension HistoryStore {
-    /// Reads all points of a query, a page of about `pageSize` after the other.
+    /// Reads all points of a query in pages of about `pageSize` points.
     ///
     /// - Throws: `storeFailed`, and what `body` throws.
     public func readAll(
@@ -128,7 +134,7 @@ extension HistoryStore {
         } while after != nil
     }
 
-    /// All trips of a trackable that were under way in `times`, by their start.
+    /// Returns all trips of a trackable that were under way in `times`, by their start.
     ///
     /// - Throws: `storeFailed`.
     public func allTrips(
@@ -142,7 +148,7 @@ extension HistoryStore {
         }
     }
 
-    /// All events of a trackable in `times`, by time.
+    /// Returns all events of a trackable in `times`, by time.
     ///
     /// - Throws: `storeFailed`.
     public func allEvents(
@@ -156,7 +162,7 @@ extension HistoryStore {
         }
     }
 
-    /// All trackables, by id.
+    /// Returns all trackables, by id.
     ///
     /// - Throws: `storeFailed`.
     public func allTrackables() async throws(TrackingError) -> [TrackableID] {
@@ -169,14 +175,14 @@ extension HistoryStore {
     }
 }
 
-/// The bounds of a store that no configuration moves.
+/// The fixed limits of a store.
 public enum StoreLimits {
-    /// So many messages are kept at most that were set aside. Of whom there are most, the oldest go.
+    /// The maximum number of quarantined messages. Beyond it, the oldest messages of the trackable with the most are removed.
     public static let quarantine = 10_000
-    /// So many notes of possible gaps are kept; the oldest go.
+    /// The maximum number of notes of possible gaps. Beyond it, the oldest are removed.
     public static let keptGaps = 1000
-    /// So many of the last moments are told at which something may be missing.
+    /// The maximum number of possible gaps in a report, the newest first.
     public static let possibleGaps = 20
-    /// So many more points than asked for a page may have, when they have the same time.
+    /// The maximum number of points in a page beyond the requested number, if they have the same time.
     public static let pageExcess = 4096
 }

@@ -1,21 +1,21 @@
 public import TrackingCore
 
-/// Tells whether a query with a box left points out for their place, between points that it found one after the other.
+/// A check for points that a query with a box left out because of their place, between two points that it found.
 ///
-/// Asked where numbers of a stream are passed over all of which are stored, or points have no numbers. Where the query finds what
-/// follows one another, many points are looked at with one question to the store.
+/// The check is needed where the numbers of a stream between the two points are stored, or where the points have no numbers. It reads
+/// many points at once as long as the query finds consecutive points.
 public struct LeftOutPoints: Sendable {
     private let store: any HistoryStore
-    /// The same without the box; `nil` where there is none, and nothing is left out.
+    /// The query without the box; `nil` if the query has no box and leaves nothing out.
     private let query: PointQuery?
-    /// The times of the points that come next, wherever they are.
+    /// The times of the next points, at any place.
     private var times: ArraySlice<UnixTime> = []
-    /// So many points are looked at together next.
+    /// The number of points in the next read.
     private var limit = 1
 
     private static let maximumLimit = 1000
 
-    /// Makes it for a query.
+    /// Makes a check for a query.
     public init(_ query: PointQuery, in store: any HistoryStore) {
         self.store = store
         var everywhere = query
@@ -23,7 +23,7 @@ public struct LeftOutPoints: Sendable {
         self.query = query.box == nil ? nil : everywhere
     }
 
-    /// Whether there are any between a time and a point. Asked in the order of the points.
+    /// Returns `true` if points were left out between a time and a point. The points must be passed in order.
     ///
     /// - Throws: `storeFailed`.
     public mutating func areAny(after time: UnixTime, before point: Location) async throws(TrackingError) -> Bool {

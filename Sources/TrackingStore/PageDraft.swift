@@ -1,6 +1,6 @@
 import TrackingCore
 
-/// A page while it is being read.
+/// A page of points that is being read.
 struct PageDraft {
     /// A point and its place in the order of reading.
     struct Entry {
@@ -9,17 +9,17 @@ struct PageDraft {
     }
 
     private var entries: [Entry] = []
-    /// Where the next page begins.
+    /// The point at which the next page begins.
     var next: PointName?
 
-    /// How many points there are.
+    /// The number of points.
     var count: Int { self.entries.count }
     /// The last point's name.
     var last: PointName? { self.entries.last?.name }
 
     mutating func append(_ entry: Entry) { self.entries.append(entry) }
 
-    /// The points; those of one time in the order of their streams' names, which does not depend on what came first.
+    /// The points. Those of one time are in the order of their streams' names, whatever the order in which they were stored.
     var page: PointPage {
         let sorted = self.entries.sorted { left, right in
             guard left.name.time == right.name.time else { return left.name.time < right.name.time }
@@ -33,11 +33,11 @@ extension PageDraft.Entry {
     fileprivate var streamName: String { self.point.location.stream?.rawValue ?? "" }
 }
 
-/// The time that runs of points near a place cover, those together that overlap.
+/// The time spans of runs of points near a place. Overlapping runs are joined.
 struct RunSpan {
-    /// So many runs of the index by place are looked at together.
+    /// The number of runs that are read from the spatial index at once.
     static let runsTogether = 64
-    /// No run lasts longer, in seconds.
+    /// The maximum length of a run in seconds.
     static let longestRun = Double(PointRun.maximumCount + 1) * PointRun.maximumPause.inSeconds
 
     private let from: Double
@@ -60,7 +60,7 @@ struct RunSpan {
         return true
     }
 
-    /// What is covered, up to the end of what is looked for; `nil` when nothing is.
+    /// Returns the time span that the page covers, at most until `end`; `nil` if it covers none.
     func times(until end: Double) -> TimeSpan? {
         self.covered.map { TimeSpan(from: UnixTime($0.from), to: UnixTime(min($0.to, end))) }
     }

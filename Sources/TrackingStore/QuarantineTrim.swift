@@ -1,24 +1,26 @@
 import TrackingCore
 
-/// What of the table `quarantine` goes where it has grown too long, in the SQL of both stores.
+/// The SQL that removes rows from the table `quarantine` when it is too long, for both stores.
 enum QuarantineTrim {
-    /// Where it has more rows than may be kept, it is brought down to so many: not each message that is set aside costs a look at
-    /// all of them.
+    /// The number of rows to which a table that is too long is reduced. It is below the limit, so that not
+    /// every quarantined message requires a search of the table.
     private static let left = StoreLimits.quarantine * 19 / 20
 
-    /// Whether a row is the note of a possible gap. Nobody's bad messages push those out.
+    /// The condition that a row is the note of a possible gap. Such notes are limited separately, so that bad
+    /// messages do not displace them.
     static let isGap = "trackable IS NULL AND reason = '\(RefusedMessage.possibleGapReason)'"
 
-    /// What of many messages is written at all.
+    /// Returns the messages of a batch that are written to the table.
     static func kept(_ refused: [RefusedMessage]) -> [RefusedMessage] {
         guard refused.count > StoreLimits.quarantine else { return refused }
         return refused.filter(\.isGap) + refused.filter { !$0.isGap }.suffix(StoreLimits.quarantine)
     }
 
-    /// How many messages there are.
+    /// The query for the number of messages.
     static let count = "SELECT count(*) FROM quarantine WHERE NOT (\(isGap))"
 
-    /// What brings a number of messages down; `nil` where so many may stay. Of whom most are kept, the oldest go first.
+    /// Returns the statement that reduces a number of messages to the limit; `nil` if the number is below it.
+    /// The oldest messages of the trackable with the most messages are removed first.
     static func deletion(of count: Int) -> String? {
         guard count > StoreLimits.quarantine else { return nil }
         return """
@@ -28,7 +30,7 @@ enum QuarantineTrim {
             """
     }
 
-    /// What removes the oldest notes of possible gaps where there are too many.
+    /// The statement that removes the oldest notes of possible gaps beyond the limit.
     static let gapDeletion = """
         DELETE FROM quarantine WHERE \(isGap) AND number <= (SELECT number FROM quarantine WHERE \(isGap) \
         ORDER BY number DESC LIMIT 1 OFFSET \(StoreLimits.keptGaps))
@@ -36,6 +38,6 @@ enum QuarantineTrim {
 }
 
 extension RefusedMessage {
-    /// Whether it is the note of a possible gap.
+    /// `true` if the message is the note of a possible gap.
     var isGap: Bool { self.trackable == nil && self.reason == Self.possibleGapReason }
 }

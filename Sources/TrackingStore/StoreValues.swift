@@ -1,14 +1,14 @@
 public import TrackingCore
 
-/// What came of storing a batch.
+/// The result of storing a batch.
 public struct StoreReport: Hashable, Sendable {
-    /// What may be acknowledged, of every trackable that something came for.
+    /// The acknowledgement of each trackable in the batch.
     public var acknowledgements: [TrackableID: Acknowledgement]
-    /// How many points, trips and events were new.
+    /// The number of points, trips and events that were new.
     public var stored: Int
-    /// How many came again.
+    /// The number of points, trips and events that were stored before.
     public var duplicates: Int
-    /// How many messages and records were set aside.
+    /// The number of messages and records that were quarantined.
     public var refused: Int
     /// In how many streams a record was not taken, because of more than ``StreamCoverage/maximumRanges`` gaps: it is not
     /// acknowledged, and comes again.
@@ -39,19 +39,19 @@ public struct TimeSpan: Hashable, Sendable {
     /// All of time.
     public static let all = TimeSpan()
 
-    /// Where a search begins, and where it ends.
+    /// The ends of the span in seconds of Unix time; infinite where an end is open.
     var bounds: (from: Double, to: Double) { (self.from?.seconds ?? -.infinity, self.to?.seconds ?? .infinity) }
 }
 
-/// Which points of one trackable are read.
+/// A selection of the points of one trackable.
 public struct PointQuery: Hashable, Sendable {
-    /// Whose.
+    /// The trackable.
     public var trackable: TrackableID
-    /// When.
+    /// The time span of the points.
     public var times: TimeSpan
-    /// Where; `nil` for everywhere.
+    /// The area of the points; `nil` for everywhere.
     public var box: GeoBox?
-    /// Of which trip; `nil` for any and none.
+    /// The trip of the points; `nil` for points of any trip or of none.
     public var tripID: String?
 
     /// Makes a query.
@@ -65,47 +65,48 @@ public struct PointQuery: Hashable, Sendable {
     }
 }
 
-/// A point as it is read.
+/// A point of the history.
 public struct StoredPoint: Hashable, Sendable {
     /// The point.
     public var location: Location
-    /// Whether it was made with a clock that was not right, seen from when it came.
+    /// `true` if the clock of the device was wrong when the point was recorded, compared with the time at which
+    /// it was received.
     public var hasClockFault: Bool
 }
 
-/// Some points, and where to go on.
+/// A page of points.
 public struct PointPage: Hashable, Sendable {
     /// The points, by time, then the stream's name, then `seq`.
     public var points: [StoredPoint]
-    /// Where the next page begins; `nil` when this is the last.
+    /// The point at which the next page begins; `nil` if this page is the last.
     public var next: PointName?
 
     /// The page after the last.
     static let end = PointPage(points: [], next: nil)
 }
 
-/// Where a trackable was last.
+/// The last position of a trackable.
 public struct LastPosition: Hashable, Sendable {
-    /// Which.
+    /// The trackable.
     public var trackable: TrackableID
-    /// Where, and when.
+    /// The position and its time.
     public var location: Location
 
-    /// Makes it.
+    /// Makes a last position.
     public init(trackable: TrackableID, location: Location) {
         self.trackable = trackable
         self.location = location
     }
 }
 
-/// The newest times of what is stored.
+/// The newest times in a store.
 public struct NewestTimes: Hashable, Sendable {
-    /// That of a position whose clock was right; up to some moments before the newest.
+    /// The time of a recent position with a right clock. It may be slightly earlier than the newest.
     public var position: UnixTime?
-    /// When a presence or a resolution last came, by the clock of who stored it.
+    /// The time at which the last presence or resolution was received, by the clock of the recorder.
     public var state: UnixTime?
 
-    /// Makes it.
+    /// Makes a pair of times.
     public init(position: UnixTime? = nil, state: UnixTime? = nil) {
         self.position = position
         self.state = state
@@ -113,7 +114,7 @@ public struct NewestTimes: Hashable, Sendable {
 }
 
 extension Sequence<LastPosition> {
-    /// Those within `distance` of a place, the nearest first.
+    /// Returns the positions within `distance` of a place, the nearest first.
     public func near(_ place: Coordinate, within distance: Meters) -> [LastPosition] {
         self.map { (position: $0, distance: $0.location.coordinate.distance(to: place)) }
             .filter { $0.distance <= distance }
@@ -122,18 +123,18 @@ extension Sequence<LastPosition> {
     }
 }
 
-/// A trackable that something is stored of.
+/// A trackable of the history.
 public struct TrackableSummary: Hashable, Sendable {
-    /// Which.
+    /// The trackable's identifier.
     public var id: TrackableID
     /// The time of its earliest point.
     public var first: UnixTime?
-    /// The time of its last position whose clock was right.
+    /// The time of the last position with a right clock.
     public var last: UnixTime?
-    /// How many streams it has.
+    /// The number of the trackable's streams.
     public var streams: Int
 
-    /// Makes a summary; without the others, of one that nothing is stored of.
+    /// Makes a summary; by default that of a trackable without records.
     public init(id: TrackableID, first: UnixTime? = nil, last: UnixTime? = nil, streams: Int = 0) {
         self.id = id
         self.first = first
@@ -142,55 +143,57 @@ public struct TrackableSummary: Hashable, Sendable {
     }
 }
 
-/// What the store knows of a trackable's records.
+/// A report on the completeness of a trackable's records.
 public struct VerifyReport: Hashable, Sendable {
     /// Its streams, by name.
     public var streams: [StreamReport]
-    /// How many points there are, those without a stream included.
+    /// The number of points, including those without a stream.
     public var points: Int
-    /// How many of the points have no stream.
+    /// The number of points without a stream.
     public var unnumbered: Int
-    /// How many of those had a wrong clock.
+    /// The number of points without a stream that were recorded with a wrong clock.
     public var unnumberedClockFaults: Int
-    /// What is of an earlier time was erased.
+    /// The time before which everything was erased.
     public var erasedBefore: UnixTime?
-    /// When a recorder came back for which the broker had kept no session: of any trackable something may be missing from before,
-    /// where the devices do not send it again. The newest first, at most ``StoreLimits/possibleGaps``.
+    /// The times at which a recorder reconnected and the broker had not kept its session. Records of any
+    /// trackable from before such a time may be missing, unless the devices send them again. The newest first,
+    /// at most ``StoreLimits/possibleGaps``.
     public var possibleGaps: [UnixTime] = []
 
-    /// Whether every number of every stream is stored or declared missing.
+    /// `true` if every number of every stream is stored or declared missing.
     public var isComplete: Bool { self.streams.allSatisfy { $0.undeclaredGaps.isEmpty } }
 
-    /// What is known of one stream.
+    /// A report on the completeness of one stream.
     public struct StreamReport: Hashable, Sendable {
         /// Its name.
         public var id: StreamID
-        /// What is known of its numbers.
+        /// The state of each record number of the stream.
         public var coverage: StreamCoverage
-        /// How many records came again.
+        /// The number of records that were received more than once.
         public var duplicates: Int
-        /// How many points had a wrong clock.
+        /// The number of points that were recorded with a wrong clock.
         public var clockFaults: Int
 
-        /// The ranges of numbers of which nothing is known: no more than about twice ``StreamCoverage/maximumRanges``.
+        /// The ranges of numbers that are neither stored nor declared missing: at most about twice ``StreamCoverage/maximumRanges``.
         public var undeclaredGaps: [ClosedRange<UInt64>] { self.coverage.undeclaredGaps() }
     }
 }
 
-/// What was erased.
+/// The result of erasing records.
 public struct EraseReport: Hashable, Sendable {
-    /// How many points.
+    /// The number of erased points.
     public var points = 0
-    /// How many trips.
+    /// The number of erased trips.
     public var trips = 0
-    /// How many events.
+    /// The number of erased events.
     public var events = 0
-    /// How many presences and resolutions.
+    /// The number of erased presences and resolutions.
     public var states = 0
-    /// How many messages that were set aside.
+    /// The number of erased quarantined messages.
     public var quarantined = 0
-    /// What still has it although it was asked for, and what to do about that: it is not done.
+    /// The places that still have erased data, each with the remedy. The erasure is complete only if this is
+    /// empty.
     public var remains: [String] = []
-    /// What may have it where the store does not reach.
+    /// The places outside the store that may still have the erased data, such as backups.
     public var elsewhere: [String] = []
 }

@@ -4,20 +4,20 @@ public import TrackingCore
 import Synchronization
 import TrackingRuntime
 
-/// Watches trackables over one connection: positions in order, states, presence, and the resolution it wants.
+/// Watches trackables over one connection: positions in order, states, presence, and requests for resolutions.
 ///
 ///     let subscriber = AssetSubscriber(configuration: configuration, transport: transport)
 ///     subscriber.watch(try TrackableID("van-7"), requesting: resolution)
 ///     for await event in subscriber.events { print(event) }      // while subscriber.run() runs in another task
 ///
-/// Nothing here fails because of the network: only the states tell.
+/// Network failures never throw. They appear in ``states(of:)``.
 public final class AssetSubscriber<Transport: MessageTransport>: Service {
     private let configuration: SubscriberConfiguration
     private let transport: Transport
     private let logger: Logger
     private let clock = DeviceClock()
     private let mailbox = Mailbox<SubscriberStateMachine.Event>()
-    private let told = Broadcast<SubscriberEvent>(
+    private let deliveries = Broadcast<SubscriberEvent>(
         buffer: 65_536, bytes: 32 * 1_024 * 1_024, size: { $0.approximateBytes })
     private let bad: BadMessages
     private let shared = Mutex(Shared())
@@ -25,7 +25,7 @@ public final class AssetSubscriber<Transport: MessageTransport>: Service {
     private struct Shared {
         var expected: [TrackableID: MonotonicTime] = [:]
         var failure: TrackingError?
-        /// Who waits for the broker to take an event, by its number.
+        /// The callers that wait for the broker's answer to an event, by its number.
         var publishing: [UInt64: AsyncStream<TrackingError?>.Continuation] = [:]
         var lastRequest: UInt64 = 0
         var hasBegun = false
@@ -47,29 +47,36 @@ public final class AssetSubscriber<Transport: MessageTransport>: Service {
         self.bad = BadMessages(logger: logger)
     }
 
-    /// Watches a trackable from now on, asking for a resolution or not; late joiners get the last position, resolution and
-    /// presence at once.
+    /// Watches a trackable. The retained position, resolution and presence are delivered first.
+    ///
+    /// - Parameter resolution: The resolution to request; `nil` requests none.
     public func watch(_ id: TrackableID, requesting resolution: Resolution? = nil) {
         self.mailbox.post(.watch(id, resolution))
     }
 
-    /// Stops watching a trackable: its request and presence are withdrawn.
+    /// Stops watching a trackable, and withdraws the request and the presence on it.
     public func unwatch(_ id: TrackableID) { self.mailbox.post(.unwatch(id)) }
 
-    /// Asks for another resolution, or drops the request (`nil`).
+    /// Requests another resolution, or withdraws the request (`nil`).
     public func request(_ resolution: Resolution?, for id: TrackableID) { self.mailbox.post(.request(id, resolution)) }
 
-    /// Tells everyone of something that happened to a trackable, where the broker's rules let this user; returns when the broker
-    /// has taken it. It may have come twice when it is tried again after a lost connection.
+    /// Publishes an event of a trackable, where the broker's rules allow that. Returns once the broker has accepted the
+    /// event. An event that is published again after a lost connection may arrive twice.
     ///
-    /// - Throws: `payloadTooLarge` for a detail of more than ``WireLimits/maximumDetailBytes``; `connectionLost` when there is no connection, or it is lost meanwhile, and before ``run()``; `notAuthorized`,
-    ///   `stopped`, also when the wait is cancelled: it goes out all the same.
+    /// - Throws: `payloadTooLarge` for a detail of more than ``WireLimits/maximumDetailBytes``; `connectionLost` before
+    ///   ``run()``, or when there is no connection or it is lost meanwhile; `notAuthorized`; `stopped` after the end or
+    ///   a cancelled wait. After a cancelled wait the event is published all the same.
     public func publish(_ event: TrackingEvent, of id: TrackableID) async throws(TrackingError) {
         try event.checkDetail()
         let (answers, answer) = AsyncStream.makeStream(of: TrackingError?.self)
         let request = try self.shared.withLock { (shared) throws(TrackingError) in
-            guard shared.hasBegun else { throw TrackingError(.connectionLost, "the subscriber does not run yet") }
-            guard !shared.hasEnded else { throw TrackingError(.stopped, "the subscriber has ended") }
+            guard shared.hasBegun else {
+                throw TrackingError(
+                    .connectionLost, "cannot publish the event: the subscriber does not run yet. Call run() first")
+            }
+            guard !shared.hasEnded else {
+                throw TrackingError(.stopped, "cannot publish the event: the subscriber has ended")
+            }
             shared.lastRequest += 1
             shared.publishing[shared.lastRequest] = answer
             return shared.lastRequest
@@ -79,38 +86,39 @@ public final class AssetSubscriber<Transport: MessageTransport>: Service {
             if let failure { throw failure }
             return
         }
-        throw TrackingError(.stopped, "the wait was cancelled; the event goes out all the same")
+        throw TrackingError(
+            .stopped, "the wait for the broker's answer was cancelled; the event is published all the same")
     }
 
-    /// Takes leave in order; ``run()`` returns then.
+    /// Stops in order: withdraws all requests, publishes the goodbye and closes the connection. ``run()`` returns then.
     public func finish() { self.mailbox.post(.stop) }
 
-    // MARK: - What comes out
+    // MARK: - Events
 
-    /// Everything about every watched trackable, in order, from now on. A reader that does not keep up loses the oldest
-    /// beyond 65,536 events or about 32 MB, see ``lostEvents``; others are not held up. See ``everyEvent``.
-    public var events: AsyncStream<SubscriberEvent> { self.told.listen() }
+    /// The events of all watched trackables, in order, from now on. A reader that does not keep up loses the oldest events beyond
+    /// 65,536 or about 32 MB (see ``lostEvents``); other readers do not wait for it. See also ``everyEvent``.
+    public var events: AsyncStream<SubscriberEvent> { self.deliveries.listen() }
 
-    /// The same for a reader that is to miss nothing: while it is behind by so much, nothing more is read from the connection, and
-    /// everyone waits for it. One that is cancelled or let go is not waited for.
-    public var everyEvent: AsyncStream<SubscriberEvent> { self.told.listen(losingNothing: true) }
+    /// The same events for a reader that must not miss any: while it is behind by as much, nothing is read from the connection, so
+    /// all readers wait for it. A reader that was cancelled or released is not waited for.
+    public var everyEvent: AsyncStream<SubscriberEvent> { self.deliveries.listen(losingNothing: true) }
 
-    /// The positions of one trackable, in order, from now on; late ones are marked. Of what is cleared only ``events`` tell.
+    /// The positions of one trackable, from now on; late ones are marked. Cleared positions appear in ``events`` alone.
     public func locations(of id: TrackableID) -> some AsyncSequence<ReceivedUpdate, Never> & Sendable {
         self.events.compactMap { if case .location(id, let update) = $0 { update } else { nil } }
     }
 
-    /// The positions of one trackable as the receiver told them, from now on; see `wantsRaw`.
+    /// The raw positions of one trackable, as the receiver measured them, from now on; see `wantsRaw`.
     public func rawLocations(of id: TrackableID) -> some AsyncSequence<ReceivedUpdate, Never> & Sendable {
         self.events.compactMap { if case .raw(id, let update) = $0 { update } else { nil } }
     }
 
-    /// The states of one trackable, from now on; of the reasons ``events`` tell.
+    /// The states of one trackable, from now on. Their reasons appear in ``events``.
     public func states(of id: TrackableID) -> some AsyncSequence<SubscriberState, Never> & Sendable {
         self.events.compactMap { if case .state(id, let state, _) = $0 { state } else { nil } }
     }
 
-    /// Whether the publisher of one trackable is there, from now on.
+    /// The presence of one trackable's publisher, from now on.
     public func presence(of id: TrackableID) -> some AsyncSequence<PublisherPresence, Never> & Sendable {
         self.events.compactMap { if case .presence(id, let presence) = $0 { presence } else { nil } }
     }
@@ -120,35 +128,36 @@ public final class AssetSubscriber<Transport: MessageTransport>: Service {
         self.events.compactMap { if case .resolution(id, let resolution?) = $0 { resolution } else { nil } }
     }
 
-    /// The trip of one trackable, from now on: the one under way or the last one, each newer version once.
+    /// The current or last trip of one trackable, from now on: each newer version once.
     public func trips(of id: TrackableID) -> some AsyncSequence<Trip, Never> & Sendable {
         self.events.compactMap { if case .trip(id, let trip?) = $0 { trip } else { nil } }
     }
 
-    /// What happens to one trackable, from now on.
+    /// The tracking events of one trackable, from now on.
     public func trackingEvents(of id: TrackableID) -> some AsyncSequence<TrackingEvent, Never> & Sendable {
         self.events.compactMap { if case .event(id, let event) = $0 { event } else { nil } }
     }
 
-    /// How long until the next update of a trackable is due if it moves; negative when it is overdue, `nil` while none is
-    /// expected.
+    /// Returns the time until the next update of a trackable is due if it moves; negative when it is overdue, `nil`
+    /// while none is expected.
     public func untilNextExpected(_ id: TrackableID) -> Duration? {
         let now = self.clock.moment.now
         return self.shared.withLock { $0.expected[id] }.map { now.duration(to: $0) }
     }
 
-    /// Whether it is connected, and the broker has answered for everything that it asks to hear: what is published from now on
-    /// is told, as long as this is so.
+    /// `true` while the subscriber is connected and the broker has answered all its subscriptions: messages published
+    /// from now on are delivered, as long as the value remains `true`.
     public var isSettled: Bool { self.shared.withLock { $0.isSettled } }
 
-    /// The messages that the broker dropped, where ``SubscriberConfiguration/readsBrokerDrops`` and this user may read that.
+    /// The messages that the broker dropped; requires ``SubscriberConfiguration/readsBrokerDrops`` and the right to
+    /// read them.
     public var brokerDrops: BrokerDrops { self.shared.withLock { $0.brokerDrops } }
 
-    /// How many messages could not be read.
+    /// The number of messages that were skipped because they cannot be read.
     public var badMessages: Int { self.bad.count }
 
-    /// How many events readers lost that did not keep up, over all streams.
-    public var lostEvents: Int { self.told.lost }
+    /// The number of events that readers lost because they did not keep up, over all streams.
+    public var lostEvents: Int { self.deliveries.lost }
 
     // MARK: - Running
 
@@ -158,7 +167,7 @@ public final class AssetSubscriber<Transport: MessageTransport>: Service {
     public func run() async throws {
         self.shared.withLock { $0.hasBegun = true }
         await withTaskExecutorPreference(self.transport.executor) { await self.work() }
-        self.told.finish()
+        self.deliveries.finish()
         let publishing = self.shared.withLock { shared in
             shared.hasEnded = true
             defer { shared.publishing = [:] }
@@ -168,7 +177,7 @@ public final class AssetSubscriber<Transport: MessageTransport>: Service {
         if let failure = self.shared.withLock({ $0.failure }) { throw failure }
     }
 
-    /// Everything here is short and never waits for more than the next event: it runs where the transport wants it.
+    /// Runs on the transport's executor and waits for events only.
     @concurrent
     private func work() async {
         await withGracefulShutdownHandler {
@@ -177,7 +186,7 @@ public final class AssetSubscriber<Transport: MessageTransport>: Service {
                 group.addTask {
                     for await events in self.transport.events {
                         await self.mailbox.postAndWait(events) { .transport($0) }
-                        await self.told.caughtUp()
+                        await self.deliveries.caughtUp()
                     }
                     self.mailbox.close()
                 }
@@ -189,7 +198,7 @@ public final class AssetSubscriber<Transport: MessageTransport>: Service {
         }
     }
 
-    /// The machine is a local variable: nobody else can touch it.
+    /// Runs the machine, which is a local variable, so that no other task can change it.
     private func decide(_ group: inout DiscardingTaskGroup) async {
         var machine = SubscriberStateMachine(
             configuration: self.configuration, seed: UInt64.random(in: .min ... .max))
@@ -225,9 +234,9 @@ public final class AssetSubscriber<Transport: MessageTransport>: Service {
         switch action {
         case .send(let commands):
             self.transport.send(commands)
-        case .tell(let event):
+        case .deliver(let event):
             self.note(event, machine)
-            self.told.tell(event)
+            self.deliveries.deliver(event)
         case .published(let request, let failure):
             self.shared.withLock { $0.publishing.removeValue(forKey: request) }?.yield(failure)
         }
@@ -244,12 +253,13 @@ public final class AssetSubscriber<Transport: MessageTransport>: Service {
             self.bad.skipped(topic, error, now: self.clock.moment.now)
         case .refused(let id, let error):
             let what = id.map { "\($0)" } ?? "everything"
-            self.logger.warning("not authorised", metadata: ["trackable": "\(what)", "reason": "\(error)"])
+            self.logger.warning(
+                "Broker refused a subscription", metadata: ["trackable": "\(what)", "reason": "\(error)"])
         case .publishRefused(let topic, let error):
             self.logger.warning(
-                "not counted as watching: the rules let this user not write here; they may not let it read the trackable either",
+                "Broker refused a presence or request: this user may not write the topic, and perhaps may not read the trackable",
                 metadata: ["topic": "\(topic)", "reason": "\(error)"])
-        case .locationCleared, .positionsKept, .raw, .trip, .tripRecorded, .event, .unheard, .connection:
+        case .locationCleared, .positionsKept, .raw, .trip, .tripRecorded, .event, .silent, .connection:
             break
         }
     }

@@ -1,6 +1,6 @@
 import TrackingCore
 
-/// Where the recorded points of a trackable end and the live ones begin: which points were told.
+/// The seam between the recorded and the live points of a trackable, with the points that were delivered.
 struct HistorySeam: Sendable {
     /// A point that has no `seq`.
     private struct Unnumbered: Hashable {
@@ -11,16 +11,17 @@ struct HistorySeam: Sendable {
     private var numbered: [StreamID: SeqSet] = [:]
     private var unnumbered: Set<Unnumbered> = []
     private var newest: UnixTime?
-    /// Whether live positions are told.
+    /// `true` once live positions are delivered.
     var isClosed = false
 
-    /// Points may become known to the recorder this much later than others of a later time.
+    /// The longest delay with which the recorder stores a point after points of later times.
     private static let disorder = Duration.seconds(60)
-    /// So many points without `seq` are remembered; then those that are older than ``disorder`` are forgotten.
+    /// The largest number of points without `seq` that are remembered. Beyond it, points older than ``disorder`` are
+    /// forgotten.
     private static let maximumUnnumbered = 10_000
 
     /// A recorded point is told; `false` when it was before.
-    mutating func told(_ point: Location) -> Bool {
+    mutating func admits(_ point: Location) -> Bool {
         guard !self.knows(point) else { return false }
         let newest = max(self.newest ?? point.time, point.time)
         self.newest = newest
@@ -35,17 +36,18 @@ struct HistorySeam: Sendable {
         return true
     }
 
-    /// From when on to read again before the first live position is told; `nil` once that was done.
+    /// Returns the time from which the history is read again before the first live position is delivered; `nil` once
+    /// that was done.
     func start(before update: LocationUpdate, since: UnixTime) -> UnixTime? {
         guard !self.isClosed else { return nil }
         let newest = min(self.newest ?? since, update.location.time)
         return max(since, newest.advanced(by: .zero - Self.disorder))
     }
 
-    /// Whether a recorder is still to store this position, and so perhaps others before it.
+    /// Returns `true` if the recorder has not stored this position yet, and perhaps others before it.
     func misses(_ update: LocationUpdate) -> Bool { update.kind == .actual && !self.knows(update.location) }
 
-    /// What of a live update was not told; `nil` where that is nothing.
+    /// Returns the parts of a live update that were not delivered; `nil` where there are none.
     func rest(of received: ReceivedUpdate) -> ReceivedUpdate? {
         guard received.update.kind == .predicted || !self.knows(received.update.location) else { return nil }
         var rest = received

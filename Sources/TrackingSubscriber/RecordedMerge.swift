@@ -1,31 +1,31 @@
 import TrackingCore
 
-/// The recorded points of several trackables, by time; of each a page at a time.
+/// The recorded points of several trackables, merged by time. One page of each trackable is read at a time.
 struct RecordedMerge {
-    /// A trackable, and what of it was read and not given.
+    /// A trackable, and its points that were read and not returned.
     private struct Source {
         let id: TrackableID
         var points: ArraySlice<Location>
-        /// Where its next page begins.
+        /// The start of the next page; `nil` after the last page.
         var after: PointName?
     }
 
     private let since: UnixTime
     private let recorded: RecordedPoints
     private var unread: ArraySlice<TrackableID>
-    /// Those with a point to give, the one with the earliest at the end.
+    /// The sources with a next point. The source with the earliest one is the last element.
     private var sources: [Source] = []
 
-    /// Nothing is read yet.
+    /// Creates a merge that has read nothing.
     init(of ids: [TrackableID], since: UnixTime, _ recorded: @escaping RecordedPoints) {
         self.since = since
         self.recorded = recorded
         self.unread = ids[...]
     }
 
-    /// The next point; `nil` after the last.
+    /// Returns the next point; `nil` after the last one.
     ///
-    /// - Throws: What reading throws.
+    /// - Throws: The error of reading.
     mutating func next() async throws -> (id: TrackableID, point: Location)? {
         while let id = self.unread.popFirst() { try await self.read(Source(id: id, points: [], after: nil)) }
         guard var source = self.sources.popLast(), let point = source.points.popFirst() else { return nil }
@@ -47,7 +47,7 @@ struct RecordedMerge {
         if !source.points.isEmpty { self.insert(source) }
     }
 
-    /// Puts a source where the time of its next point belongs; of one time, behind those that are there.
+    /// Inserts a source by the time of its next point; among equal times, behind the sources that are present.
     private mutating func insert(_ source: Source) {
         guard let time = source.points.first?.time else { return }
         var (low, high) = (0, self.sources.count)

@@ -1,20 +1,24 @@
 public import TrackingCore
 
-/// Reads recorded points of a trackable from a time on, in the order of their times: a page at most, from where the one before
-/// ended, and where the next begins; `nil` there at the end.
+/// Reads recorded points of a trackable from a time on, ordered by time: one page at most, from the end of the page
+/// before. Returns the start of the next page; `nil` after the last one.
 public typealias RecordedPoints =
     @Sendable (_ id: TrackableID, _ from: UnixTime, _ after: PointName?) async throws(TrackingError) -> (
         points: [Location], next: PointName?
     )
 
 extension AssetSubscriber {
-    /// What was recorded of trackables since a time, by time, and then everything live, from now on: each point once.
+    /// The recorded points of trackables since a time, ordered by time, followed by all live events from now on. Each
+    /// point is delivered once.
     ///
-    /// A page of each trackable is held at a time: where there are many, read smaller ones. Ask for it before ``run()``, and watch the trackables. Before the first live position of a trackable is told, what the
-    /// recorder stored meanwhile is read; a recorder that is behind is waited for, 5 s in all. Live events wait until what is
-    /// recorded was read, at most as many as ``events`` keeps.
+    /// The sequence holds one page of each trackable, so read smaller pages for many trackables. Create it before
+    /// ``run()``, and watch the trackables.
     ///
-    /// - Parameter recorded: Reads what was recorded.
+    /// Before the first live position of a trackable, the points that the recorder has stored meanwhile are delivered.
+    /// The sequence waits up to 5 s in total for recorders that are behind. Live events wait until the recorded points
+    /// are read, with the limits of ``events``.
+    ///
+    /// - Parameter recorded: Reads recorded points.
     public func events(
         since time: UnixTime, of ids: [TrackableID], recorded: @escaping RecordedPoints
     ) -> RecordedThenLive {
@@ -28,7 +32,7 @@ public struct RecordedThenLive: AsyncSequence, Sendable {
     let since: UnixTime
     let ids: [TrackableID]
     let recorded: RecordedPoints
-    /// How long a recorder that is behind is waited for, over all trackables.
+    /// The longest total wait for a recorder that is behind, over all trackables.
     let patience: Duration
 
     init(
@@ -42,17 +46,17 @@ public struct RecordedThenLive: AsyncSequence, Sendable {
         self.patience = patience
     }
 
-    /// Begins with what was recorded.
+    /// Creates an iterator, which begins with the recorded points.
     public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(self) }
 
-    /// One task's place in it.
+    /// The position of one task in the events.
     public struct AsyncIterator: AsyncIteratorProtocol {
-        /// What is being read again of the history.
+        /// A second reading of the history, for a trackable's first live position.
         private struct Reading {
             let id: TrackableID
             let from: UnixTime
             var after: PointName?
-            /// The live position that waits for it.
+            /// The live position that waits for the reading.
             let held: ReceivedUpdate
         }
 
@@ -66,7 +70,7 @@ public struct RecordedThenLive: AsyncSequence, Sendable {
         private var waiting: ArraySlice<SubscriberEvent> = []
         private var deadline: ContinuousClock.Instant?
 
-        /// How long until it is looked again.
+        /// The time between two attempts to find a position in the history.
         private static let pause = Duration.milliseconds(100)
 
         init(_ sequence: RecordedThenLive) {
@@ -78,9 +82,9 @@ public struct RecordedThenLive: AsyncSequence, Sendable {
             for id in sequence.ids { self.seams[id] = HistorySeam() }
         }
 
-        /// The next event; `nil` at the end of the live ones.
+        /// Returns the next event; `nil` at the end of the live events.
         ///
-        /// - Throws: What reading the history throws.
+        /// - Throws: The error of reading the history.
         public mutating func next() async throws -> SubscriberEvent? {
             while true {
                 if let event = self.waiting.popFirst() { return event }
@@ -88,7 +92,7 @@ public struct RecordedThenLive: AsyncSequence, Sendable {
                     try await self.read(reading)
                 } else if self.merge != nil {
                     if let (id, point) = try await self.merge?.next() {
-                        self.tell(point, of: id)
+                        self.deliver(point, of: id)
                     } else {
                         self.merge = nil
                     }
@@ -103,7 +107,7 @@ public struct RecordedThenLive: AsyncSequence, Sendable {
         /// Reads the next page.
         private mutating func read(_ reading: Reading) async throws {
             let page = try await self.recorded(reading.id, reading.from, reading.after)
-            for point in page.points { self.tell(point, of: reading.id) }
+            for point in page.points { self.deliver(point, of: reading.id) }
             self.reading?.after = page.next
             guard page.next == nil else { return }
             if self.seams[reading.id]?.misses(reading.held.update) == true, self.isPatient {
@@ -115,8 +119,8 @@ public struct RecordedThenLive: AsyncSequence, Sendable {
         }
 
         /// Tells a recorded point, unless it was told.
-        private mutating func tell(_ point: Location, of id: TrackableID) {
-            guard self.seams[id]?.told(point) == true else { return }
+        private mutating func deliver(_ point: Location, of id: TrackableID) {
+            guard self.seams[id]?.admits(point) == true else { return }
             let update = ReceivedUpdate(
                 update: LocationUpdate(location: point), skipped: [], isLate: false, isRetained: false)
             self.waiting.append(.location(id, update))
@@ -124,7 +128,7 @@ public struct RecordedThenLive: AsyncSequence, Sendable {
 
         private var isPatient: Bool { self.deadline.map { ContinuousClock.now < $0 } ?? false }
 
-        /// Takes a live event: the first position of a trackable waits for what was recorded before it.
+        /// Handles a live event. The first position of a trackable waits for the points recorded before it.
         private mutating func take(_ event: SubscriberEvent) {
             guard case .location(let id, let received) = event, let seam = self.seams[id] else {
                 self.waiting.append(event)

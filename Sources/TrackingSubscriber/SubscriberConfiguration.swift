@@ -1,46 +1,48 @@
 public import TrackingCore
 
-/// What a subscriber is told once.
+/// The settings of a subscriber, which do not change while it runs.
 public struct SubscriberConfiguration: MemberConfiguration, Hashable {
-    /// The name of the connection; the same one the transport uses.
+    /// The client id of the connection; the same one that the transport uses.
     public var client: ClientID
-    /// This run of the program.
+    /// The run of the program.
     public var session: SessionID
-    /// Where in the broker's tree the topics live.
+    /// The root of the topics in the broker's tree.
     public var topicRoot = TopicRoot.standard
-    /// How long others believe a heartbeat, in whole seconds; beyond 1…86,400 the nearest of these counts.
+    /// The time for which others believe a heartbeat: whole seconds, limited to 1…86,400.
     public var lease: Duration = .seconds(90)
-    /// Whether it watches without being counted present; requests then have no effect.
+    /// `true` for a subscriber that publishes no presence. Its requests have no effect.
     public var isSilent = false
-    /// Whether it is counted present on a trackable only while it asks for a resolution of it: for one that hears everything
-    /// on behalf of others, who come and go.
+    /// `true` for a subscriber that is present on a trackable only while it requests a resolution, as one that
+    /// subscribes to everything on behalf of other programs.
     public var isPresentOnlyWhileAsking = false
-    /// Whether raw locations are wanted as well.
+    /// `true` to receive raw locations as well.
     public var wantsRaw = false
-    /// Whether trips and events are wanted, too, that the recording lane alone brings, as of a publisher that was restarted while it
-    /// was away. All of that lane is heard for it, and its points are passed over.
+    /// `true` to receive also the trips and events that arrive on the recording lane alone, such as those of a
+    /// publisher that was restarted while it was not connected. The subscriber receives the whole lane for that and
+    /// ignores its points.
     public var wantsRecorded = false
-    /// A Boolean value that indicates whether the broker's count of dropped messages is read (``AssetSubscriber/brokerDrops``).
+    /// A Boolean value that indicates whether the broker's count of dropped messages is read
+    /// (``AssetSubscriber/brokerDrops``).
     public var readsBrokerDrops = false
-    /// Whether every trackable under the root is watched, as it shows up.
+    /// `true` to watch every trackable below the root, from its first message on.
     public var watchesAll = false
-    /// What is asked for on trackables that show up by themselves.
+    /// The resolution requested for trackables that are not watched by name; `nil` for none.
     public var requestForAll: Resolution?
-    /// The most trackables that are watched at once. Where all are watched, those that were absent for a day make room; more
-    /// are reported and left alone.
+    /// The highest number of watched trackables. With ``watchesAll``, trackables that were absent for a day make room;
+    /// further ones are reported and ignored.
     public var maximumTrackables = 10_000
-    /// Whether the client id was drawn for this run alone, so that an orderly goodbye leaves nothing behind.
+    /// `true` if the client id is random and used for this run alone. The orderly goodbye then clears the liveness.
     public var isClientRandom = false
 
-    /// How long nothing is heard of a trackable, from the broker's grant on, until ``SubscriberEvent/unheard(_:)`` says so.
-    public static let unheardAfter: Duration = .seconds(10)
+    /// The time from the broker's grant after which a trackable without a message is reported as ``SubscriberEvent/unheard(_:)``.
+    public static let silentAfter: Duration = .seconds(10)
 
-    /// So long ago something may have happened that the recording lane alone brings, and still be told.
+    /// The highest age of trips and events of the recording lane that are delivered.
     public static let recordedFor: Duration = .seconds(7 * 86_400)
 
-    /// What the broker keeps counts as heard so long after the own liveness came back, which was published behind it; and where
-    /// that does not come back, so long after the broker's last grant.
-    static let keptAfter: (Duration, unconfirmed: Duration) = (.seconds(2), .seconds(30))
+    /// The time after which the retained positions are taken to be received: after the own liveness came back, or, if
+    /// it does not come back, after the broker's last grant.
+    static let sweepTime: (confirmed: Duration, unconfirmed: Duration) = (.seconds(2), .seconds(30))
 
     /// Makes a configuration with the defaults above.
     public init(client: ClientID, session: SessionID) {
@@ -51,29 +53,31 @@ public struct SubscriberConfiguration: MemberConfiguration, Hashable {
 
 /// A subscriber's state for one trackable.
 public enum SubscriberState: String, Hashable, Sendable, CaseIterable {
-    /// This side is not connected or not authorised, or no publisher is present.
+    /// No publisher is present, or this program is not connected or not authorised.
     case offline = "OFFLINE"
     /// A publisher is present.
     case online = "ONLINE"
-    /// A publisher is present, and nothing arrived for longer than it said it would be silent.
+    /// A publisher is present, but has been silent for longer than it announced.
     case stale = "STALE"
-    /// Taken over, or refused for good; final.
+    /// Another program uses the client id, or the broker rejects the trackable's name. Final.
     case failed = "FAILED"
 }
 
-/// Whether a publisher is there, and when it was last heard.
+/// The presence of a trackable's publisher, and its last sign of life.
 public struct PublisherPresence: Hashable, Sendable {
-    /// What is known.
+    /// The presence, as far as it is known.
     public enum Status: String, Hashable, Sendable, CaseIterable {
+        /// A publisher is present.
         case present = "PRESENT"
+        /// No publisher is present.
         case absent = "ABSENT"
-        /// This side is not connected.
+        /// This program is not connected or not authorised.
         case unknown = "UNKNOWN"
     }
 
-    /// What is known.
+    /// The presence, as far as it is known.
     public var status: Status
-    /// When the publisher was last heard, on this device's wall clock; `nil` when never.
+    /// The last sign of the publisher, by this device's wall clock; `nil` if there was none.
     public var lastSeen: UnixTime?
 
     /// Makes a presence.
@@ -83,15 +87,15 @@ public struct PublisherPresence: Hashable, Sendable {
     }
 }
 
-/// A location update as a subscriber is told it.
+/// A location update as it is delivered to the program.
 public struct ReceivedUpdate: Hashable, Sendable {
-    /// What arrived.
+    /// The update.
     public var update: LocationUpdate
-    /// The skipped points that were not seen before, oldest first.
+    /// The points that the publisher skipped and that were not delivered before, oldest first.
     public var skipped: [Location]
-    /// Whether a newer position was told before: this one is history, never the current position.
+    /// `true` if a newer position was delivered before: this one is history, never the current position.
     public var isLate: Bool
-    /// Whether it is the broker's kept copy and not a message of just now.
+    /// `true` for the broker's retained copy, which may be old.
     public var isRetained: Bool
 
     /// Makes a received update.
@@ -103,43 +107,43 @@ public struct ReceivedUpdate: Hashable, Sendable {
     }
 }
 
-/// What a subscriber tells about a trackable.
+/// An event that a subscriber delivers to the program.
 public enum SubscriberEvent: Hashable, Sendable {
-    /// A position.
+    /// A position arrived that was not delivered before.
     case location(TrackableID, ReceivedUpdate)
-    /// What the broker kept as the last position was cleared, as `godwit erase` does: whoever keeps positions that were told
-    /// forgets them. Told once, until a newer position comes.
+    /// The retained position was cleared, as `godwit erase` does. A program that keeps delivered positions deletes
+    /// them. Delivered once, until a newer position arrives.
     case locationCleared(TrackableID)
-    /// What the broker keeps was heard, a little after each connection was made: of these trackables it keeps a position, or one
-    /// came. Of any other whose position was told it keeps none: it was cleared while this side was away, as `godwit erase`
-    /// does, or the broker lost it. Should one come all the same, it is told again.
+    /// The trackables of which the broker retains a position, or of which one arrived since; delivered a little after
+    /// each connection was made. The retained position of any other trackable was cleared while this program was not
+    /// connected, as `godwit erase` does, or the broker lost it. A position of it that arrives later is delivered
+    /// again.
     case positionsKept(Set<TrackableID>)
-    /// A position as the receiver told it.
+    /// A raw position arrived, as the receiver measured it (``SubscriberConfiguration/wantsRaw``).
     case raw(TrackableID, ReceivedUpdate)
-    /// The state changed; the reason where there is one.
+    /// The state of a trackable changed, with the reason where there is one.
     case state(TrackableID, SubscriberState, TrackingError?)
-    /// The publisher came, went, or was lost sight of.
+    /// The presence of the trackable's publisher changed.
     case presence(TrackableID, PublisherPresence)
-    /// The broker refuses this side what there is to hear of a trackable, or of everything (`nil`). It is tried again, with
-    /// waits up to 15 minutes; told once until it was granted or the connection changed.
+    /// The broker refuses the subscription to a trackable, or to all trackables (`nil`). The subscription is tried
+    /// again, with waits up to 15 minutes. Delivered once until it is granted or the connection changes.
     case refused(TrackableID?, TrackingError)
-    /// The broker refuses a message of this side's own, on this topic: without its presence it is not counted as watching, and
-    /// without its request nothing is asked for. What there is to hear is heard all the same, as far as it may be read.
-    /// Told once a topic until the connection changed.
+    /// The broker refuses a message of this subscriber on this topic. Without its presence the publisher does not count
+    /// it, and without its request the publisher does not consider its resolution. Positions are delivered all the
+    /// same, as far as it may read them. Delivered once for each topic until the connection changes.
     case publishRefused(topic: String, TrackingError)
-    /// The resolution in force changed; `nil` when none is known any more.
+    /// The resolution in force changed; `nil` while no publisher is present.
     case resolution(TrackableID, ResolutionInForce?)
-    /// The trip under way, or the last one: each newer version once, what the broker keeps first. `nil` when it was cleared.
+    /// The current trip, or the last one: each newer version once, the retained one first. `nil` when it was cleared.
     case trip(TrackableID, Trip?)
-    /// The last version of a trip that ended, of the recording lane (``SubscriberConfiguration/wantsRecorded``): history, never the
-    /// trip under way. Told once, unless ``trip(_:_:)`` told it.
+    /// A trip that ended, from the recording lane (``SubscriberConfiguration/wantsRecorded``). It is history, never the
+    /// current trip. Delivered once, unless ``trip(_:_:)`` delivered it.
     case tripRecorded(TrackableID, Trip)
-    /// Something that happened, told once.
+    /// A tracking event, delivered once.
     case event(TrackableID, TrackingEvent)
-    /// Nothing was ever heard of a trackable that is watched by name, ``SubscriberConfiguration/unheardAfter`` long: nobody
-    /// published it yet, or this side may not read it. Mosquitto, for one, grants a forbidden subscription and keeps silent.
-    /// Told once.
-    case unheard(TrackableID)
+    /// No message arrived about a trackable that is watched by name, for ``SubscriberConfiguration/silentAfter``: no program has
+    /// published it yet, or this user may not read it. Mosquitto grants forbidden subscriptions and sends nothing. Delivered once.
+    case silent(TrackableID)
     /// A message that cannot be read was skipped.
     case badMessage(topic: String, TrackingError)
     /// The connection was made (`nil`), lost, or could not be made.

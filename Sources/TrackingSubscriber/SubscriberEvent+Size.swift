@@ -1,7 +1,7 @@
 import TrackingCore
 
 extension SubscriberEvent {
-    /// About how many bytes of memory it takes while it waits for a reader.
+    /// The approximate number of bytes of memory that the event takes while it waits for a reader.
     var approximateBytes: Int {
         let content =
             switch self {
@@ -16,7 +16,7 @@ extension SubscriberEvent {
             case .state(_, _, let error?), .refused(_, let error): error.message.utf8.count
             case .trip(_, let trip?), .tripRecorded(_, let trip): trip.approximateBytes
             case .event(_, let event): event.approximateBytes
-            case .locationCleared, .state, .presence, .resolution, .trip, .unheard, .connection: 0
+            case .locationCleared, .state, .presence, .resolution, .trip, .silent, .connection: 0
             }
         return MemoryLayout<SubscriberEvent>.stride + content
     }
@@ -27,7 +27,7 @@ extension SubscriberEvent {
 }
 
 extension Trip {
-    /// What it holds outside of itself.
+    /// The bytes outside of the value's own storage.
     fileprivate var approximateBytes: Int {
         self.id.utf8.count + self.mode.utf8.count + (self.startLocation?.approximateBytes ?? 0)
             + (self.lastLocation?.approximateBytes ?? 0)
@@ -35,7 +35,7 @@ extension Trip {
 }
 
 extension TrackingEvent {
-    /// What it holds outside of itself.
+    /// The bytes outside of the value's own storage.
     fileprivate var approximateBytes: Int {
         JSONValue.object(self.detail).approximateBytes + self.id.utf8.count + self.kind.rawValue.utf8.count
             + (self.location?.approximateBytes ?? 0)
@@ -64,7 +64,7 @@ extension JSONValue {
 }
 
 extension Location {
-    /// What it holds outside of itself.
+    /// The bytes outside of the value's own storage.
     fileprivate var approximateBytes: Int {
         self.motion.count + (self.stream?.rawValue.utf8.count ?? 0) + (self.tripID?.utf8.count ?? 0)
             + (self.extra?.count ?? 0)

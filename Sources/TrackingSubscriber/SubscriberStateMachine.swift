@@ -1,134 +1,129 @@
-public import TrackingCore
+package import TrackingCore
 
-/// What a subscriber says on its connection and makes of what it hears. Touches no socket, clock or log.
-public struct SubscriberStateMachine: Sendable {
-    /// What happened.
-    public enum Event: Hashable, Sendable {
-        /// On the connection.
+/// The decisions of a subscriber: its subscriptions and messages on the connection, and the events delivered to the
+/// program. It touches no socket, clock or log.
+///
+/// Everything enters through ``happened(_:at:)`` and leaves as actions.
+package struct SubscriberStateMachine: Sendable {
+    /// An input.
+    package enum Event: Hashable, Sendable {
+        /// The connection changed, or brought a message or an answer.
         case transport(TransportEvent)
-        /// The caller wants to watch this, asking for a resolution or not.
+        /// The program watches a trackable, with a request for a resolution or without one.
         case watch(TrackableID, Resolution?)
-        /// The caller does not want to watch this any more.
+        /// The program stops watching a trackable.
         case unwatch(TrackableID)
-        /// The caller asks for another resolution, or drops its request (`nil`).
+        /// The program requests another resolution, or withdraws its request (`nil`).
         case request(TrackableID, Resolution?)
-        /// The caller tells everyone of something that happened; answered under this number.
+        /// The program publishes an event; answered under this number.
         case publish(TrackingEvent, of: TrackableID, request: UInt64)
-        /// Take leave and close.
+        /// The program stops the subscriber.
         case stop
-        /// The next deadline came.
+        /// The deadline came.
         case timer
     }
 
-    /// What is to be done about it.
-    public enum Action: Hashable, Sendable {
+    /// An output.
+    package enum Action: Hashable, Sendable {
         /// Give these to the connection, in order.
         case send([TransportCommand])
-        /// Tell the caller.
-        case tell(SubscriberEvent)
-        /// Tell the caller whether the broker took what was published under this number, or why not.
+        /// Deliver this to the program.
+        case deliver(SubscriberEvent)
+        /// Answer the program's publish of this number: `nil` if the broker accepted the event.
         case published(request: UInt64, TrackingError?)
     }
 
     enum Purpose: Hashable, Sendable {
+        /// The last packet of subscriptions of a connection, with its filters.
         case settle([TopicFilter])
-        /// Of what is subscribed to on connecting, all but the last packet.
+        /// Any other packet of them.
         case part([TopicFilter])
+        /// The subscription to a trackable that was added while connected.
         case watching(TrackableID)
-        /// What was refused before.
-        case refused([TopicFilter])
-        /// Something of its own is said there.
-        case saying(Topic)
-        /// An event of the caller's, by its number.
-        case telling(UInt64)
-        case other
+        /// Another attempt to subscribe to filters that were refused.
+        case retry([TopicFilter])
+        /// A presence or request of this subscriber.
+        case announcement(Topic)
+        /// An event that the program publishes, by its number.
+        case event(UInt64)
+        /// A subscription whose answer has no effect.
+        case ignored
     }
 
+    typealias Member = MemberStateMachine<Purpose>
+
     enum Timer: Hashable, Sendable {
+        /// A trackable becomes stale.
         case stale(TrackableID)
-        case unheard(TrackableID)
-        case announce(TrackableID)
-        case retry
-        case kept
+        /// No message about a trackable has arrived since the broker's grant.
+        case silent(TrackableID)
     }
 
     let configuration: SubscriberConfiguration
+    var member: Member
     var random: SplitMix64
-    var session: SessionStateMachine
-    var presence = PresenceStateMachine()
     var assets: [TrackableID: WatchedAsset] = [:]
-    var outstanding: [TransportToken: Purpose] = [:]
     var timers = DeadlineQueue<Timer>()
-    var watched: Set<ClientID> = []
+    /// The takeover of the client id; `nil` before it.
     var failure: TrackingError?
     var isStopping = false
-    /// Where something of its own may stand that is to go, with the number of the message that clears it; 0 before one was sent.
-    /// What the broker has not taken when a connection is lost is sent again on the next.
-    var unclear: [Topic: TransportToken] = [:]
-    /// Of what something was asked in this session: somebody may remember it, also where it was dropped since.
-    var asked: Set<TrackableID> = []
-    /// Watched by name, and no message about it came yet; told once.
-    var unheard: Set<TrackableID> = []
-    /// What the broker refuses on this connection.
-    var refused: [TopicFilter: TrackingError] = [:]
-    /// Where the broker refuses what this side says on this connection, as told.
+    /// The trackables of which a resolution was requested in this session: a publisher may remember the request, even
+    /// if it was withdrawn since.
+    var requested: Set<TrackableID> = []
+    /// The trackables that are watched by name and have no received message. Each is reported once.
+    var silent: Set<TrackableID> = []
+    var refusals = FilterRefusals<TopicFilter>()
+    /// The topics on which the broker refuses this subscriber's messages on this connection, as reported.
     var refusedTopics: Set<Topic> = []
-    /// When it last meant to announce itself again; `nil` while it never did.
-    var nextAnnouncement: MonotonicTime?
-    /// When room for one more trackable is looked for again; `nil` while it was not looked for.
+    /// The next time at which room for one more trackable is looked for; `nil` before the first time.
     var nextRoom: MonotonicTime?
-    /// How long the last refusal was waited for; `nil` when nothing is refused.
-    var lastWait: Duration?
-    /// Of whom a position came on this connection; `nil` once that was told.
-    var kept: Set<TrackableID>?
-    private var lastToken: TransportToken = 0
-    /// The messages that the broker dropped; only where ``SubscriberConfiguration/readsBrokerDrops``.
-    public internal(set) var brokerDrops = BrokerDrops()
-    /// How many messages could not be read.
-    public internal(set) var badMessages = 0
+    var sweep = RetainedSweep()
+    /// The messages that the broker dropped; only with ``SubscriberConfiguration/readsBrokerDrops``.
+    package internal(set) var brokerDrops = BrokerDrops()
 
-    /// Starts a subscriber that watches nothing and is not connected.
+    /// Makes a subscriber that watches nothing and is not connected.
     ///
-    /// - Parameter seed: What random moments are drawn from.
-    public init(configuration: SubscriberConfiguration, seed: UInt64) {
+    /// - Parameter seed: The seed of random moments.
+    package init(configuration: SubscriberConfiguration, seed: UInt64) {
         self.configuration = configuration
         self.random = SplitMix64(seed: seed)
-        self.session = SessionStateMachine(
-            client: configuration.client, session: configuration.session, lease: configuration.lease)
+        self.member = Member(configuration, lease: configuration.lease)
     }
 
-    /// When `timer` is to happen; `nil` when never.
-    public var nextDeadline: MonotonicTime? {
+    /// The time of the next `timer` event; `nil` for never.
+    package var nextDeadline: MonotonicTime? {
         guard !self.isStopping else { return nil }
-        return .earlier(.earlier(self.session.nextDeadline, self.presence.nextDeadline), self.timers.next)
+        let next = MonotonicTime.earlier(self.member.nextDeadline, self.timers.next)
+        return .earlier(next, .earlier(self.refusals.retryAt, self.sweep.deadline))
     }
 
-    /// Whether the connection was closed for good: nothing will happen any more.
-    public internal(set) var isClosed = false
+    /// `true` once the connection is closed for good: no event follows.
+    package var isClosed: Bool { self.member.isClosed }
 
-    /// Whether it is connected, and the broker answered for everything that was to be heard then.
-    public var isSettled: Bool { self.session.isAnnounced }
+    /// `true` while the subscriber is connected and the broker has answered all subscriptions of the connection.
+    package var isSettled: Bool { self.member.session.isAnnounced }
 
-    /// The trackables that are watched.
-    public var trackables: [TrackableID] { Array(self.assets.keys) }
+    /// The number of messages that were skipped because they cannot be read.
+    package var badMessages: Int { self.member.badMessages }
 
-    /// When the next update of a trackable is due if it moves; `nil` while none is expected.
-    public func nextExpected(_ id: TrackableID) -> MonotonicTime? { self.assets[id]?.nextExpected }
+    /// The watched trackables.
+    package var trackables: [TrackableID] { Array(self.assets.keys) }
 
-    /// The one entrance: what happened, and when.
-    public mutating func happened(_ event: Event, at moment: Moment) -> [Action] {
-        // Nothing is said after the goodbye.
-        guard !self.isStopping else {
-            if case .publish(_, _, let request) = event { return [Self.notPublished(request)] }
-            guard case .transport(.disconnected(let disconnection)) = event else { return [] }
-            return self.disconnected(disconnection)
-        }
+    /// The time at which the next update of a trackable is due if it moves; `nil` while none is expected.
+    package func nextExpected(_ id: TrackableID) -> MonotonicTime? { self.assets[id]?.nextExpected }
+
+    /// Handles an event.
+    ///
+    /// - Parameter moment: The time of the event.
+    /// - Returns: The actions, in order.
+    package mutating func happened(_ event: Event, at moment: Moment) -> [Action] {
+        guard !self.isStopping else { return self.happenedAfterGoodbye(event) }
         var actions: [Action] = []
         switch event {
         case .transport(let event): actions = self.happened(event, at: moment)
         case .watch(let id, let request): actions += self.watch(id, request, at: moment)
-        case .unwatch(let id): actions += self.unwatch(id)
-        case .request(let id, let resolution): actions += self.ask(id, resolution, at: moment)
+        case .unwatch(let id): actions += self.unwatch(id, at: moment)
+        case .request(let id, let resolution): actions += self.request(resolution, for: id, at: moment)
         case .publish(let event, let id, let request): actions.append(self.publish(event, of: id, request))
         case .stop: actions += self.stop()
         case .timer: break
@@ -136,53 +131,116 @@ public struct SubscriberStateMachine: Sendable {
         return actions + self.timersFired(at: moment)
     }
 
-    mutating func token(_ purpose: Purpose) -> TransportToken {
-        self.lastToken += 1
-        self.outstanding[self.lastToken] = purpose
-        return self.lastToken
+    /// Nothing is published after the goodbye.
+    private mutating func happenedAfterGoodbye(_ event: Event) -> [Action] {
+        switch event {
+        case .publish(_, _, let request): [Self.notPublished(request)]
+        case .transport(.disconnected(let disconnection)): self.disconnected(disconnection)
+        case .transport, .watch, .unwatch, .request, .stop, .timer: []
+        }
     }
 
-    mutating func subscribe(_ filters: [TopicFilter], _ purpose: Purpose) -> Action {
-        let paths = filters.map { self.configuration.topicRoot.path($0) }
-        return .send([.subscribe(paths, self.token(purpose))])
+    // MARK: - Watching
+
+    mutating func watch(_ id: TrackableID, _ request: Resolution?, at moment: Moment) -> [Action] {
+        guard self.assets[id] == nil else { return self.request(request, for: id, at: moment) }
+        self.assets[id] = WatchedAsset(id: id, request: request)
+        guard !self.configuration.watchesAll else {
+            return self.announce(id, at: moment) + self.stateMayHaveChanged(id, reason: nil)
+        }
+        self.silent.insert(id)
+        let actions = self.stateMayHaveChanged(id, reason: nil)
+        if case .offline = self.member.session.phase { return actions }
+        return actions + [.send([self.member.subscribe(self.configuration.filters(of: id), .watching(id))])]
     }
 
-    mutating func publish(_ topic: Topic, _ payload: [UInt8]) -> Action {
-        let message = OutgoingMessage(
-            topic: self.configuration.topicRoot.path(topic), payload: payload, isRetained: topic.isRetained)
-        let token = self.token(.saying(topic))
-        self.unclear[topic] = payload.isEmpty ? token : nil
-        return .send([.publish(message, token)])
+    mutating func unwatch(_ id: TrackableID, at moment: Moment) -> [Action] {
+        guard let asset = self.assets.removeValue(forKey: id) else { return [] }
+        self.timers.remove(.stale(id))
+        self.timers.remove(.silent(id))
+        self.silent.remove(id)
+        let filters = self.configuration.filters(of: id)
+        for filter in filters { self.refusals.remove(filter) }
+        var actions = self.handle(self.member.forget(id), at: moment)
+        if self.member.session.isConnected, !self.configuration.watchesAll {
+            actions.append(.send([.unsubscribe(filters.map { self.configuration.topicRoot.path($0) })]))
+        }
+        return asset.since == nil ? actions : actions + self.leave(id)
     }
 
-    /// Clears what stands there, on the next connection where nothing can be said now.
-    mutating func clear(_ topic: Topic) -> [Action] {
-        guard self.session.isAnnounced else {
-            self.unclear[topic] = 0
+    // MARK: - Deadlines
+
+    private mutating func timersFired(at moment: Moment) -> [Action] {
+        var actions = self.handle(self.member.timerFired(now: moment.now), at: moment)
+        for timer in self.timers.popExpired(now: moment.now) {
+            switch timer {
+            case .stale(let id):
+                self.assets[id]?.signs.isStale = true
+                actions += self.stateMayHaveChanged(id, reason: nil)
+            case .silent(let id):
+                if self.silent.remove(id) != nil { actions.append(.deliver(.silent(id))) }
+            }
+        }
+        if let deadline = self.sweep.deadline, deadline <= moment.now { actions += self.sweepEnded(at: moment) }
+        return actions + self.subscribeAgain(at: moment)
+    }
+
+    private mutating func subscribeAgain(at moment: Moment) -> [Action] {
+        let filters = self.refusals.retryDue(now: moment.now)
+        guard !filters.isEmpty, self.member.session.isAnnounced else { return [] }
+        return self.subscribe(filters) { part, _ in .retry(part) }
+    }
+
+    /// The broker's retained positions have arrived. Those of trackables that this subscriber may not read remain
+    /// unknown.
+    private mutating func sweepEnded(at moment: Moment) -> [Action] {
+        guard self.refusal(of: nil) == nil else {
+            self.sweep.postpone(by: SubscriberConfiguration.sweepTime.unconfirmed, now: moment.now)
             return []
         }
-        return [self.publish(topic, [])]
+        guard var located = self.sweep.ended() else { return [] }
+        for id in self.assets.keys {
+            if self.refusal(of: id) != nil {
+                located.insert(id)
+            } else if !located.contains(id) {
+                self.assets[id]?.positionIsMissing()
+            }
+        }
+        return [.deliver(.positionsKept(located))]
     }
 
-    /// What is to be cleared and not known to be, unless that was said just now. By name: so a request goes before the presence.
-    mutating func clearAgain() -> [Action] {
-        let topics = self.unclear.filter { self.outstanding[$0.value] == nil }.keys
-            .map { (topic: $0, path: self.configuration.topicRoot.path($0)) }
-        return topics.sorted { $0.path < $1.path }.flatMap { self.clear($0.topic) }
+    // MARK: - States
+
+    /// Delivers the state and the publisher's presence, where they differ from those delivered last.
+    ///
+    /// - Parameter reason: The reason for which there is no connection.
+    mutating func stateMayHaveChanged(_ id: TrackableID, reason: TrackingError?) -> [Action] {
+        let refusal = self.refusals.isEmpty ? nil : self.refusal(of: id) ?? self.refusal(of: nil)
+        let isConnected = self.member.session.isAnnounced && refusal == nil
+        let link = WatchedAsset.Link(
+            isConnected: isConnected, isFailed: self.failure != nil || refusal?.isNameRefusal == true,
+            reason: self.failure ?? refusal ?? (isConnected ? nil : reason))
+        return self.assets[id]?.stateEvents(link).map { .deliver($0) } ?? []
     }
 
-    /// What a watcher listens to about one trackable.
-    func filters(_ id: TrackableID) -> [TopicFilter] {
-        let raw: [Topic] = self.configuration.wantsRaw ? [.raw(id)] : []
-        let recorded: [Topic] = self.configuration.wantsRecorded ? [.history(id)] : []
-        let topics = [.resolution(id), .location(id)] + raw + [.trip(id), .event(id)] + recorded
-        return [.publishers(id)] + topics.map(TopicFilter.topic)
+    /// Sets the deadline of staleness.
+    mutating func expectSign(of id: TrackableID) {
+        self.timers.keep(.stale(id), at: self.member.session.isAnnounced ? self.assets[id]?.staleDeadline : nil)
     }
 
-    /// What a watcher of everything listens to.
-    var filtersForAll: [TopicFilter] {
-        let raw: [TopicFilter] = self.configuration.wantsRaw ? [.everyRaw] : []
-        let recorded: [TopicFilter] = self.configuration.wantsRecorded ? [.everyHistory] : []
-        return [.everyPublisher, .everyResolution, .everyLocation] + raw + [.everyTrip, .everyEvent] + recorded
+    /// Starts the time within which a message about a new trackable is expected, once the broker has granted its
+    /// filters.
+    mutating func expectMessage(of id: TrackableID, at moment: Moment) {
+        guard self.silent.contains(id), self.timers.deadline(of: .silent(id)) == nil,
+            self.refusal(of: id) == nil, self.refusal(of: nil) == nil
+        else { return }
+        self.timers.set(.silent(id), deadline: moment.now.advanced(by: SubscriberConfiguration.silentAfter))
+    }
+
+    /// The reason for which the broker refuses a trackable; of all trackables where `id` is `nil`.
+    func refusal(of id: TrackableID?) -> TrackingError? {
+        guard !self.refusals.isEmpty else { return nil }
+        let filters = id.map { self.configuration.filters(of: $0) } ?? self.configuration.filtersForAll
+        return filters.lazy.compactMap { self.refusals[$0] }.first
     }
 }

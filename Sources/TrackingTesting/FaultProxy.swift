@@ -1,22 +1,23 @@
 public import TrackingCore
-import Glibc
+import SystemLibrary
 import Synchronization
 
-/// A listener on the loopback interface that hands everything on to a server there, and fails as networks do.
+/// A TCP proxy on the loopback interface that forwards everything to a server there, and fails on request as networks
+/// do.
 ///
 ///     let proxy = try FaultProxy(to: broker.port)
 ///     // … connect to 127.0.0.1:proxy.port …
 ///     proxy.cut()
 ///
-/// It ends with the last reference to it.
+/// The proxy stops listening when the last reference to it is released.
 public final class FaultProxy: Sendable {
-    /// How it treats what it is given.
+    /// The proxy's treatment of connections and bytes.
     public enum Mode: Hashable, Sendable {
-        /// It is handed on at once.
+        /// Bytes are forwarded at once.
         case pass
-        /// It is handed on at this many bytes a second, each way of each connection; from 1.
+        /// Bytes are forwarded at this rate in each direction of each connection; at least 1 byte a second.
         case slow(bytesPerSecond: Int)
-        /// Connections are accepted, and closed at once.
+        /// Connections are accepted and closed at once.
         case refuse
     }
 
@@ -29,16 +30,16 @@ public final class FaultProxy: Sendable {
         var nextPair = 0
     }
 
-    /// Where it listens, on 127.0.0.1.
+    /// The port of the proxy on 127.0.0.1.
     public let port: Int
     private let listener: Int32
     private let target: Int
     private let state = Mutex(State())
 
-    /// Starts to listen on a free port.
+    /// Makes a proxy that listens on a free port.
     ///
-    /// - Parameter port: Where the server listens, on 127.0.0.1.
-    /// - Throws: `inputUnreadable` when the system has no port or thread left.
+    /// - Parameter port: The port of the server on 127.0.0.1.
+    /// - Throws: `TrackingError.Code.inputUnreadable` when the system has no port or thread left.
     public init(to port: Int) throws(TrackingError) {
         (self.listener, self.port) = try Loopback.listen()
         self.target = port
@@ -57,7 +58,7 @@ public final class FaultProxy: Sendable {
         }
         guard isStarted else {
             close(listener)
-            throw TrackingError(.inputUnreadable, "no thread for a proxy")
+            throw TrackingError(.inputUnreadable, "cannot start a fault proxy: the system has no thread left")
         }
     }
 
@@ -66,36 +67,36 @@ public final class FaultProxy: Sendable {
         self.cut()
     }
 
-    /// How it treats what it is given from now on, on every connection.
+    /// The treatment of all connections from now on.
     public var mode: Mode {
         get { self.state.withLock { $0.mode } }
         set { self.state.withLock { $0.mode = newValue } }
     }
 
-    /// How many connections stand.
+    /// The number of open connections.
     public var connections: Int { self.state.withLock { $0.pairs.count } }
 
-    /// Closes every connection, towards both sides; new ones are accepted.
+    /// Closes all connections on both sides. New connections are accepted.
     public func cut() {
         for pair in self.state.withLock({ Array($0.pairs.values) }) { pair.end() }
     }
 
-    /// Swallows from now on what comes on the connections that stand, and keeps them open: both sides believe that the
-    /// other is silent. New ones are treated as ever.
+    /// Drops from now on all bytes of the open connections without closing them, so that each side sees a silent peer.
+    /// New connections are forwarded normally.
     public func swallow() {
         for pair in self.state.withLock({ Array($0.pairs.values) }) { pair.isSwallowed.store(true, ordering: .relaxed) }
     }
 
-    /// Closes a connection, from now on, when its client sends these bytes, which are not handed on: a broker that
-    /// answers a forbidden topic so. Empty is never.
+    /// Closes a connection from now on when its client sends these bytes, which are not forwarded. Some brokers answer
+    /// a forbidden topic this way. An empty array disables it.
     public func closes(on bytes: [UInt8]) { self.state.withLock { $0.trigger = bytes } }
 
-    /// Damages the next connections once each, in order; later ones pass undamaged.
+    /// Damages each of the next connections once, in order; later connections are not damaged.
     ///
-    /// Earlier damages that no connection has met yet are replaced.
+    /// Damages from earlier calls that were not applied yet are discarded.
     public func damage(_ damages: [StreamDamage]) { self.state.withLock { $0.damages = damages[...] } }
 
-    /// The damages that were done.
+    /// The damages that were applied.
     public struct Losses: Hashable, Sendable {
         /// The number of damaged connections.
         public var count = 0
@@ -103,7 +104,7 @@ public final class FaultProxy: Sendable {
         public var last: ContinuousClock.Instant?
     }
 
-    /// The damages that were done so far.
+    /// The damages that were applied so far.
     public var losses: Losses { self.state.withLock { $0.losses } }
 
     // MARK: - On its threads
@@ -142,12 +143,13 @@ extension FaultProxy {
     }
 }
 
-/// A client's connection and the one to its server.
+/// A connection of a client and the corresponding connection to the server.
 private final class Pair: Sendable {
     let isSwallowed = Atomic<Bool>(false)
     private let client: Int32
     private let server: Int32
-    /// Whoever is last closes the descriptors: until then their numbers are nobody else's.
+    /// The number of running pumps. The last one closes the descriptors, because their numbers may be reused after
+    /// that.
     private let pumps = Mutex(2)
 
     private let damage: StreamDamage?
@@ -160,7 +162,7 @@ private final class Pair: Sendable {
         self.onLoss = onLoss
     }
 
-    /// Ends both connections; the pumps see it.
+    /// Ends both connections, which also ends the pumps.
     func end() {
         self.pumps.withLock { pumps in
             guard pumps > 0 else { return }
@@ -169,9 +171,9 @@ private final class Pair: Sendable {
         }
     }
 
-    /// One pump has ended.
+    /// Records that one pump has ended. Closes the descriptors after the second.
     ///
-    /// - Returns: Whether both have, so that all is closed.
+    /// - Returns: `true` when both pumps have ended.
     func finish() -> Bool {
         self.pumps.withLock { pumps in
             pumps -= 1
@@ -182,7 +184,7 @@ private final class Pair: Sendable {
         }
     }
 
-    /// Hands on what comes from one side until either side ends.
+    /// Forwards bytes in one direction until either side ends.
     func pump(isUpwards: Bool, rules: () -> (mode: FaultProxy.Mode, trigger: [UInt8])?) {
         defer { self.end() }
         let (source, sink) = isUpwards ? (self.client, self.server) : (self.server, self.client)
@@ -190,20 +192,20 @@ private final class Pair: Sendable {
         var last: [UInt8] = []
         var damage = isUpwards ? nil : self.damage
         while let before = rules() {
-            // At ten portions a second, or a byte at a time.
+            // A slow connection reads ten portions a second, or one byte at a time.
             var portion = buffer.count
             if case .slow(let rate) = before.mode { portion = min(portion, max(1, rate / 10)) }
             let count = recv(source, &buffer, portion, 0)
             if count < 0, errno == EINTR { continue }
             guard count > 0, let (mode, trigger) = rules() else { return }
             if isUpwards, !trigger.isEmpty {
-                // What is looked for may come in two portions.
+                // The trigger may be divided between two portions.
                 last += buffer[..<count]
                 if last.contains(subsequence: trigger) { return }
                 last = last.suffix(trigger.count - 1)
             }
             if self.isSwallowed.load(ordering: .relaxed) { continue }
-            // A slow line is slow: this thread is the line's own.
+            // The delay blocks only this thread, which serves only this direction.
             if case .slow(let rate) = mode { usleep(UInt32(clamping: count * 1_000_000 / max(1, rate))) }
             var bytes = buffer[..<count]
             if let hadBegun = damage?.hasBegun, let rest = damage?.apply(to: bytes) {

@@ -1,62 +1,70 @@
 public import TrackingCore
 import Synchronization
 
-/// A broker in memory, for tests: sessions, wills, retained messages, wildcards and shared subscriptions as MQTT has
-/// them, at QoS 1.
+/// An MQTT broker in memory, for tests. It has sessions, wills, retained messages, wildcards and shared subscriptions
+/// with the semantics of MQTT at QoS 1.
 ///
-/// Each client's events come in the order a real connection would tell them. Faults are methods: ``disconnect(_:)``,
+/// Each client receives its events in the order of a real connection. Methods cause faults: ``disconnect(_:)``,
 /// ``forgetRetained()``, ``refuse(_:from:)``.
+///
+///     let broker = InMemoryBroker()
+///     let client = broker.client(try ClientID("watcher"))
+///     async let run: Void = client.run()
+///     for await events in client.events { … }
 public final class InMemoryBroker: Sendable {
     private let state = Mutex(InMemorySessions())
 
-    /// Makes a broker without clients and retained messages.
+    /// Makes a broker without clients and without retained messages.
     public init() {}
 
-    /// Makes a client; it connects when it is run.
+    /// Makes a client. It connects when ``Client/run()`` is called.
     ///
-    /// - Parameter will: What is published when the connection ends without a goodbye; asked anew for each connection.
+    /// - Parameters:
+    ///   - id: The client id.
+    ///   - will: Returns the message to publish when the connection with this number ends without a DISCONNECT; `nil`
+    ///     for no will.
     public func client(
         _ id: ClientID, will: (@Sendable (_ connection: Int) -> OutgoingMessage)? = nil
     ) -> Client {
         Client(id: id, broker: self, will: will)
     }
 
-    /// Cuts a client's connection: its will is published, and it connects again at once.
+    /// Cuts a client's connection. Its will is published, and the client connects again at once.
     public func disconnect(_ id: ClientID) {
         let error = TrackingError(.connectionLost, "the connection was cut")
         let client = self.state.withLock { $0.end(id, reason: error, retry: .zero) }
         client?.connect()
     }
 
-    /// Loses every retained message, as a broker that crashed.
+    /// Deletes all retained messages, like a broker that crashed.
     public func forgetRetained() { self.state.withLock { $0.forgetRetained() } }
 
-    /// Refuses publishes of a client to these topics from now on, as an access list would.
+    /// Rejects from now on the client's messages to these topics, like an access control list.
     public func refuse(_ topics: Set<String>, from client: ClientID) {
         self.state.withLock { $0.refusedTopics[client] = topics }
     }
 
-    /// The retained message of a topic.
+    /// Returns the payload of a topic's retained message; `nil` when there is none.
     public func retained(_ topic: String) -> [UInt8]? { self.state.withLock { $0.retained(topic) } }
 
-    /// Everything happens under one lock: what one client is told before another is told in that order to all.
+    /// Changes the sessions under one lock, so that all clients receive events in the same order.
     fileprivate func update<Result: Sendable>(_ body: (inout sending InMemorySessions) -> sending Result) -> Result {
         self.state.withLock(body)
     }
 }
 
 extension InMemoryBroker {
-    /// One client of the broker: what a role is given in place of a real connection.
+    /// One client of the broker, to be passed to a publisher or subscriber in place of a real connection.
     public final class Client: MessageTransport {
         private struct State {
             var isClosed = false
-            /// The number of the connection that is made next.
+            /// The number of the next connection.
             var next = 0
-            /// The connection whose `.connected` was last handed over; -1 before the first.
+            /// The number of the connection whose `.connected` was last delivered; -1 before the first.
             var known = -1
         }
 
-        /// Its name.
+        /// The client id.
         public let id: ClientID
         private let stream: AsyncStream<[TransportEvent]>
         private let continuation: AsyncStream<[TransportEvent]>.Continuation
@@ -73,7 +81,7 @@ extension InMemoryBroker {
             self.returns = AsyncStream.makeStream(of: Duration.self)
         }
 
-        /// What happened, in order.
+        /// The events of the client, in order.
         public var events: some AsyncSequence<[TransportEvent], Never> & Sendable {
             self.stream.map { events in
                 for case .connected(let connection, _) in events { self.state.withLock { $0.known = connection } }
@@ -81,7 +89,8 @@ extension InMemoryBroker {
             }
         }
 
-        /// Connects, and returns when the client was closed or the task cancelled, which sends its will.
+        /// Connects, and returns after the client was closed or the task was cancelled. Cancellation publishes the
+        /// will.
         public func run() async {
             self.connect()
             for await wait in self.returns.stream {
@@ -91,14 +100,14 @@ extension InMemoryBroker {
             self.broker.update { $0.close(self, isOrderly: false) }
         }
 
-        /// Carries out commands at once. They are for the connection whose `.connected` was last read from ``events``,
-        /// and ignored when that is gone.
+        /// Executes commands at once. They apply to the connection whose `.connected` was last read from ``events``,
+        /// and are ignored when that connection has ended.
         public func send(_ commands: [TransportCommand]) {
             let known = self.state.withLock { $0.known }
-            self.broker.update { $0.carryOut(commands, of: self, on: known) }
+            self.broker.update { $0.execute(commands, of: self, on: known) }
         }
 
-        /// Connects at once; a connection of the same name that stands is taken over.
+        /// Connects at once. A connection with the same client id is taken over.
         fileprivate func connect() {
             let number = self.state.withLock { state -> Int? in
                 guard !state.isClosed else { return nil }
@@ -112,9 +121,9 @@ extension InMemoryBroker {
 
         // MARK: - From the broker, under its lock
 
-        func tell(_ event: TransportEvent) { self.continuation.yield([event]) }
+        func deliver(_ event: TransportEvent) { self.continuation.yield([event]) }
 
-        /// - Returns: Whether it was not closed before.
+        /// Marks the client as closed. Returns `false` when it was closed before.
         func beginClosing() -> Bool {
             self.state.withLock { state in
                 defer { state.isClosed = true }
@@ -122,13 +131,13 @@ extension InMemoryBroker {
             }
         }
 
-        /// Nothing comes any more.
+        /// Ends the events.
         func finish() {
             self.continuation.finish()
             self.returns.continuation.finish()
         }
 
-        /// Connects again after a wait.
+        /// Connects again after a delay.
         func comeBack(after wait: Duration) { self.returns.continuation.yield(wait) }
     }
 }

@@ -1,6 +1,7 @@
 import TrackingCore
 
-/// Everything an ``InMemoryBroker`` knows, and what it makes of what its clients do. Under the broker's lock.
+/// The state of an ``InMemoryBroker``, and the effects of its clients' commands. Access is protected by the broker's
+/// lock.
 struct InMemorySessions {
     private struct Connection {
         let client: InMemoryBroker.Client
@@ -14,11 +15,11 @@ struct InMemorySessions {
         let deadline: ContinuousClock.Instant?
     }
 
-    /// Topics that a client may not write.
+    /// The topics that a client must not publish to.
     var refusedTopics: [ClientID: Set<String>] = [:]
     private var kept: [String: Retained] = [:]
     private var connections: [ClientID: Connection] = [:]
-    /// Whose turn it is in each shared subscription.
+    /// The number of messages distributed by each shared subscription, which selects the next member.
     private var turns: [String: Int] = [:]
 
     mutating func forgetRetained() { self.kept = [:] }
@@ -28,60 +29,62 @@ struct InMemorySessions {
     // MARK: - Connections
 
     mutating func accept(_ client: InMemoryBroker.Client, number: Int, will: OutgoingMessage?) {
-        // Two clients of one name kick each other out for ever, about once a second. Mosquitto closes without a reason.
+        // Two clients with one id take over from each other for ever, about once a second. Like Mosquitto, the broker
+        // closes the connection without a reason.
         let error = TrackingError(.connectionLost, "the broker closed the connection")
         self.end(client.id, reason: error, retry: .seconds(1))?.comeBack(after: .seconds(1))
         self.connections[client.id] = Connection(client: client, number: number, will: will)
-        client.tell(.connected(connection: number, sessionPresent: false))
+        client.deliver(.connected(connection: number, sessionPresent: false))
     }
 
-    /// Ends a connection without a goodbye.
+    /// Ends a connection without a DISCONNECT and publishes its will.
     ///
-    /// - Returns: The client that had it.
+    /// - Returns: The client of the connection; `nil` when there is no connection.
     @discardableResult
     mutating func end(_ id: ClientID, reason: TrackingError, retry: Duration) -> InMemoryBroker.Client? {
         guard let connection = self.connections.removeValue(forKey: id) else { return nil }
-        connection.client.tell(.disconnected(Disconnection(reason: reason, retry: retry, lasted: .zero)))
+        connection.client.deliver(.disconnected(Disconnection(reason: reason, retry: retry, lasted: .zero)))
         if let will = connection.will { self.route(will) }
         return connection.client
     }
 
-    /// An end for good; of an orderly one no will tells.
+    /// Closes a client for good. An orderly close does not publish the will.
     mutating func close(_ client: InMemoryBroker.Client, isOrderly: Bool = true) {
         guard client.beginClosing() else { return }
         if self.connections[client.id]?.client === client {
             let connection = self.connections.removeValue(forKey: client.id)
             if !isOrderly, let will = connection?.will { self.route(will) }
         }
-        client.tell(.disconnected(Disconnection(reason: nil, retry: nil, lasted: .zero)))
+        client.deliver(.disconnected(Disconnection(reason: nil, retry: nil, lasted: .zero)))
         client.finish()
     }
 
     // MARK: - Commands
 
-    mutating func carryOut(_ commands: [TransportCommand], of client: InMemoryBroker.Client, on number: Int) {
+    mutating func execute(_ commands: [TransportCommand], of client: InMemoryBroker.Client, on number: Int) {
         for command in commands {
             if case .close = command { return self.close(client) }
             guard let connection = self.connections[client.id], connection.client === client,
                 connection.number == number
             else { continue }
-            self.carryOut(command, of: client)
+            self.execute(command, of: client)
         }
     }
 
-    private mutating func carryOut(_ command: TransportCommand, of client: InMemoryBroker.Client) {
+    private mutating func execute(_ command: TransportCommand, of client: InMemoryBroker.Client) {
         switch command {
         case .publish(let message, let token):
             let refusal = self.refusal(of: message, from: client.id)
             if refusal == nil { self.route(message) }
-            client.tell(.published(token, refusal: refusal))
+            client.deliver(.published(token, refusal: refusal))
         case .subscribe(let filters, let token):
             let patterns = filters.map { TopicPattern($0) }
             let refusals = zip(filters, patterns).map { filter, pattern in
                 pattern == nil ? TrackingError(.invalidName, "'\(filter)' is not a filter that MQTT allows") : nil
             }
-            // Mosquitto answers before it sends what stands; a second answer shows that it was sent.
-            client.tell(.subscribed(token, refusals: refusals))
+            // Like Mosquitto, the broker answers before it sends retained messages. The answer to a second subscription
+            // shows that they were sent.
+            client.deliver(.subscribed(token, refusals: refusals))
             for pattern in patterns.compactMap({ $0 }) { self.subscribe(client, pattern) }
         case .unsubscribe(let filters):
             let patterns = filters.compactMap { TopicPattern($0) }
@@ -105,7 +108,8 @@ struct InMemorySessions {
         return nil
     }
 
-    /// What stands is sent for each subscription, one that is made again too; as Mosquitto does, also for a shared one.
+    /// Adds a subscription and sends the matching retained messages, also for a repeated subscription. Like Mosquitto,
+    /// it sends them for a shared subscription too.
     private mutating func subscribe(_ client: InMemoryBroker.Client, _ pattern: TopicPattern) {
         if self.connections[client.id]?.filters.contains(pattern) == false {
             self.connections[client.id]?.filters.append(pattern)
@@ -133,7 +137,7 @@ struct InMemorySessions {
             for pattern in matching where pattern.group != nil {
                 groups[pattern.text, default: []].append(connection.client)
             }
-            // Once, however many of a client's subscriptions match.
+            // A client receives a message once, however many of its subscriptions match.
             if matching.contains(where: { $0.group == nil }) {
                 Self.deliver(message, to: connection.client, isRetained: false)
             }
@@ -146,7 +150,7 @@ struct InMemorySessions {
     }
 
     private static func deliver(_ message: OutgoingMessage, to client: InMemoryBroker.Client, isRetained: Bool) {
-        client.tell(
+        client.deliver(
             .received(
                 IncomingMessage(
                     topic: message.topic, payload: message.payload[...], isRetained: isRetained,
@@ -155,7 +159,7 @@ struct InMemorySessions {
 }
 
 extension Duration {
-    /// As whole seconds.
+    /// The duration rounded up to whole seconds.
     fileprivate var roundedUp: Duration {
         let (seconds, rest) = self.components
         return .seconds(rest > 0 ? seconds + 1 : seconds)

@@ -1,21 +1,21 @@
-import Glibc
+import SystemLibrary
 import TrackingCore
 
-/// Sockets and threads on the loopback interface, for test doubles.
+/// Sockets and threads on the loopback interface for test doubles.
 enum Loopback {
     private final class Body {
         let run: @Sendable () -> Void
         init(_ run: @escaping @Sendable () -> Void) { self.run = run }
     }
 
-    /// Runs `body` on a thread that nobody waits for; `false` when the system has none left.
+    /// Runs `body` on a detached thread. Returns `false` when the system has no thread left.
     static func detach(_ body: @escaping @Sendable () -> Void) -> Bool {
         let context = Unmanaged.passRetained(Body(body))
         var thread = pthread_t()
         let code = pthread_create(
             &thread, nil,
             { context in
-                // The reference that was handed over below.
+                // Takes the reference that `passRetained` created.
                 Unmanaged<Body>.fromOpaque(context!).takeRetainedValue().run()
                 return nil
             }, context.toOpaque())
@@ -27,23 +27,23 @@ enum Loopback {
         return true
     }
 
-    /// A socket that listens on a free port below those that the kernel gives to outgoing connections: a client that
-    /// tries such a port again and again can end up connected to itself.
+    /// Returns a socket that listens on a free port below the range of ephemeral ports. A client that repeatedly
+    /// connects to a port in that range can become connected to itself.
     static func listen() throws(TrackingError) -> (descriptor: Int32, port: Int) {
         for _ in 0..<200 {
             let port = Int.random(in: 15_000..<32_000)
             guard let descriptor = self.socket() else { break }
-            if self.at(port, { bind(descriptor, $0, $1) }) == 0, Glibc.listen(descriptor, 64) == 0 {
+            if self.at(port, { bind(descriptor, $0, $1) }) == 0, SystemLibrary.listen(descriptor, 64) == 0 {
                 return (descriptor, port)
             }
             close(descriptor)
         }
-        throw TrackingError(.inputUnreadable, "no free port on 127.0.0.1 between 15000 and 31999")
+        throw TrackingError(.inputUnreadable, "cannot listen on 127.0.0.1: no port from 15000 to 31999 is free")
     }
 
     static func connect(to port: Int) -> Int32? {
         guard let descriptor = self.socket() else { return nil }
-        if self.at(port, { Glibc.connect(descriptor, $0, $1) }) == 0 {
+        if self.at(port, { SystemLibrary.connect(descriptor, $0, $1) }) == 0 {
             var yes: Int32 = 1
             setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, &yes, socklen_t(MemoryLayout<Int32>.size))
             return descriptor
@@ -65,7 +65,7 @@ enum Loopback {
 
     private static func socket() -> Int32? {
         let type = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
-        let descriptor = Glibc.socket(AF_INET, type, 0)
+        let descriptor = SystemLibrary.socket(AF_INET, type, 0)
         return descriptor >= 0 ? descriptor : nil
     }
 

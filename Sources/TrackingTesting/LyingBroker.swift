@@ -1,23 +1,23 @@
 public import TrackingCore
-import Glibc
+import SystemLibrary
 import Synchronization
 
-/// A listener on the loopback interface that accepts an MQTT connection in order, and sends anything afterwards, as a faulty or
-/// hostile broker does.
+/// A broker on the loopback interface that accepts an MQTT connection in order and then sends arbitrary bytes, like a
+/// faulty or hostile broker.
 ///
 ///     let broker = try LyingBroker { connection in connection == 0 ? [.send([0x32, 0x02, 0x00])] : [] }
 ///     // … connect to 127.0.0.1:broker.port …
 ///
-/// It reads at most 64 KB of a connection's CONNECT, has at most 64 connections at a time, and ends with the last reference
-/// to it.
+/// The broker reads at most 64 KB of a CONNECT and serves at most 64 connections at a time. It stops listening when the
+/// last reference to it is released.
 public final class LyingBroker: Sendable {
-    /// A step after the CONNACK.
+    /// A step of the conversation after the CONNACK.
     public enum Step: Hashable, Sendable {
         /// Send these bytes at once.
         case send([UInt8])
-        /// Send these bytes, a packet of TCP each.
+        /// Send these bytes, each in a TCP segment of its own.
         case sendByteByByte([UInt8])
-        /// Wait until the client sends something more.
+        /// Wait until the client sends more bytes.
         case receive
         /// Close the connection. Without it the connection stays open until the client closes it.
         case close
@@ -25,15 +25,15 @@ public final class LyingBroker: Sendable {
 
     private static let maximumConnections = 64
 
-    /// The port on 127.0.0.1.
+    /// The port of the broker on 127.0.0.1.
     public let port: Int
     private let listener: Int32
     private let open = Mutex<Set<Int32>>([])
 
-    /// Starts to listen on a free port.
+    /// Makes a broker that listens on a free port.
     ///
-    /// - Parameter steps: Returns the steps after the CONNACK of the connection with this number, from 0.
-    /// - Throws: `inputUnreadable` when the system has no port or thread left.
+    /// - Parameter steps: Returns the steps after the CONNACK for the connection with this number, from 0.
+    /// - Throws: `TrackingError.Code.inputUnreadable` when the system has no port or thread left.
     public init(_ steps: @escaping @Sendable (_ connection: Int) -> [Step]) throws(TrackingError) {
         (self.listener, self.port) = try Loopback.listen()
         let listener = self.listener
@@ -53,7 +53,7 @@ public final class LyingBroker: Sendable {
         }
         guard isStarted else {
             close(listener)
-            throw TrackingError(.inputUnreadable, "no thread for a broker")
+            throw TrackingError(.inputUnreadable, "cannot start a test broker: the system has no thread left")
         }
     }
 
@@ -73,7 +73,7 @@ public final class LyingBroker: Sendable {
                 if let connack = Self.connack(client), Loopback.sendAll(connack[...], to: client) {
                     Self.play(steps, to: client)
                 }
-                // The number is another connection's as soon as it is closed.
+                // The number is removed first, because the system may reuse it as soon as the descriptor is closed.
                 _ = self?.open.withLock { $0.remove(client) }
                 close(client)
             }
@@ -82,12 +82,12 @@ public final class LyingBroker: Sendable {
         close(client)
     }
 
-    /// Reads the CONNECT and returns the CONNACK that accepts it in its version.
+    /// Reads the CONNECT and returns the matching CONNACK; returns `nil` when the CONNECT is incomplete.
     private static func connack(_ client: Int32) -> [UInt8]? {
         var received: [UInt8] = []
         while received.count < 65_536, let bytes = self.receive(client) {
             received += bytes
-            // The name of the protocol, then its level.
+            // The protocol level follows the protocol name.
             let name = Array("MQTT".utf8)
             guard let start = received.indices.first(where: { received[$0...].starts(with: name) }),
                 received.indices.contains(start + name.count)

@@ -1,4 +1,4 @@
-/// A loss of bytes in the middle of a stream, as a faulty proxy or a damaged line causes it.
+/// A loss of bytes within a stream, as a faulty proxy or a damaged line causes it.
 public struct StreamDamage: Hashable, Sendable {
     /// The number of bytes that pass before the loss.
     public let offset: Int
@@ -7,7 +7,7 @@ public struct StreamDamage: Hashable, Sendable {
     private var passed = 0
     private var lost = 0
 
-    /// Makes a damage.
+    /// Makes a damage that was not applied yet.
     ///
     /// - Parameters:
     ///   - offset: The number of bytes that pass before the loss, from 0.
@@ -18,10 +18,10 @@ public struct StreamDamage: Hashable, Sendable {
         self.count = count
     }
 
-    /// A Boolean value that indicates whether bytes were lost.
+    /// `true` after bytes were lost.
     public var hasBegun: Bool { self.lost > 0 }
 
-    /// Takes the lost bytes out of the next portion of the stream.
+    /// Returns the next portion of the stream without the lost bytes.
     public mutating func apply(to bytes: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
         let before = min(bytes.count, max(0, self.offset - self.passed))
         let losing = min(bytes.count - before, self.count - self.lost)

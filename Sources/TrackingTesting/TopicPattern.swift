@@ -1,12 +1,12 @@
-/// A subscription's filter, and what it matches (MQTT 5, section 4.7; shared ones, section 4.8).
+/// A topic filter of a subscription (MQTT 5, section 4.7; shared subscriptions, section 4.8).
 struct TopicPattern: Hashable {
-    /// As it was written.
+    /// The filter as text.
     let text: String
-    /// The name of the shared subscription; `nil` where it is none.
+    /// The name of the shared subscription; `nil` for an ordinary subscription.
     let group: Substring?
     private let levels: [Substring]
 
-    /// Reads a filter; `nil` when MQTT does not allow it.
+    /// Parses a filter; returns `nil` when MQTT does not permit it.
     init?(_ text: String) {
         guard !text.isEmpty, text.utf8.count <= 65_535, !text.utf8.contains(0) else { return nil }
         var levels = text.split(separator: "/", omittingEmptySubsequences: false)
@@ -28,13 +28,13 @@ struct TopicPattern: Hashable {
         self.levels = levels
     }
 
-    /// Whether a message can be published there.
+    /// Returns `true` when MQTT permits publishing to the topic.
     static func isTopic(_ text: String) -> Bool {
         !text.isEmpty && text.utf8.count <= 65_535 && !text.contains { "+#\0".contains($0) }
     }
 
     func matches(_ topic: String) -> Bool {
-        // The broker's own topics are not matched by a wildcard in the first level.
+        // A wildcard in the first level does not match the broker's own topics, which begin with `$`.
         if topic.hasPrefix("$"), self.levels[0] == "+" || self.levels[0] == "#" { return false }
         let topic = topic.split(separator: "/", omittingEmptySubsequences: false)
         for (index, level) in self.levels.enumerated() {

@@ -1,11 +1,11 @@
 import TrackingCore
 
-/// How connections begin and end.
+/// Rules about the begin and the end of connections.
 extension TransportStage {
     func connectsFirst() async throws {
         try await self.with("first") { talk in
             let events = try await talk.until("anything") { _ in true }
-            try expect(events == [.connected(connection: 0, sessionPresent: false)], "it began with \(events)")
+            try expect(events == [.connected(connection: 0, sessionPresent: false)], "the first events were \(events)")
         }
     }
 
@@ -19,17 +19,17 @@ extension TransportStage {
                 talk.transport.send([.publish(OutgoingMessage("late/seen", ""), 2)])
                 try await talk.until("an answer") { $0 == .published(2, refusal: nil) }
                 try self.cut(id)
-                // The broker knows of the end, the role does not yet.
+                // The broker has ended the connection, but the client's caller has not read that event.
                 try await witness.until("the will") { $0.message?.topic == "late/will" }
                 talk.transport.send([.publish(OutgoingMessage("late/void", ""), 3)])
                 try await talk.until("another connection") { $0.isConnected }
                 talk.transport.send([.publish(OutgoingMessage("late/new", ""), 4)])
                 let events = try await talk.until("an answer") { $0 == .published(4, refusal: nil) }
-                try expect(events == [.published(4, refusal: nil)], "on the new connection came \(events)")
+                try expect(events == [.published(4, refusal: nil)], "the new connection received \(events)")
             }
             try await witness.until("the last") { $0.message?.topic == "late/new" }
             let topics = witness.messages.map(\.topic)
-            try expect(topics == ["late/seen", "late/will", "late/new"], "published was \(topics)")
+            try expect(topics == ["late/seen", "late/will", "late/new"], "the published topics are \(topics)")
         }
     }
 
@@ -41,15 +41,16 @@ extension TransportStage {
                 for number in 0..<2 {
                     try self.cut(ClientID("cut"))
                     let texts = try await witness.messages(number + 1).map(\.text)
-                    try expect(texts.last == "\(number)", "the will of connection \(number) was \(texts)")
+                    try expect(texts.last == "\(number)", "the wills after connection \(number) were \(texts)")
                     let events = try await talk.until("another connection") { $0.isConnected }
                     try expect(
                         events.last == .connected(connection: number + 1, sessionPresent: false),
-                        "it came back with \(events)")
+                        "the events of the new connection were \(events)")
                     let ends = events.compactMap(\.disconnection)
-                    try expect(!ends.isEmpty, "it came back without having been lost")
-                    try expect(ends.allSatisfy { $0.reason != nil && $0.retry != nil }, "its ends were \(ends)")
-                    try expect(ends[0].lasted != nil, "a connection that stood has lasted")
+                    try expect(!ends.isEmpty, "no disconnection was reported before the new connection")
+                    try expect(
+                        ends.allSatisfy { $0.reason != nil && $0.retry != nil }, "the disconnections were \(ends)")
+                    try expect(ends[0].lasted != nil, "the duration of the lost connection is missing")
                 }
                 talk.transport.send([.close(within: .seconds(5))])
                 await talk.untilEnd()
@@ -57,7 +58,7 @@ extension TransportStage {
         }
         try await self.withConnected("later") { later in
             let texts = try await later.standing("will").map(\.text)
-            try expect(texts == ["1"], "the will that stands is \(texts)")
+            try expect(texts == ["1"], "the retained will is \(texts)")
         }
     }
 
@@ -67,12 +68,12 @@ extension TransportStage {
             try await self.withConnected("bye", will: { _ in OutgoingMessage("bye/will", "") }) { talk in
                 talk.transport.send([.close(within: .seconds(5))])
                 await talk.untilEnd()
-                let end = talk.heard.last?.disconnection
-                try expect(end != nil && end?.reason == nil && end?.retry == nil, "it ended with \(talk.heard)")
+                let end = talk.events.last?.disconnection
+                try expect(end != nil && end?.reason == nil && end?.retry == nil, "the last events were \(talk.events)")
             }
             try await witness.publish(OutgoingMessage("bye/marker", ""))
             let topics = try await witness.messages(1).map(\.topic)
-            try expect(topics == ["bye/marker"], "published was \(topics)")
+            try expect(topics == ["bye/marker"], "the published topics are \(topics)")
         }
     }
 
@@ -81,7 +82,7 @@ extension TransportStage {
             try await witness.subscribe("rude/#")
             try await self.withConnected("rude", will: { _ in OutgoingMessage("rude/will", "") }) { _ in }
             let topics = try await witness.messages(1).map(\.topic)
-            try expect(topics == ["rude/will"], "published was \(topics)")
+            try expect(topics == ["rude/will"], "the published topics are \(topics)")
         }
     }
 
@@ -91,9 +92,10 @@ extension TransportStage {
             let commands = messages.enumerated().map { TransportCommand.publish($1, TransportToken($0)) }
             talk.transport.send(commands + [.close(within: .seconds(10)), .publish(messages[0], 999)])
             await talk.untilEnd()
-            let answers = talk.heard.filter { if case .published = $0 { true } else { false } }
+            let answers = talk.events.filter { if case .published = $0 { true } else { false } }
             try expect(
-                answers == (0..<200).map { .published($0, refusal: nil) }, "answered were \(answers.count) of 200")
+                answers == (0..<200).map { .published($0, refusal: nil) },
+                "\(answers.count) of 200 publishes were answered")
         }
     }
 
@@ -103,8 +105,9 @@ extension TransportStage {
             try await self.withConnected("double", will: { OutgoingMessage("double", "\($0)") }) { first in
                 try await self.withConnected("double") { second in
                     let end = try await first.until("an end") { $0.disconnection != nil }.last?.disconnection
-                    try expect(end?.retry != nil && end?.lasted != nil, "the first was told \(String(describing: end))")
-                    try expect(end?.reason != nil, "the first was told \(String(describing: end))")
+                    try expect(
+                        end?.retry != nil && end?.lasted != nil, "the first client received \(String(describing: end))")
+                    try expect(end?.reason != nil, "the first client received \(String(describing: end))")
                     let will = try await witness.messages(1).map(\.text)
                     try expect(will.first == "0", "the will of the first was \(will)")
                     second.transport.send([.close(within: .zero)])

@@ -1,6 +1,6 @@
 import TrackingCore
 
-/// What stands.
+/// Rules about retained messages.
 extension TransportStage {
     func retainedComesBeforeTheNextAnswer() async throws {
         try await self.withConnected("keeper") { talk in
@@ -8,11 +8,12 @@ extension TransportStage {
                 OutgoingMessage("a/b", "old", isRetained: true), OutgoingMessage("a/b", "kept", isRetained: true),
                 OutgoingMessage("a/c", "passing"))
             let before = try await talk.standing("a/+")
-            try expect(before.map(\.text) == ["kept"], "there stands \(before)")
-            try expect(before.allSatisfy(\.isRetained), "it was not marked as retained")
+            try expect(before.map(\.text) == ["kept"], "the retained messages are \(before)")
+            try expect(before.allSatisfy(\.isRetained), "a retained message is not marked as retained")
             try await talk.publish(OutgoingMessage("a/b", "live", isRetained: true))
             let live = try await talk.messages(2).last
-            try expect(live?.text == "live" && live?.isRetained == false, "live came \(String(describing: live))")
+            try expect(
+                live?.text == "live" && live?.isRetained == false, "the live message was \(String(describing: live))")
         }
     }
 
@@ -21,13 +22,13 @@ extension TransportStage {
             try await talk.publish(OutgoingMessage("again", "kept", isRetained: true))
             for _ in 0..<2 {
                 let texts = try await talk.standing("again").map(\.text)
-                try expect(texts == ["kept"], "there stands \(texts)")
+                try expect(texts == ["kept"], "the retained messages are \(texts)")
             }
-            // It is still one subscription.
+            // A repeated subscription is still one subscription.
             try await talk.publish(OutgoingMessage("again", "live"))
             try await talk.publish(OutgoingMessage("again", "marker"))
             let texts = try await talk.messages(4).map(\.text)
-            try expect(texts == ["kept", "kept", "live", "marker"], "received was \(texts)")
+            try expect(texts == ["kept", "kept", "live", "marker"], "the received messages are \(texts)")
         }
     }
 
@@ -37,12 +38,12 @@ extension TransportStage {
             try await talk.subscribe("clear/#")
             try await talk.publish(OutgoingMessage("clear/a", "", isRetained: true))
             let messages = try await talk.messages(2)
-            try expect(messages.map(\.text) == ["kept", ""], "received was \(messages)")
-            try expect(messages.map(\.isRetained) == [true, false], "received was \(messages)")
+            try expect(messages.map(\.text) == ["kept", ""], "the received messages are \(messages)")
+            try expect(messages.map(\.isRetained) == [true, false], "the received messages are \(messages)")
         }
         try await self.withConnected("later") { talk in
             let before = try await talk.standing("clear/#")
-            try expect(before.isEmpty, "cleared, but there stands \(before)")
+            try expect(before.isEmpty, "after clearing, the retained messages are \(before)")
         }
     }
 
@@ -54,25 +55,27 @@ extension TransportStage {
             var before = try await talk.standing("expiring/+").map(\.text)
             guard self.isMQTT5 else {
                 return try expect(
-                    Set(before) == ["short", "long"], "MQTT 3.1.1 knows no expiry, but there came \(before)")
+                    Set(before) == ["short", "long"],
+                    "MQTT 3.1.1 knows no expiry, but the retained messages are \(before)")
             }
             while before != ["long"] {
                 try await Task.sleep(for: .milliseconds(100))
                 before = try await talk.standing("expiring/+").map(\.text)
-                try expect(before.contains("long"), "what does not expire is gone: \(before)")
+                try expect(before.contains("long"), "a message without expiry is missing: \(before)")
             }
         }
     }
 }
 
-/// What is sent and heard.
+/// Rules about publishing and receiving.
 extension TransportStage {
     func ownMessagesComeBack() async throws {
         try await self.withConnected("echo") { talk in
             try await talk.subscribe("echo")
             try await talk.publish(OutgoingMessage("echo", "hello"))
             let messages = try await talk.messages(1)
-            try expect(messages.map(\.text) == ["hello"] && !messages[0].isRetained, "received was \(messages)")
+            try expect(
+                messages.map(\.text) == ["hello"] && !messages[0].isRetained, "the received messages are \(messages)")
         }
     }
 
@@ -82,12 +85,12 @@ extension TransportStage {
             let refusals = try await talk.publish(
                 OutgoingMessage(self.forbiddenTopic, "x", isRetained: true), OutgoingMessage("meek/free", "y"))
             let expected: [TrackingError.Code?] = self.isMQTT5 ? [.notAuthorized, nil] : [nil, nil]
-            try expect(refusals.map { $0?.code } == expected, "refused: \(refusals)")
-            if self.isMQTT5 { try expect(refusals[0]?.reasonCode == 0x87, "refused: \(refusals)") }
+            try expect(refusals.map { $0?.code } == expected, "the rejections were \(refusals)")
+            if self.isMQTT5 { try expect(refusals[0]?.reasonCode == 0x87, "the rejections were \(refusals)") }
             let messages = try await talk.messages(1)
-            try expect(messages.map(\.topic) == ["meek/free"], "received was \(messages)")
+            try expect(messages.map(\.topic) == ["meek/free"], "the received messages are \(messages)")
             let before = try await talk.standing(self.forbiddenTopic)
-            try expect(before.isEmpty, "refused, but there stands \(before)")
+            try expect(before.isEmpty, "after the rejection, the retained messages are \(before)")
         }
     }
 
@@ -102,10 +105,10 @@ extension TransportStage {
             try expect(
                 codes == [
                     .payloadTooLarge, nil, .invalidName, .invalidName, .invalidName, .invalidName, nil,
-                ], "refused: \(codes)")
+                ], "the rejections were \(codes)")
             let refusals = try await talk.subscribe("a/#/b", "fine/#", "", "b\0", "a+/b", "+/a/#")
             let wanted: [TrackingError.Code?] = [.invalidName, nil, .invalidName, .invalidName, .invalidName, nil]
-            try expect(refusals.map { $0?.code } == wanted, "refused: \(refusals)")
+            try expect(refusals.map { $0?.code } == wanted, "the rejections were \(refusals)")
         }
     }
 
@@ -113,7 +116,7 @@ extension TransportStage {
         try await self.withConnected("order") { talk in
             try await talk.subscribe("order/#")
             let messages = (0..<1_000).map { OutgoingMessage("order/\($0 % 3)", "\($0)") }
-            let start = talk.heard.count
+            let start = talk.events.count
             try await talk.publish(all: messages)
             let texts = try await talk.messages(1_000).map(\.text)
             for topic in 0..<3 {
@@ -121,7 +124,7 @@ extension TransportStage {
                 let sent = stride(from: topic, to: 1_000, by: 3).map(String.init)
                 try expect(own == sent, "the order of topic \(topic) is lost")
             }
-            let tokens = talk.heard[start...].compactMap { event -> TransportToken? in
+            let tokens = talk.events[start...].compactMap { event -> TransportToken? in
                 if case .published(let token, _) = event { token } else { nil }
             }
             try expect(tokens == tokens.sorted(), "the order of the answers is lost")
@@ -155,7 +158,7 @@ extension TransportStage {
             talk.transport.send([.unsubscribe(["leave/a"])])
             try await talk.publish(OutgoingMessage("leave/a", "1"), OutgoingMessage("leave/b", "2"))
             let topics = try await talk.messages(1).map(\.topic)
-            try expect(topics == ["leave/b"], "received was \(topics)")
+            try expect(topics == ["leave/b"], "the received messages are \(topics)")
         }
     }
 
@@ -166,17 +169,17 @@ extension TransportStage {
                 try await one.subscribe(filter)
                 try await two.subscribe(filter)
                 try await one.publish(all: (0..<100).map { OutgoingMessage("shared/\($0)", "x") })
-                // Each of the two hears the marker after its share.
+                // Each of the two members receives the marker after its share.
                 try await one.subscribe("marker")
                 try await two.subscribe("marker")
                 try await one.publish(OutgoingMessage("marker", "x"))
                 try await one.message(on: "marker")
                 try await two.message(on: "marker")
                 let shares = [one.messages, two.messages].map { $0.map(\.topic).filter { $0 != "marker" } }
-                try expect(!shares[0].isEmpty && !shares[1].isEmpty, "one of two had all")
+                try expect(!shares[0].isEmpty && !shares[1].isEmpty, "one member received all messages")
                 try expect(
                     (shares[0] + shares[1]).sorted() == (0..<100).map { "shared/\($0)" }.sorted(),
-                    "each was to be delivered once; delivered were \(shares.map(\.count))")
+                    "each message must be delivered once; the members received \(shares.map(\.count))")
             }
         }
     }
@@ -192,7 +195,7 @@ extension TransportStage {
             try await talk.publish(message)
             let received = try await talk.messages(1)[0].properties
             let expected = self.isMQTT5 ? message.properties : MessageProperties()
-            try expect(received == expected, "the properties that came are \(received)")
+            try expect(received == expected, "the received properties are \(received)")
         }
     }
 }

@@ -1,55 +1,61 @@
 public import TrackingCore
 
-/// What every ``MessageTransport`` and its broker have to keep to, one rule a case: checked on the broker in memory and on
-/// a real one.
+/// A rule that every `MessageTransport` and its broker must follow. Check all rules with the in-memory broker and
+/// with real brokers.
 ///
 ///     @Test(arguments: TransportRule.allCases) func conforms(rule: TransportRule) async throws {
 ///         try await rule.check(on: stage)
 ///     }
 public enum TransportRule: String, CaseIterable, Sendable {
-    /// Nothing is told before the first `.connected`, which is number 0 of a new session.
+    /// The first event is `.connected` with number 0 and without a previous session.
     case connectsFirst
-    /// What is sent before the first `.connected` was read, or for an earlier connection, is not carried out.
+    /// Commands are ignored before the first `.connected` was read, and when they refer to a previous connection.
     case commandsAreForTheConnectionThatWasSeen
-    /// Retained messages come before the answer to the next subscription and are marked; live ones are not.
+    /// Retained messages arrive before the answer to the next subscription and are marked as retained; live messages
+    /// are not.
     case retainedComesBeforeTheNextAnswer
-    /// Who subscribes again is sent what stands again.
+    /// A repeated subscription delivers the retained messages again.
     case subscribingAgainBringsRetainedAgain
-    /// An empty retained message clears its topic, and is delivered as any other to those who listen.
+    /// An empty retained message clears its topic, and subscribers receive it like any other message.
     case anEmptyPayloadClears
-    /// Messages come back to who sent them.
+    /// A publisher that is subscribed to a topic receives its own messages.
     case ownMessagesComeBack
-    /// A cut connection sends its will, tells why and when it is tried again, and comes back under the next number.
+    /// A cut connection publishes its will, reports the reason and the time of the next attempt, and is replaced by a
+    /// connection with the next number.
     case aCutConnectionSendsItsWillAndComesBack
-    /// An orderly close sends no will, is told without a reason, and ends the events.
+    /// An orderly close publishes no will, is reported without a reason, and ends the events.
     case aCloseSendsNoWill
-    /// A task that is cancelled sends its will: it has said no goodbye.
+    /// Cancelling the task publishes the will, because the client sent no DISCONNECT.
     case aCancelledTaskSendsItsWill
-    /// A close waits until what was sent before is answered.
+    /// A close waits for the answers to all earlier commands.
     case aCloseWaitsForAnswers
-    /// Of two clients of one name the first loses its connection, and its will is sent.
+    /// A second client with the same id takes over: the first loses its connection, and its will is published.
     case theSecondOfANameTakesOver
-    /// What the broker's rules forbid is not delivered, and refused where the version of MQTT can say so.
+    /// A message that the broker's rules forbid is not delivered. It is reported as rejected when the MQTT version
+    /// permits that.
     case aForbiddenMessageIsRefused
-    /// What MQTT does not allow is refused, and the rest goes on.
+    /// A message or filter that MQTT does not permit is rejected, and others are not affected.
     case whatMQTTDoesNotAllowIsRefused
-    /// Messages of one topic arrive in the order in which they were sent; so do the answers.
+    /// Messages on one topic arrive in the order of publishing, and so do the answers.
     case theOrderIsKept
-    /// `+` and `#` match as MQTT has it, the broker's own topics not at all.
+    /// `+` and `#` match as MQTT specifies, and never the broker's own topics.
     case wildcardsMatch
-    /// What was unsubscribed is silent.
+    /// After unsubscribing, messages on the topic are no longer delivered.
     case anUnsubscribedTopicIsSilent
-    /// Each message goes to one member of a shared subscription.
+    /// Each message is delivered to one member of a shared subscription.
     case aSharedSubscriptionDivides
-    /// Content type, response topic, correlation data and expiry travel on MQTT 5, and are dropped before it.
+    /// Content type, response topic, correlation data and expiry are transmitted with MQTT 5, and omitted with earlier
+    /// versions.
     case propertiesTravel
-    /// A retained message is not delivered after it has expired.
+    /// A retained message is not delivered after its expiry.
     case anExpiredMessageIsGone
 
-    /// Checks it.
+    /// Checks the rule.
     ///
-    /// - Parameter limit: When to give up.
-    /// - Throws: ``ConformanceFailure`` that says what was broken, or why the stage could not be set up.
+    /// - Parameters:
+    ///   - stage: The broker and its clients.
+    ///   - limit: The time after which the check fails.
+    /// - Throws: ``ConformanceFailure`` that describes the violation, or the error that prevented the check.
     public func check(on stage: TransportStage<some MessageTransport>, within limit: Duration = .seconds(20))
         async throws
     {
@@ -57,7 +63,7 @@ public enum TransportRule: String, CaseIterable, Sendable {
             group.addTask { try await self.play(stage) }
             group.addTask {
                 try await Task.sleep(for: limit)
-                throw ConformanceFailure("\(self.rawValue): not over within \(limit)")
+                throw ConformanceFailure("\(self.rawValue): the check did not complete within \(limit)")
             }
             defer { group.cancelAll() }
             try await group.next()
@@ -89,7 +95,9 @@ public enum TransportRule: String, CaseIterable, Sendable {
     }
 }
 
-/// - Throws: ``ConformanceFailure`` that says what was broken, unless it was not.
+/// Fails a check unless a condition holds.
+///
+/// - Throws: ``ConformanceFailure`` with the description `what`.
 func expect(_ condition: Bool, _ what: @autoclosure () -> String) throws {
     if !condition { throw ConformanceFailure(what()) }
 }

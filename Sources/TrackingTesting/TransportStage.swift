@@ -1,21 +1,29 @@
 public import TrackingCore
 
-/// Where a ``TransportRule`` is checked: a broker without retained messages, and a way to make clients of it.
+/// The environment in which a ``TransportRule`` is checked: a broker without retained messages, and a function that
+/// makes clients of it.
 public struct TransportStage<Transport: MessageTransport>: Sendable {
-    /// Makes a client that connects when it is run, and what it wills.
+    /// A function that makes a client with an optional will. The client connects when it is run.
     public typealias MakeClient =
         @Sendable (_ id: ClientID, _ will: (@Sendable (_ connection: Int) -> OutgoingMessage)?) throws -> Transport
 
-    /// Makes a client.
+    /// The function that makes clients.
     public var makeClient: MakeClient
-    /// Cuts the connection of the client of this name; it comes back by itself within seconds.
+    /// A function that cuts the connection of the client with this id. The client must connect again by itself within
+    /// seconds.
     public var cut: @Sendable (_ id: ClientID) throws -> Void
-    /// A topic that nobody may write.
+    /// A topic that no client is permitted to publish to.
     public var forbiddenTopic: String
-    /// Whether MQTT 5 is spoken: refusals are told, and properties travel.
+    /// `true` when clients use MQTT 5, which reports rejections and transmits properties.
     public var isMQTT5: Bool
 
-    /// Makes a stage.
+    /// Makes an environment.
+    ///
+    /// - Parameters:
+    ///   - forbiddenTopic: A topic that no client is permitted to publish to.
+    ///   - isMQTT5: `true` when clients use MQTT 5.
+    ///   - makeClient: The function that makes clients.
+    ///   - cut: The function that cuts a client's connection.
     public init(
         forbiddenTopic: String, isMQTT5: Bool = true, makeClient: @escaping MakeClient,
         cut: @escaping @Sendable (_ id: ClientID) throws -> Void
@@ -27,16 +35,16 @@ public struct TransportStage<Transport: MessageTransport>: Sendable {
     }
 }
 
-/// What a transport did that breaks a rule.
+/// A violation of a rule by a transport or its broker.
 public struct ConformanceFailure: Error, Hashable, Sendable, CustomStringConvertible {
-    /// The sentence to read.
+    /// The description of the violation.
     public let description: String
 
     init(_ description: String) { self.description = description }
 }
 
 extension TransportStage {
-    /// Runs a client while `body` talks through it, and ends it in order.
+    /// Runs a client during `body` and cancels it afterwards.
     func with<Value: Sendable>(
         _ id: String, will: (@Sendable (Int) -> OutgoingMessage)? = nil,
         _ body: (inout TransportTalk<Transport>) async throws -> Value
@@ -50,7 +58,7 @@ extension TransportStage {
         }
     }
 
-    /// The same, from the first connection on.
+    /// Runs a client during `body`, which begins after the first connection.
     func withConnected<Value: Sendable>(
         _ id: String, will: (@Sendable (Int) -> OutgoingMessage)? = nil,
         _ body: (inout TransportTalk<Transport>) async throws -> Value
@@ -62,52 +70,52 @@ extension TransportStage {
     }
 }
 
-/// One client's side of a conversation: what it asks, and what it heard so far.
+/// One client's side of a conversation: a way to send commands, and the events received so far.
 struct TransportTalk<Transport: MessageTransport> {
     let transport: Transport
     private var iterator: Transport.Events.AsyncIterator
-    /// Read, and not looked at yet.
+    /// Events that were read from the transport, but not examined.
     private var waiting: ArraySlice<TransportEvent> = []
     private var lastToken: TransportToken = 0
-    /// Everything looked at.
-    private(set) var heard: [TransportEvent] = []
+    /// All examined events.
+    private(set) var events: [TransportEvent] = []
 
     init(_ transport: Transport) {
         self.transport = transport
         self.iterator = transport.events.makeAsyncIterator()
     }
 
-    /// The messages looked at.
-    var messages: [IncomingMessage] { self.heard.compactMap(\.message) }
+    /// The messages among the examined events.
+    var messages: [IncomingMessage] { self.events.compactMap(\.message) }
 
-    /// Reads on until something matches.
+    /// Reads events until one matches.
     ///
-    /// - Returns: What was read meanwhile, with the match at its end.
+    /// - Returns: The events read, ending with the match.
     @discardableResult
     mutating func until(
         _ what: String, _ matches: (TransportEvent) -> Bool
     ) async throws -> [TransportEvent] {
-        let start = self.heard.count
+        let start = self.events.count
         while true {
             while let event = self.waiting.popFirst() {
-                self.heard.append(event)
-                if matches(event) { return Array(self.heard[start...]) }
+                self.events.append(event)
+                if matches(event) { return Array(self.events[start...]) }
             }
             guard let batch = await self.iterator.next(isolation: #isolation) else {
-                throw ConformanceFailure("never \(what); the last that was heard: \(self.heard.suffix(5))")
+                throw ConformanceFailure("did not receive \(what); the last events were \(self.events.suffix(5))")
             }
             self.waiting = batch[...]
         }
     }
 
-    /// Reads on to the end.
+    /// Reads events to the end.
     mutating func untilEnd() async {
-        self.heard += self.waiting
+        self.events += self.waiting
         self.waiting = []
-        while let batch = await self.iterator.next(isolation: #isolation) { self.heard += batch }
+        while let batch = await self.iterator.next(isolation: #isolation) { self.events += batch }
     }
 
-    /// Reads on until this many messages were heard.
+    /// Reads events until so many messages were received.
     ///
     /// - Returns: All messages.
     @discardableResult
@@ -118,21 +126,22 @@ struct TransportTalk<Transport: MessageTransport> {
         return self.messages
     }
 
-    /// Reads on until there was a message on this topic.
+    /// Reads events until a message on this topic was received.
     mutating func message(on topic: String) async throws {
         if self.messages.contains(where: { $0.topic == topic }) { return }
         try await self.until("a message on \(topic)") { $0.message?.topic == topic }
     }
 
-    /// Subscribes, and waits for the answer.
+    /// Subscribes and waits for the answer.
     @discardableResult
     mutating func subscribe(_ filters: String...) async throws -> [TrackingError?] {
         try await self.subscribe(all: filters)
     }
 
-    /// Subscribes, and reads on until the answer to a second subscription: what stands has come by then.
+    /// Subscribes and reads events until a second subscription is answered, by which time the retained messages were
+    /// received.
     ///
-    /// - Returns: The messages that came meanwhile.
+    /// - Returns: The messages received meanwhile.
     mutating func standing(_ filters: String...) async throws -> [IncomingMessage] {
         let start = self.messages.count
         try await self.subscribe(all: filters)
@@ -154,13 +163,13 @@ struct TransportTalk<Transport: MessageTransport> {
         return refusals
     }
 
-    /// Publishes, and waits for the answers.
+    /// Publishes messages and waits for the answers.
     @discardableResult
     mutating func publish(_ messages: OutgoingMessage...) async throws -> [TrackingError?] {
         try await self.publish(all: messages)
     }
 
-    /// Publishes, and waits for the answers.
+    /// Publishes messages and waits for the answers.
     @discardableResult
     mutating func publish(all messages: [OutgoingMessage]) async throws -> [TrackingError?] {
         let tokens = messages.indices.map { self.lastToken + 1 + TransportToken($0) }

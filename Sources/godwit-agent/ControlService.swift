@@ -5,36 +5,43 @@ import Logging
 import TrackingControl
 import TrackingCore
 
-/// How a running agent is seen and steered.
+/// The options for the control of a running agent and for reports of its events.
 struct ControlOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "Take controls on this socket. Default: $XDG_RUNTIME_DIR/godwit/agent.sock, else /run/godwit/agent.sock.",
-            valueName: "path"))
+            "Accept commands on this socket. Default: $XDG_RUNTIME_DIR/godwit/agent.sock, else /run/godwit/agent.sock.",
+            valueName: "path", visibility: .hidden))
     var socket: String?
 
     @Option(
         help: ArgumentHelp(
-            "Write figures to this file every 15 s, for node_exporter's textfile collector.", valueName: "path"))
+            "Write metrics to this file every 15 s, for node_exporter's textfile collector.", valueName: "path",
+            visibility: .hidden))
     var metricsFile: String?
 
     @Option(
         defaultAsFlag: RemoteCommands.Acceptance.restricted,
-        // A value after a sign counts also where another option follows, which the standard strategy passes over.
+        // `.next` accepts a value after `=` even if another option follows, in contrast to the standard strategy.
         parsing: .next,
         help: ArgumentHelp(
-            "Also accept commands from the broker; unrestricted accepts changes of settings that discard records or show more.",
+            "Also accept commands from the broker. With unrestricted, also accept settings that discard records or reveal more.",
             valueName: "unrestricted"))
     var allowCommands: RemoteCommands.Acceptance?
 
+    @Option(
+        help: ArgumentHelp(
+            "Run this program for each event: it reads the event from standard input as one line of JSON. Words are split at spaces, without a shell.",
+            valueName: "command"))
+    var notify: NotifyCommand?
+
     func validate() throws {
         guard self.allowCommands != .unknown else {
-            throw ValidationError("--allow-commands has no value, or is restricted or unrestricted")
+            throw ValidationError("--allow-commands takes no value, restricted or unrestricted")
         }
     }
 }
 
-/// What the outside sees of a running agent: its control socket, its metrics file, its word to the service manager.
+/// The interfaces of a running agent: the control socket, the metrics file, and the reports to the service manager.
 struct ControlService: Sendable {
     private let control: any AgentControl
     private let socket: String?
@@ -43,7 +50,7 @@ struct ControlService: Sendable {
     private let notifier: ServiceNotifier?
     private let logger = Logger(label: "godwit.control")
 
-    /// How often the metrics file is written.
+    /// The time between two writes of the metrics file.
     static let metricsInterval: Duration = .seconds(15)
 
     init(
@@ -57,11 +64,11 @@ struct ControlService: Sendable {
         self.notifier = ServiceNotifier(environment: environment)
     }
 
-    /// Runs until cancelled; the service manager hears then that the agent is about to end.
+    /// Runs until cancelled. At the end, the service manager learns that the agent is about to end.
     ///
-    /// - Parameter listening: Told once commands are taken, or it is certain that none will be.
-    /// - Throws: `invalidConfiguration` where the socket that the user named cannot be used. Without one that is named,
-    ///   the agent does its work without a socket.
+    /// - Parameter listening: Called once commands are accepted, or once it is certain that they never will be.
+    /// - Throws: `invalidConfiguration` if the socket given by `--socket` cannot be used. Without `--socket`, the agent
+    ///   runs without a socket.
     func run(listening: @escaping @Sendable () -> Void = {}) async throws {
         defer { self.notifier?.stopping() }
         try await withThrowingTaskGroup(of: Void.self) { group in
@@ -85,10 +92,12 @@ struct ControlService: Sendable {
             }
         } catch {
             guard self.socket == nil else { throw error }
-            self.logger.warning("no controls", metadata: ["reason": "\(error)"])
+            self.logger.warning(
+                "Control socket unavailable: godwit-agent status and other controls do not work",
+                metadata: ["reason": "\(error)"])
             self.notifier?.ready()
             listening()
-            // Without a socket there is still an end to be told.
+            // Runs on until cancelled, so that the service manager learns of the end.
             let (nothing, sender) = AsyncStream.makeStream(of: Never.self)
             for await _ in nothing {}
             sender.finish()
@@ -100,7 +109,7 @@ struct ControlService: Sendable {
         while !Task.isCancelled {
             let metrics = await self.control.status().metrics
             do throws(TrackingError) { try OwnFile.writeShared(metrics, to: file) } catch {
-                self.logger.warning("metrics not written", metadata: ["reason": "\(error)"])
+                self.logger.warning("Metrics file not written", metadata: ["reason": "\(error)"])
             }
             try? await Task.sleep(for: Self.metricsInterval)
         }

@@ -6,52 +6,53 @@ import TrackingCore
 import TrackingMQTT
 import TrackingPublisher
 
-/// Joins the publisher of one connection with the device's battery and whoever commands it, and ends them together.
+/// One connection of the agent: the publisher together with the battery, the commands and the event program. They end
+/// together.
 struct Device: Sendable {
     let publisher: AssetPublisher<MQTTTransport>
-    /// Who the publisher is to the broker.
+    /// The names of the publisher at the broker.
     let identity: Identity
     let reader: SourceReader
     let battery: (any BatterySource)?
     let failsFast: Bool
-    /// Who is told each event; `nil`: nobody is.
+    /// The runner of the event program; `nil` without `--notify`.
     let notifier: Notifier?
 
     private let ending = Ending()
     private let logger = Logger(label: "godwit.agent")
 
-    /// A device as the options say.
+    /// Makes the device that the options describe.
     ///
-    /// - Throws: What the rules of batteries say.
+    /// - Throws: `invalidConfiguration` for a wrong battery.
     init(publisher: AssetPublisher<MQTTTransport>, identity: Identity, reader: SourceReader, run: Run) throws {
         self.publisher = publisher
         self.identity = identity
         self.reader = reader
-        self.battery = try BatterySpecification.parse(run.battery).makeSource()
+        self.battery = try BatterySpecification.parse(run.input.battery).makeSource()
         self.failsFast = run.broker.failFast
-        self.notifier = run.notify.map { Notifier($0) }
+        self.notifier = run.controls.notify.map { Notifier($0) }
     }
 
-    private enum Part { case told, waited }
+    private enum Part { case delivered, waited }
 
-    /// The sources have ended, or broke: what was read is sent, and then ``run(_:)`` ends.
+    /// Ends the connection because the sources have ended or failed. The publisher sends the remaining fixes first.
     func sourcesEnded(_ error: TrackingError?) {
         self.ending.note(error)
         self.publisher.finish(within: error == nil ? nil : .seconds(5))
     }
 
-    /// Runs until the source ends, a shutdown is asked for, or going on makes no sense; then the program that is told events
-    /// is given a little more time.
+    /// Runs until the sources end, a shutdown is requested, or an error makes it pointless to go on. The event program
+    /// then gets a little more time.
     ///
-    /// - Throws: What ended it, where that is not an orderly end.
+    /// - Throws: The error that ended the device; nothing after an orderly end.
     func run(_ dispatcher: ControlDispatcher) async throws {
-        // Listening begins before anything runs, so that nothing is missed.
+        // Subscribed before the publisher runs, so that no event is missed.
         let events = self.notifier.map { _ in self.publisher.trackingEvents }
         await withTaskGroup(of: Part.self) { group in
             guard let notifier = self.notifier, let events else { return await self.track(dispatcher) }
             group.addTask {
                 await notifier.run(events) { self.publisher.lostTrackingEvents }
-                return .told
+                return .delivered
             }
             await self.track(dispatcher)
             group.addTask {
@@ -59,7 +60,7 @@ struct Device: Sendable {
                 return .waited
             }
             let first = await group.next()
-            // What is left is counted, for which its task must not be cancelled.
+            // Cancelling the runner would lose the count of the remaining events.
             if first == .waited { notifier.leave() } else { group.cancelAll() }
         }
         if let error = self.ending.error { throw error }
@@ -72,7 +73,7 @@ struct Device: Sendable {
         let commands = self.publisher.commands
         await withTaskGroup(of: Void.self) { group in
             group.addTask { for await resolution in resolutions { await self.reader.use(resolution) } }
-            group.addTask { await self.battery?.run { event in self.heard(event) } }
+            group.addTask { await self.battery?.run { event in self.received(event) } }
             group.addTask {
                 guard let error = await self.fatal(connections) else { return }
                 self.ending.note(error)
@@ -81,7 +82,7 @@ struct Device: Sendable {
             group.addTask { await self.watch(states) }
             group.addTask { await RemoteCommands(self.publisher, dispatcher).run(commands) }
             do { try await self.publisher.run() } catch {
-                // Asked to end, it did: what the broker or another publisher took away of it was told when that happened.
+                // During a shutdown, a refusal is not an error: it was reported when it happened.
                 let isRefusal = (error as? TrackingError)?.exitCode == .refused
                 if !(isRefusal && Task.isShuttingDownGracefully) { self.ending.note(error) }
             }
@@ -89,14 +90,15 @@ struct Device: Sendable {
         }
     }
 
-    private func heard(_ event: BatteryEvent) {
+    private func received(_ event: BatteryEvent) {
         switch event {
         case .level(let percent): self.publisher.batteryRead(percent)
-        case .badInput(let what): self.logger.warning("battery", metadata: ["what": "\(what)"])
+        case .badInput(let reason):
+            self.logger.warning("Battery cannot be read", metadata: ["reason": "\(reason)"])
         }
     }
 
-    /// Waits for what ends the program where `--fail-fast` asks for it.
+    /// Waits for a lost or refused connection, which ends the program with `--fail-fast`.
     private func fatal(_ connections: AsyncStream<Disconnection?>) async -> TrackingError? {
         for await change in connections {
             if self.failsFast, let reason = change?.failure { return reason }
@@ -104,15 +106,15 @@ struct Device: Sendable {
         return nil
     }
 
-    /// Ends the program when every trackable failed, since nothing could be sent any more; with `--fail-fast` when the broker
-    /// refuses one.
+    /// Ends the program when every trackable has failed, since nothing more can be sent; with `--fail-fast`, when the
+    /// broker refuses one of them.
     private func watch(_ states: AsyncStream<TrackableStateChange>) async {
         var last: [TrackableID: PublisherState] = [:]
         for await change in states {
             last[change.trackable] = change.state
             if let reason = change.reason {
                 self.logger.warning(
-                    "state",
+                    "Trackable changed its state",
                     metadata: [
                         "trackable": "\(change.trackable)", "state": "\(change.state.rawValue)", "reason": "\(reason)",
                     ])
@@ -122,10 +124,10 @@ struct Device: Sendable {
                 self.publisher.finish(within: .zero)
             }
             last = last.filter { self.publisher.state(of: $0.key) != nil }
-            // What another publisher's arrival left unsent is sent first, however long that takes.
+            // Points that were unsent when another publisher took over are sent first, however long that takes.
             let limit: Duration? = change.reason?.code == .takenOver ? nil : .seconds(2)
             guard !last.isEmpty, last.values.allSatisfy({ $0 == .failed }) else { continue }
-            // Nobody asked for this end, also where somebody does while it takes its time.
+            // This end is an error, even if a shutdown is requested meanwhile.
             self.ending.note(change.reason)
             self.publisher.finish(within: limit)
         }

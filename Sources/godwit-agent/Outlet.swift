@@ -1,30 +1,31 @@
 import Synchronization
 import TrackingRuntime
 
-/// Where what is read goes: to the publisher that runs. Between two publishers it waits for the next one, so that nothing is
-/// lost where one takes the other's place.
+/// The way from the sources to the publisher that runs. Between two publishers, values wait for the next one, so that
+/// none is lost.
 final class Outlet<Publisher: Sendable>: Sendable {
-    /// Hands something over without waiting; the receipt is to be let go when more may come.
+    /// Delivers a value to a publisher without waiting. Resumes the receipt when the caller may deliver the next one.
     typealias Handover = @Sendable (Publisher, Receipt) -> Void
 
     private enum State {
-        /// Can transition to: `open`, `over`.
+        /// Between two publishers. Can transition to: `open`, `over`.
         case between([(give: Handover, receipt: Receipt)])
-        /// Can transition to: `between`, `over`.
+        /// A publisher runs. Can transition to: `between`, `over`.
         case open(Publisher)
-        /// Nothing is handed over any more. Final.
+        /// No publisher will follow. Final.
         case over
     }
 
     private let state = Mutex(State.between([]))
 
-    /// Who takes it now; `nil` between two.
+    /// The present publisher; `nil` between two.
     var publisher: Publisher? {
         self.state.withLock { if case .open(let publisher) = $0 { publisher } else { nil } }
     }
 
-    /// Hands something over, now or to the next publisher; returns when more may come, or when the task is cancelled.
-    func hand(_ give: @escaping Handover) async {
+    /// Delivers a value to the present or the next publisher. Returns when the next value may come, or when the task is
+    /// cancelled.
+    func deliver(_ give: @escaping Handover) async {
         let receipt = Receipt()
         self.state.withLock { state in
             switch state {
@@ -36,7 +37,7 @@ final class Outlet<Publisher: Sendable>: Sendable {
         await receipt.wait()
     }
 
-    /// A publisher takes what waits and what comes.
+    /// Delivers waiting and later values to this publisher.
     func open(_ publisher: Publisher) {
         self.state.withLock { state in
             guard case .between(let waiting) = state else { return }
@@ -45,10 +46,10 @@ final class Outlet<Publisher: Sendable>: Sendable {
         }
     }
 
-    /// The publisher takes nothing any more; another one will.
+    /// Lets values wait for the next publisher.
     func close() { self.state.withLock { if case .open = $0 { $0 = .between([]) } } }
 
-    /// There will be no other publisher: whoever waits is let go.
+    /// Ends the delivery: waiting callers return, and later values are discarded.
     func end() {
         self.state.withLock { state in
             if case .between(let waiting) = state { for (_, receipt) in waiting { receipt.resume() } }

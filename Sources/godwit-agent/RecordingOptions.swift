@@ -5,56 +5,65 @@ import TrackingCore
 public import TrackingPublisher
 import TrackingSpool
 
-/// What the device keeps, and how it goes out behind the live positions.
+/// The options for the device's log and for sending from it.
 struct RecordingOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "The file that keeps every record until it is safe, or memory. Default: a file of its own for the first trackable in $STATE_DIRECTORY, else $XDG_STATE_HOME/godwit.",
+            "Keep every unacknowledged record in this file, or in memory. Default: a file named after the first trackable, in $STATE_DIRECTORY, else $XDG_STATE_HOME/godwit.",
             valueName: "path|memory"))
     var spool: String?
 
     @Option(
         help: ArgumentHelp(
-            "When a record counts as written: full, after a power cut too; normal, after a crash of this program.",
-            valueName: "full|normal"))
+            "Write each record so that it survives a power cut (full) or a crash of this program only (normal).",
+            valueName: "full|normal", visibility: .hidden))
     var durability = Durability.full
 
-    @Option(help: ArgumentHelp("The most records in a batch, 1 to 10000; so many go at once.", valueName: "n"))
+    @Option(
+        help: ArgumentHelp(
+            "Send at most this many records in one batch, 1 to 10000. A full batch is sent at once.", valueName: "n",
+            visibility: .hidden))
     var batchSize = 200
 
     @Option(
         help: ArgumentHelp(
-            "Less than a batch waits this long for company; off sends nothing by itself, live positions included.",
-            valueName: "seconds|off"))
+            "Send an incomplete batch after this time; off: send batches and live positions only by command.",
+            valueName: "seconds|off", visibility: .hidden))
     var batchWindow = "20"
 
     @Option(
         help: ArgumentHelp(
-            "Whether positions go out live; off records them, and sends batches only.", valueName: "on|off"))
+            "Publish live positions; off: record positions, and send them in batches only.", valueName: "on|off",
+            visibility: .hidden))
     var live = Switch.on
 
     @Option(
         help: ArgumentHelp(
-            "A record leaves the device only when this recorder has acknowledged it. Repeatable, or several with commas: each must.",
+            "Remove a record from the device only after this recorder has acknowledged it. Repeatable, or several separated by commas: all must acknowledge.",
             valueName: "client id"))
     var acknowledgeBy: [String] = []
 
-    @Option(help: ArgumentHelp("Keep at most this many records; the oldest go first.", valueName: "n"))
+    @Option(
+        help: ArgumentHelp(
+            "Keep at most this many records; the oldest are discarded.", valueName: "n", visibility: .hidden))
     var keepPoints: Int?
 
-    @Option(help: ArgumentHelp("Keep at most this many bytes of records; the oldest go first.", valueName: "bytes"))
+    @Option(
+        help: ArgumentHelp(
+            "Keep at most this many bytes of records; the oldest are discarded.", valueName: "bytes",
+            visibility: .hidden))
     var keepBytes: Int?
 
-    @Option(help: ArgumentHelp("Keep records for at most this many days.", valueName: "days"))
+    @Option(help: ArgumentHelp("Keep unsent records at most this many days.", valueName: "days"))
     var keepDays: Double?
 
     @Option(
         help: ArgumentHelp(
-            "The unsent records of a trackable that another publisher takes over: keep sends them, clear lets them go.",
-            valueName: "keep|clear"))
+            "Keep and send the unsent records of a trackable that another publisher takes over (keep), or discard them (clear).",
+            valueName: "keep|clear", visibility: .hidden))
     var onCollision = CollisionRule.keep
 
-    /// When a record counts as written.
+    /// The event that a written record survives: a power cut or a crash of the program.
     enum Durability: String, ExpressibleByArgument, CaseIterable {
         case full, normal
     }
@@ -83,7 +92,7 @@ struct RecordingOptions: ParsableArguments {
 
     private func recorders() throws -> Set<ClientID> { try Set(acknowledgeBy: self.acknowledgeBy) }
 
-    /// Writes what was chosen into the publisher's configuration.
+    /// Writes the options into the publisher's configuration.
     func apply(to configuration: inout PublisherConfiguration) throws {
         configuration.recording.batchSize = self.batchSize
         configuration.recording.batchWindow = try self.window()
@@ -95,26 +104,29 @@ struct RecordingOptions: ParsableArguments {
             maximumAge: self.keepDays.map { .seconds($0 * 86_400) })
     }
 
-    /// The log.
+    /// Makes the log.
     ///
-    /// - Throws: `inputUnreadable` when its folder cannot be made.
+    /// - Parameter trackables: The tracked trackables; the first one names the file.
+    ///
+    /// - Throws: `inputUnreadable` if the log's folder cannot be created.
     func storage(for trackables: [Trackable]) throws -> any SpoolStorage {
         if self.spool == "memory" { return InMemorySpool() }
         return SQLiteSpool(
             path: try self.path(for: trackables), durability: self.durability == .full ? .full : .normal)
     }
 
-    /// Where the agent keeps what was changed while it ran: beside the log, or where that would be.
+    /// The path of the file for changes made at run time: beside the log, or in its place with `--spool memory`.
     ///
-    /// - Throws: `inputUnreadable` when the folder cannot be made.
+    /// - Throws: `inputUnreadable` if the folder cannot be created.
     func settingsPath(for trackables: [Trackable]) throws(TrackingError) -> String {
         try self.path(for: trackables) + ".settings"
     }
 
-    /// The log of another one of these trackables that lies where this one's does: where another one was named first before,
-    /// its records wait there, and what was changed while the agent ran is beside it. `nil`: there is none.
+    /// Finds a log that is named after another one of the trackables, as it is left when the order of the trackables
+    /// changes. Its records are not sent, and the changes made at run time are beside it.
     ///
-    /// - Throws: `inputUnreadable` when the folder cannot be made.
+    /// - Returns: The path; `nil` without such a log.
+    /// - Throws: `inputUnreadable` if the folder cannot be created.
     func otherLog(of trackables: [Trackable]) throws(TrackingError) -> String? {
         guard self.spool == nil, let first = trackables.first else { return nil }
         let own = try self.path(for: [first])

@@ -6,28 +6,28 @@ import TrackingMQTT
 import TrackingPublisher
 import TrackingRuntime
 
-/// Reads the device's sources for as long as the agent runs and is on, whatever becomes of its connections: a recording goes on
-/// where it was, and of a pipe no line is lost.
+/// The reader of the device's sources. It runs while the agent is on, across all connections: a recording continues at
+/// its place, and no line of a pipe is lost.
 struct SourceReader: Sendable {
     let outlet: Outlet<AssetPublisher<MQTTTransport>>
     private let sources: SourceRunner
     private let power: Power
-    /// Whether something is piped into the agent.
+    /// `true` if a source reads standard input.
     private let readsStandardInput: Bool
-    /// Whether a recording is read faster than it was made: nothing of it may be passed over.
+    /// `true` if a recording is read as fast as possible, so that no fix may be skipped.
     private let isBulkRead: Bool
-    /// The network whose name rides along with each point; `nil`: none does.
+    /// The reader of the wireless network's name; `nil` without `--wifi`.
     private let wireless: WirelessNetwork?
     private let logger = Logger(label: "godwit.agent")
 
-    /// How many fixes of what can wait, a file or a pipe, may be on their way to the log.
+    /// The number of fixes from a file or a pipe after which the reader waits for the log.
     private static let unloggedFixes = 256
 
-    /// - Throws: What the rules of sources say.
+    /// - Throws: `invalidConfiguration` for a wrong source.
     init(_ run: Run, _ power: Power) throws {
         let outlet = Outlet<AssetPublisher<MQTTTransport>>()
-        let pace = try ReplayPace.parse(run.speed)
-        let specifications = try run.source.map { try SourceSpecification.parse($0) }
+        let pace = try ReplayPace.parse(run.input.speed)
+        let specifications = try run.input.specifications()
         self.outlet = outlet
         self.sources = SourceRunner(
             try specifications.map { try $0.makeSource(pace: pace) },
@@ -38,7 +38,7 @@ struct SourceReader: Sendable {
         self.wireless = run.capture.wifi ? WirelessNetwork() : nil
     }
 
-    /// Waits for the log now and then.
+    /// Returns a function that waits for the log after every ``unloggedFixes`` calls.
     private static func catchUp(_ outlet: Outlet<AssetPublisher<MQTTTransport>>) -> @Sendable () async -> Void {
         let count = Counter()
         return {
@@ -56,12 +56,12 @@ struct SourceReader: Sendable {
         }
     }
 
-    /// Says which resolution is wanted from now on.
+    /// Asks the sources for this resolution from now on.
     func use(_ resolution: Resolution) async { await self.sources.use(resolution) }
 
-    /// Reads whenever the agent is on, until the sources end by themselves: then, and only then, the answer is `true`.
+    /// Reads while the agent is on. Returns `true` when the sources have ended, `false` when the task is cancelled.
     ///
-    /// - Throws: `inputUnreadable` when a recording cannot be read.
+    /// - Throws: `inputUnreadable` if a recording cannot be read.
     func run() async throws -> Bool {
         while !Task.isCancelled {
             await self.waitUntilOn()
@@ -82,7 +82,7 @@ struct SourceReader: Sendable {
         return false
     }
 
-    /// What is piped in while the agent is off is passed over: nobody is to see it, later either.
+    /// Waits until the agent is on. Meanwhile standard input is discarded, since its fixes must never be published.
     private func waitUntilOn() async {
         guard !self.power.isOn else { return }
         await withDiscardingTaskGroup { group in
@@ -95,57 +95,60 @@ struct SourceReader: Sendable {
     private func read() async throws(TrackingError) {
         let warnings = Mutex(WarningLimit<Int>())
         defer {
-            let unsaid = warnings.withLock { $0.takeUnsaid() }
-            if unsaid > 0 { self.logger.warning("more input was refused", metadata: ["unsaid": "\(unsaid)"]) }
+            let suppressed = warnings.withLock { $0.takeSuppressed() }
+            if suppressed > 0 {
+                self.logger.warning("More input lines rejected", metadata: ["count": "\(suppressed)"])
+            }
         }
         try await self.sources.run { event in
             switch event {
             case .fix(let measured): await self.publish(measured.addingWireless(self.wireless?.name))
-            case .badInput(let what):
-                let verdict = warnings.withLock { $0.happened(0, now: SourceClock.now) }
-                guard case .say(let unsaid) = verdict else { return }
-                self.logger.warning("input refused", metadata: ["what": "\(what)", "unsaid": "\(unsaid)"])
-            case .notice(let notice): await self.heard(notice)
+            case .badInput(let reason):
+                let verdict = warnings.withLock { $0.happened(0, now: DeviceClock.now) }
+                guard case .say(let suppressed) = verdict else { return }
+                self.logger.warning(
+                    "Input line rejected", metadata: ["reason": "\(reason)", "suppressed": "\(suppressed)"])
+            case .notice(let notice): await self.received(notice)
             }
         }
     }
 
     private func publish(_ fix: Location) async {
-        await self.outlet.hand { publisher, receipt in
+        await self.outlet.deliver { publisher, receipt in
             guard !self.isBulkRead else { return publisher.publish(fix, receipt: receipt) }
             publisher.publish(fix)
             receipt.resume()
         }
     }
 
-    private func heard(_ notice: SourceNotice) async {
+    private func received(_ notice: SourceNotice) async {
         switch notice {
         case .selected(let source):
-            self.logger.info("source selected", metadata: ["source": "\(source)"])
+            self.logger.info("Source selected", metadata: ["source": "\(source)"])
         case .lost(let source, let reason):
-            self.logger.warning("source lost", metadata: ["source": "\(source)", "reason": "\(reason)"])
-            await self.tell(.sourceLost, ["source": .text(source), "reason": .text(reason.message)])
+            self.logger.warning("Source lost", metadata: ["source": "\(source)", "reason": "\(reason)"])
+            await self.publish(.sourceLost, ["source": .text(source), "reason": .text(reason.message)])
         case .found(let source):
-            self.logger.info("source found", metadata: ["source": "\(source)"])
+            self.logger.info("Source found again", metadata: ["source": "\(source)"])
         case .dateCorrected(let source, let rollovers):
-            await self.tellJump(of: source, rollovers, isCorrected: true)
+            await self.publishClockJump(of: source, rollovers, isCorrected: true)
         case .dateSuspect(let source, let rollovers):
-            await self.tellJump(of: source, rollovers, isCorrected: false)
+            await self.publishClockJump(of: source, rollovers, isCorrected: false)
         }
     }
 
-    private func tellJump(of source: String, _ rollovers: Int, isCorrected: Bool) async {
-        await self.tell(
+    private func publishClockJump(of source: String, _ rollovers: Int, isCorrected: Bool) async {
+        await self.publish(
             .clockJump,
             [
                 "source": .text(source), "weeks": .number(Double(rollovers) * 1024), "corrected": .flag(isCorrected),
             ])
     }
 
-    private func tell(_ kind: TrackingEvent.Kind, _ detail: [String: TrackingEvent.DetailValue]) async {
-        await self.outlet.hand { publisher, receipt in
-            // The details here are a few members of this program's own.
-            try? publisher.tell(kind, detail)
+    private func publish(_ kind: TrackingEvent.Kind, _ detail: [String: TrackingEvent.DetailValue]) async {
+        await self.outlet.deliver { publisher, receipt in
+            // Cannot fail: the details are few and short.
+            try? publisher.recordEvent(kind, detail)
             receipt.resume()
         }
     }

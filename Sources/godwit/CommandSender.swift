@@ -5,15 +5,16 @@ import Synchronization
 import TrackingCore
 import TrackingMQTT
 
-/// Sends commands over one connection and prints what comes back.
+/// The sender of one command to several trackables. It prints each answer as it arrives.
 struct CommandSender {
     let transport: MQTTTransport
     let timeout: Duration
     let failsFast: Bool
 
-    /// Runs until everybody has answered or the time is over.
+    /// Runs until every trackable has answered or the time is over.
     ///
-    /// - Throws: Exit code 1 where one failed or did not answer; what the broker said where it refused this program.
+    /// - Throws: Exit code 1 if a command failed or a trackable did not answer; the broker's error if it refused this
+    ///   program.
     func run(_ state: CommandSenderState) async throws {
         let run = CommandRun(transport: self.transport, timeout: self.timeout, failsFast: self.failsFast, state: state)
         try await Program.run(run)
@@ -21,14 +22,14 @@ struct CommandSender {
     }
 }
 
-/// One run of it.
+/// One run of a command sender.
 private final class CommandRun: Service {
     let ending = Ending()
     private let transport: MQTTTransport
     private let timeout: Duration
     private let failsFast: Bool
     private let state: Mutex<CommandSenderState>
-    /// Which publish is whose.
+    /// The trackables of the publishes that are under way.
     private let ids = Mutex<[TransportToken: TrackableID]>([:])
 
     init(transport: MQTTTransport, timeout: Duration, failsFast: Bool, state: CommandSenderState) {
@@ -46,22 +47,22 @@ private final class CommandRun: Service {
                     try? await Task.sleep(for: self.timeout)
                     self.close()
                 }
-                await self.listen()
+                await self.receive()
                 group.cancelAll()
             }
         }
         for id in self.state.withLock({ $0.silent }) {
-            self.say("\(id): no answer\n")
+            self.write("\(id): no answer\n")
             self.ending.note(ExitCode(1))
         }
     }
 
     private func close() { self.transport.send([.close(within: .seconds(2))]) }
 
-    private func listen() async {
+    private func receive() async {
         for await batch in self.transport.events {
             for event in batch { self.perform(self.actions(event)) }
-            self.tell()
+            self.printNews()
         }
     }
 
@@ -90,7 +91,7 @@ private final class CommandRun: Service {
         }
     }
 
-    /// Each publish with a token that leads back to its trackable.
+    /// Gives each publish a token, from which the trackable can be found.
     private func commands(_ messages: [OutgoingMessage]) -> [TransportCommand] {
         self.ids.withLock { ids in
             messages.map { message in
@@ -101,23 +102,23 @@ private final class CommandRun: Service {
         }
     }
 
-    /// Prints what was learned.
-    private func tell() {
+    /// Prints the outcomes that are new.
+    private func printNews() {
         for (id, outcome) in self.state.withLock({ $0.takeNews() }) {
             let (text, isDone) = Self.describe(outcome)
-            self.say("\(id): \(text)".printable + "\n")
+            self.write("\(id): \(text)".printable + "\n")
             if !isDone { self.ending.note(ExitCode(1)) }
         }
     }
 
-    /// Who cannot say what came of it ends with that.
-    private func say(_ text: String) {
+    /// Prints a text. The program ends with the error if standard output fails.
+    private func write(_ text: String) {
         do { try Output.print(text) } catch { self.ending.note(error) }
     }
 
     private static func describe(_ outcome: CommandSenderState.Outcome) -> (String, isDone: Bool) {
         switch outcome {
-        case .refused(let error): return ("refused by the broker: \(error.message)", false)
+        case .refused(let error): return ("rejected by the broker: \(error.message)", false)
         case .answered(let answer):
             switch answer.outcome {
             case .failure(let failure): return (Self.plain("\(failure.code.rawValue): \(failure.message)"), false)
@@ -128,7 +129,7 @@ private final class CommandRun: Service {
         }
     }
 
-    /// A text that cannot move the cursor: it comes from elsewhere.
+    /// Replaces control characters, which could move the cursor: the text comes from another program.
     private static func plain(_ text: String) -> String {
         String(text.map { $0.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control } ? $0 : "?" })
     }

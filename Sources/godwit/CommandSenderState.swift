@@ -1,33 +1,33 @@
 import TrackingCore
 
-/// Decides how a command reaches its trackables and which answer is whose; touches no connection and no clock.
+/// The decisions of a command sender: the messages to send, and the trackable to which an answer belongs.
 ///
-/// Answers are taken from wherever they come first: the response topic (MQTT 5), or the trackable's events.
+/// An answer counts wherever it arrives first: on the response topic (MQTT 5) or among the trackable's events.
 struct CommandSenderState {
-    /// What is to be done.
+    /// An action for the connection.
     enum Action: Equatable {
         case subscribe([String])
         case publish([OutgoingMessage])
-        /// Everybody has answered, or can not any more.
+        /// Every trackable has answered, or can no longer answer.
         case finish
     }
 
-    /// What became of the command at one trackable.
+    /// The outcome of the command at one trackable.
     enum Outcome: Equatable {
         case answered(CommandAnswer)
-        /// The broker did not take the command, or not the wish for answers.
+        /// The broker rejected the command, or both subscriptions to its answer.
         case refused(TrackingError)
     }
 
     private let root: TopicRoot
     private let client: ClientID
     private let commands: [(id: TrackableID, command: Command)]
-    /// What is known so far.
+    /// The outcomes known so far.
     private(set) var outcomes: [TrackableID: Outcome] = [:]
-    /// What was learned since it was last asked for.
+    /// The trackables whose outcome was not taken yet.
     private var news: [TrackableID] = []
 
-    /// - Parameter commands: One a trackable, each with an id of its own.
+    /// - Parameter commands: One command for each trackable, each with its own id.
     init(root: TopicRoot, client: ClientID, commands: [(id: TrackableID, command: Command)]) {
         self.root = root
         self.client = client
@@ -37,28 +37,28 @@ struct CommandSenderState {
     /// The trackables that have not answered.
     var silent: [TrackableID] { self.commands.map(\.id).filter { self.outcomes[$0] == nil } }
 
-    /// The outcomes that were learned since the last call.
+    /// Returns the outcomes that are new since the last call.
     mutating func takeNews() -> [(TrackableID, Outcome)] {
         defer { self.news = [] }
         return self.news.compactMap { id in self.outcomes[id].map { (id, $0) } }
     }
 
-    /// Whose command a message is.
+    /// Returns the trackable to which a command message is addressed.
     func trackable(of message: OutgoingMessage) -> TrackableID? {
         guard case .command(let id) = self.root.topic(message.topic) else { return nil }
         return id
     }
 
-    /// The filters that answers come by, two a trackable.
+    /// The topics of answers: the events and the response topic of each trackable.
     private var filters: [String] {
         self.commands.flatMap { [self.root.path(.event($0.id)), self.root.path(.answer($0.id, self.client))] }
     }
 
-    /// A connection stands: answers are asked for before anything is sent, anew on each.
+    /// Handles a new connection: the answers are subscribed to first.
     func connected() -> Action { .subscribe(self.filters) }
 
-    /// The broker answered the subscription. What was sent on an earlier connection is sent again, with the same id: it is
-    /// carried out once.
+    /// Handles the answer to the subscription: sends the commands that have no outcome yet. A command that was sent
+    /// before keeps its id, so that a device carries it out once.
     mutating func subscribed(_ refusals: [TrackingError?]) -> [Action] {
         for (index, entry) in self.commands.enumerated() where self.outcomes[entry.id] == nil {
             let (event, answer) = (2 * index, 2 * index + 1)
@@ -78,13 +78,13 @@ struct CommandSenderState {
         return (messages.isEmpty ? [] : [.publish(messages)]) + self.ifDone
     }
 
-    /// The broker answered a publish to `id`.
+    /// Handles the broker's answer to the command for `id`.
     mutating func published(to id: TrackableID, refusal: TrackingError?) -> [Action] {
         if let refusal { self.learn(id, .refused(refusal)) }
         return self.ifDone
     }
 
-    /// A message arrived; what is no answer to one of these commands is passed over.
+    /// Handles a message. Messages that answer none of these commands are ignored.
     mutating func received(_ message: IncomingMessage) -> [Action] {
         guard let answer = self.answer(in: message),
             let entry = self.commands.first(where: { $0.command.id == answer.id })

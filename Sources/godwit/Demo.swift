@@ -3,22 +3,24 @@ import Foundation
 import GodwitOptions
 import TrackingCore
 
-/// `godwit demo`: the main job, from a simulated courier through a real broker to a watcher, told in words as it happens.
+/// `godwit demo`: a simulated courier, a real broker and a watcher, with each step explained as it happens.
 struct Demo: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "See it work: a broker, a simulated courier and a watcher on this machine.",
+        abstract: "See Godwit work: a broker, a simulated courier and a watcher on this machine.",
         discussion: """
-            Starts a private Mosquitto on a free loopback port, godwit-agent with a simulated courier, and a watcher; tells \
-            what happens; ends everything on Ctrl-C, when the terminal is closed, or after --duration.
+            The demo starts a private Mosquitto on a free loopback port, godwit-agent with a simulated courier, and a \
+            watcher. It explains each step, and ends everything on Ctrl-C, when the terminal is closed, or after \
+            --duration.
             """)
 
-    @Option(parsing: .unconditional, help: ArgumentHelp("End after this many seconds.", valueName: "seconds"))
+    @Option(
+        parsing: .unconditional, help: ArgumentHelp("End the demo after this time.", valueName: "seconds"))
     var duration: Double?
 
-    @Flag(help: "Run the story once, and end with 1 if a chapter did not happen.")
+    @Flag(help: "Run all steps once. End with 1 if one of them did not happen.")
     var script = false
 
-    @Option(help: ArgumentHelp("See the options of watch and run; the demo needs none.", visibility: .hidden))
+    @Option(help: ArgumentHelp("The demo has no options in a file.", visibility: .private))
     var config: String?
 
     func validate() throws {
@@ -28,14 +30,15 @@ struct Demo: AsyncParsableCommand {
     }
 
     func run() async throws {
-        // A reader that goes away is an error, after which what was started is ended; the signal would leave it running.
+        // A closed output is then an error, after which the child programs are ended. The signal would leave them
+        // running.
         signal(SIGPIPE, SIG_IGN)
         let stage = try DemoStage()
         defer { stage.end() }
         let show = DemoShow(stage: stage, isScript: self.script, duration: self.duration)
         do {
             try await Program.run(show)
-        } catch let failure as Output.Failure where failure.isClosed {}  // nobody reads on
+        } catch let failure as Output.Failure where failure.isClosed {}  // the reader closed the output
         if self.script, !show.hasSucceeded { throw ExitCode(1) }
     }
 }

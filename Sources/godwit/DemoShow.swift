@@ -5,7 +5,7 @@ import TrackingCore
 import TrackingMQTT
 import TrackingSubscriber
 
-/// The story: each chapter says what is about to happen, makes it happen, and waits until it was seen.
+/// The steps of the demo. Each step announces itself, acts, and waits until its effect was observed.
 final class DemoShow: Service {
     private let stage: DemoStage
     private let isScript: Bool
@@ -13,11 +13,11 @@ final class DemoShow: Service {
     private let succeeded = Mutex(false)
     private let seen = Mutex(Seen())
 
-    /// What the silent observer saw so far.
+    /// The observations of the silent observer.
     fileprivate struct Seen {
         var inForce: ResolutionInForce?
         var arrivals: [ContinuousClock.Instant] = []
-        /// When the last position came, be it the one that the broker kept.
+        /// The time of the last position, including a retained one.
         var lastPosition: ContinuousClock.Instant?
     }
 
@@ -27,7 +27,7 @@ final class DemoShow: Service {
         self.duration = duration
     }
 
-    /// Whether every chapter happened.
+    /// `true` if the effect of every step was observed.
     var hasSucceeded: Bool { self.succeeded.withLock { $0 } }
 
     func run() async throws {
@@ -38,7 +38,7 @@ final class DemoShow: Service {
                 observer.watch(try TrackableID(DemoStage.trackable))
                 group.addTask { try await observer.run() }
                 group.addTask { for await event in events { try self.note(event) } }
-                group.addTask { try await self.tell() }
+                group.addTask { try await self.runSteps() }
                 if let duration = self.duration {
                     group.addTask {
                         try await Task.sleep(for: .seconds(duration))
@@ -46,24 +46,25 @@ final class DemoShow: Service {
                     }
                 }
                 defer { group.cancelAll() }
-                // The story ends by throwing: nothing else here ends by itself. (`waitForAll` would wait for the others.)
+                // The steps end by throwing, and no other task ends by itself. (`waitForAll` would wait for the
+                // others.)
                 do { while try await group.next() != nil {} } catch is CancellationError {}
             }
         }
     }
 
-    // MARK: - The story
+    // MARK: - The steps
 
-    private func tell() async throws {
+    private func runSteps() async throws {
         try self.say(
-            "A private broker listens on \(self.stage.address). A courier sets out, simulated, six times as fast as a van."
+            "A private broker runs at \(self.stage.address). A simulated courier sets out, six times as fast as a van."
         )
-        try self.say("Look yourself:  mosquitto_sub -v -p \(self.stage.port) -t 'tracking/#'")
+        try self.say("See all messages:  mosquitto_sub -v -p \(self.stage.port) -t 'tracking/#'")
         try self.stage.startAgent()
         var happened = try await self.chapter(
-            "Nobody watches: a position every 30 s, the finer source closed.", within: 20
+            "No subscriber: one position every 30 s, and only the coarse source is open.", within: 20
         ) {
-            // To wait for the next one would be long; that none comes for so long shows the pace as well.
+            // Waiting for the next position would take long. Five seconds without one show the pace as well.
             $0.inForce?.subscribers == 0 && $0.inForce?.resolution.desiredInterval == .seconds(30)
                 && $0.isQuiet(for: .seconds(5)) && self.stage.selectedSource == "BALANCED"
         }
@@ -76,7 +77,7 @@ final class DemoShow: Service {
         }
         happened =
             try await self.chapter(
-                "The watcher left: every 10 s while near, every 30 s when far again; the finer source closed.",
+                "The watcher leaves: every 10 s while near, every 30 s when far again; only the coarse source is open.",
                 within: 90
             ) {
                 guard let inForce = $0.inForce, inForce.subscribers == 0 else { return false }
@@ -85,39 +86,41 @@ final class DemoShow: Service {
                     && self.stage.selectedSource == "BALANCED"
             } && happened
         self.succeeded.withLock { $0 = happened }
-        try self.say(happened ? "That is the story. Every chapter happened." : "A chapter did not happen as told.")
+        try self.say(happened ? "The demo is complete. Every step happened." : "A step did not happen as described.")
         if self.isScript { throw CancellationError() }
-        try self.say("The courier drives on until Ctrl-C.")
+        try self.say("The courier continues until Ctrl-C.")
     }
 
     private func watched(_ watcher: AssetSubscriber<MQTTTransport>) async throws -> Bool {
         let wanted = try Resolution(accuracy: .high, desiredInterval: .seconds(1), minimumDisplacement: 0)
         watcher.watch(try TrackableID(DemoStage.trackable), requesting: wanted)
         var happened = try await self.chapter(
-            "A watcher arrives and asks for every second: the finer source opens.", within: 20
+            "A watcher arrives and asks for one position a second: the fine source opens.", within: 20
         ) {
             $0.inForce?.resolution == wanted && self.stage.selectedSource == "HIGH" && $0.hasPace(of: .seconds(1))
         }
         self.stage.setBattery(15)
         happened =
             try await self.chapter(
-                "The battery sinks to 15 %, below the threshold of 20: five times as seldom.", within: 30
+                "The battery falls to 15 %, below the threshold of 20 %: one fifth of the positions.", within: 30
             ) {
                 $0.inForce?.isLowBattery == true && $0.inForce?.resolution.desiredInterval == .seconds(5)
                     && $0.hasPace(of: .seconds(5))
             } && happened
         self.stage.setBattery(80)
         happened =
-            try await self.chapter("The battery is charged: every second again.", within: 20) {
+            try await self.chapter("The battery is charged again: one position a second.", within: 20) {
                 $0.inForce?.isLowBattery == false && $0.hasPace(of: .seconds(1))
             } && happened
-        return try await self.chapter("Near the destination, closer than 200 m: twice a second.", within: 180) {
+        return try await self.chapter(
+            "The courier is within 200 m of the destination: two positions a second.", within: 180
+        ) {
             $0.inForce?.isNear == true && $0.inForce?.resolution.desiredInterval == .milliseconds(500)
                 && $0.hasPace(of: .milliseconds(500))
         } && happened
     }
 
-    /// Tells a chapter and waits until it was seen.
+    /// Announces a step and waits until its effect was observed.
     private func chapter(
         _ title: String, within seconds: Int, _ isSeen: @Sendable (borrowing Seen) -> Bool
     ) async throws -> Bool {
@@ -126,23 +129,23 @@ final class DemoShow: Service {
         let deadline = ContinuousClock.now.advanced(by: .seconds(seconds))
         while !self.seen.withLock({ isSeen($0) }) {
             guard ContinuousClock.now < deadline else {
-                try self.say("  ✗ did not happen within \(seconds) s")
+                try self.say("  ✗ not observed within \(seconds) s")
                 return false
             }
             try await Task.sleep(for: .milliseconds(50))
         }
-        try self.say("  ✓ seen")
+        try self.say("  ✓ observed")
         return true
     }
 
-    // MARK: - What is seen
+    // MARK: - Observations
 
     private func note(_ event: SubscriberEvent) throws {
         switch event {
         case .location(_, let received) where received.isRetained:
-            // The agent spoke before the observer had joined: a late joiner gets the last position at once.
+            // The agent published before the observer joined. A late subscriber receives the last position at once.
             self.seen.withLock { $0.lastPosition = .now }
-            try self.say("  · the last position, kept by the broker: \(Self.place(of: received.update.location))")
+            try self.say("  · the last position, retained by the broker: \(Self.place(of: received.update.location))")
         case .location(_, let received) where !received.isLate:
             let now = ContinuousClock.now
             let gap = self.seen.withLock { seen in
@@ -157,7 +160,7 @@ final class DemoShow: Service {
         case .resolution(_, let inForce?):
             self.seen.withLock { $0.inForce = inForce }
             try self.say("  → resolution \(WatchPrinter.describe(inForce))")
-        case .location, .locationCleared, .raw, .state, .presence, .resolution, .trip, .tripRecorded, .event, .unheard,
+        case .location, .locationCleared, .raw, .state, .presence, .resolution, .trip, .tripRecorded, .event, .silent,
             .refused, .positionsKept, .publishRefused, .badMessage, .connection:
             break
         }
@@ -172,12 +175,12 @@ final class DemoShow: Service {
 }
 
 extension DemoShow.Seen {
-    /// Whether a position came, and none after it for so long.
+    /// `true` if the last position arrived at least this long ago.
     func isQuiet(for time: Duration) -> Bool {
         self.lastPosition.map { $0.duration(to: .now) >= time } ?? false
     }
 
-    /// Whether the last two arrivals are about so far apart.
+    /// `true` if the last two positions arrived about this far apart.
     func hasPace(of interval: Duration) -> Bool {
         guard self.arrivals.count >= 2 else { return false }
         let gap = self.arrivals[self.arrivals.count - 2].duration(to: self.arrivals[self.arrivals.count - 1])

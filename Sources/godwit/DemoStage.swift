@@ -4,7 +4,7 @@ import TrackingCore
 import TrackingMQTT
 import TrackingSubscriber
 
-/// What the demo runs on: a private broker and an agent as child processes, and a folder for their files.
+/// The surroundings of the demo: a private broker and an agent as child programs, and a folder for their files.
 final class DemoStage: Sendable {
     static let trackable = "courier-1"
     /// One of the simulated courier's customers.
@@ -17,7 +17,7 @@ final class DemoStage: Sendable {
 
     /// Starts the broker.
     ///
-    /// - Throws: `inputUnreadable` when Mosquitto is not installed.
+    /// - Throws: `inputUnreadable` if Mosquitto is not installed.
     init() throws {
         let program = try Self.find("mosquitto", beside: ["/usr/sbin", "/usr/local/sbin"])
         self.folder = FileManager.default.temporaryDirectory.appending(path: "godwit-demo-\(UUID().uuidString)")
@@ -40,15 +40,15 @@ final class DemoStage: Sendable {
 
     private func path(_ name: String) -> String { self.folder.appending(path: name).path(percentEncoded: false) }
 
-    /// The charge that the agent's battery file holds, in percent.
+    /// Writes the charge, in percent, to the agent's battery file.
     func setBattery(_ percent: Int) {
         try? "\(percent)\n".write(to: self.folder.appending(path: "battery"), atomically: true, encoding: .utf8)
     }
 
-    /// Which source the agent opened last, as it said itself.
+    /// The source that the agent opened last, according to its log.
     var selectedSource: String? { self.selections.withLock { $0.last } }
 
-    /// Starts the agent: a coarse and a fine source, a destination, thresholds.
+    /// Starts the agent with a coarse and a fine source, a destination and thresholds.
     func startAgent() throws {
         let own = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent().path(percentEncoded: false)
         let program = try Self.find("godwit-agent", beside: [own, Self.ownFolder])
@@ -56,7 +56,7 @@ final class DemoStage: Sendable {
         log.fileHandleForReading.readabilityHandler = { [weak self] handle in
             let text = String(decoding: handle.availableData, as: UTF8.self)
             if text.isEmpty { return handle.readabilityHandler = nil }
-            for line in text.split(separator: "\n") where line.contains("source selected") {
+            for line in text.split(separator: "\n") where line.contains("Source selected") {
                 self?.selections.withLock { $0.append(line.contains("HIGH") ? "HIGH" : "BALANCED") }
             }
         }
@@ -73,7 +73,7 @@ final class DemoStage: Sendable {
             ], output: log)
     }
 
-    /// A subscriber on this broker; a silent one is not counted as watching.
+    /// Makes a subscriber at this broker. A silent one does not count as a subscriber.
     func subscriber(_ name: String, isSilent: Bool) throws -> AssetSubscriber<MQTTTransport> {
         let client = try ClientID(name)
         var generator = SystemRandomNumberGenerator()
@@ -84,7 +84,7 @@ final class DemoStage: Sendable {
         return AssetSubscriber(configuration: configuration, transport: try MQTTTransport(configuration: connection))
     }
 
-    /// Ends the children and removes the folder.
+    /// Ends the child programs and removes the folder.
     func end() {
         for child in self.children.withLock({ $0.reversed() }) where child.isRunning {
             child.terminate()
@@ -107,15 +107,15 @@ final class DemoStage: Sendable {
         self.children.withLock { $0.append(process) }
     }
 
-    /// Nothing of the user's own settings, and a folder of its own for the agent's socket, which may do without where the path
-    /// is too long for one.
+    /// The environment of child programs: without the user's Godwit options, and with a folder of its own for the
+    /// agent's socket. If the path is too long for a socket, the agent runs without one.
     private var environment: [String: String] {
         ProcessInfo.processInfo.environment.filter { !$0.key.hasPrefix("GODWIT_") }
             .merging(["XDG_RUNTIME_DIR": self.path("")]) { $1 }
     }
 
-    /// Runs `start` with no signal blocked on this thread: a child inherits what is blocked, the concurrency runtime's
-    /// threads block SIGTERM, and a child that blocks it does not hear that it is to end.
+    /// Runs `start` with no signal blocked on this thread. A child program inherits blocked signals, and the threads of
+    /// the concurrency runtime block SIGTERM, with which the child is ended.
     private static func withoutBlockedSignals(_ start: () throws -> Void) rethrows {
         var none = sigset_t()
         var before = sigset_t()
@@ -136,8 +136,10 @@ final class DemoStage: Sendable {
             let candidate = URL(filePath: folder).appending(path: name).path(percentEncoded: false)
             if FileManager.default.isExecutableFile(atPath: candidate) { return candidate }
         }
-        let advice = name == "mosquitto" ? "install it with: apt-get install mosquitto" : "build it with: swift build"
-        throw TrackingError(.inputUnreadable, "the program '\(name)' is not on PATH; \(advice)")
+        let advice =
+            name == "mosquitto"
+            ? "Install it with: apt-get install mosquitto" : "Build it with: swift build"
+        throw TrackingError(.inputUnreadable, "cannot find the program '\(name)' in PATH. \(advice)")
     }
 
     private static func freePort() throws -> Int {
@@ -152,7 +154,10 @@ final class DemoStage: Sendable {
                 bind(descriptor, address, size) == 0 ? getsockname(descriptor, address, &size) : -1
             }
         }
-        guard result == 0 else { throw TrackingError(.inputUnreadable, "no free port on the loopback interface") }
+        guard result == 0 else {
+            throw TrackingError(
+                .inputUnreadable, "cannot find a free port on the loopback interface for the demo's broker")
+        }
         return Int(UInt16(bigEndian: address.sin_port))
     }
 }

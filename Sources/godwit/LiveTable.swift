@@ -2,7 +2,7 @@ import GodwitOptions
 import TrackingCore
 import TrackingSubscriber
 
-/// The live table of `godwit watch`: what it knows, as lines; a value without output of its own.
+/// The content of the live table of `godwit watch` as lines.
 struct LiveTable {
     private struct Row {
         var state = SubscriberState.offline
@@ -10,28 +10,28 @@ struct LiveTable {
         var isPredicted = false
         var resolution: ResolutionInForce?
         var trip: Trip?
-        var isUnheard = false
+        var hasNothingReceived = false
     }
 
     private var rows: [TrackableID: Row] = [:]
     /// The latest events, the newest last.
     private var events: [String] = []
     private var connection = "connecting"
-    /// Why the broker does not let it watch one of them, or, without an id, everything; until it does.
+    /// The broker's reasons for refused subscriptions, by trackable; `nil` is the subscription to all trackables.
     private var refusals: [TrackableID?: TrackingError] = [:]
     private var badMessages = 0
-    /// What this watcher asks for.
+    /// The resolution that this watcher asks for.
     var request: Resolution?
-    /// What was logged and is not written while the table is drawn: how many lines, and the newest.
+    /// The log lines that are held back while the table is drawn: their number and the newest.
     var logged: (count: Int, newest: String)?
     let hasColour: Bool
-    /// Whether it only watches: what is asked for goes nowhere.
+    /// `true` if the watcher is not counted as a subscriber and asks for nothing.
     let isSilent: Bool
-    /// What people read.
+    /// The units of figures.
     let units: DisplayUnits
-    /// How many events are shown at most; a low terminal shows fewer.
+    /// The most events that are shown. A low terminal shows fewer.
     static let maximumEvents = 5
-    /// How many lines of the terminal the newest log line takes at most.
+    /// The most terminal lines that the newest log line takes.
     private static let maximumLogged = 3
 
     init(hasColour: Bool, isSilent: Bool = false, units: DisplayUnits = .metric) {
@@ -40,14 +40,14 @@ struct LiveTable {
         self.units = units
     }
 
-    /// Takes in what happened.
+    /// Records an event.
     mutating func happened(_ event: SubscriberEvent) {
         switch event {
         case .location(let id, let received):
             guard !received.isLate else { return }
             self.rows[id, default: Row()].location = received.update.location
             self.rows[id, default: Row()].isPredicted = received.update.kind == .predicted
-            self.rows[id, default: Row()].isUnheard = false
+            self.rows[id, default: Row()].hasNothingReceived = false
         case .locationCleared(let id): self.rows[id, default: Row()].location = nil
         case .state(let id, let state, _): self.rows[id, default: Row()].state = state
         case .resolution(let id, let inForce): self.rows[id, default: Row()].resolution = inForce
@@ -55,9 +55,9 @@ struct LiveTable {
         case .event(let id, let event):
             self.events.append("\(TimeText.local(event.time)) \(id) \(WatchPrinter.describe(event))".printable)
             self.events = self.events.suffix(Self.maximumEvents)
-        case .unheard(let id): self.rows[id, default: Row()].isUnheard = true
+        case .silent(let id): self.rows[id, default: Row()].hasNothingReceived = true
         case .badMessage: self.badMessages += 1
-        case .publishRefused(_, let error): self.connection = "not counted as watching: \(error)"
+        case .publishRefused(_, let error): self.connection = "not counted as a subscriber: \(error)"
         case .refused(let id, let error): self.refusals[id] = error
         case .presence(let id, let presence):
             guard presence.status != .unknown else { break }
@@ -76,13 +76,13 @@ struct LiveTable {
         return refusal.map { "refused: \($0)" } ?? self.connection
     }
 
-    /// The table, a line each, cut to the terminal's size: what does not fit is counted.
+    /// The table's lines, cut to the terminal's size. Rows that do not fit are counted.
     ///
-    /// - Parameter due: How long until a trackable's next update.
+    /// - Parameter due: Returns the time until a trackable's next expected update.
     func lines(width: Int, height: Int, now: UnixTime, due: (TrackableID) -> Duration?) -> [String] {
         let head = self.row(
             ["trackable", "state", "position", "speed", "bearing", "age", "resolution", "next due", "trip"])
-        // The heading, the empty line, the foot, and the cursor's own line.
+        // Reserved: the heading, the empty line, the foot and the cursor's own line.
         let events = self.events.suffix(max(0, height - 4) / 4)
         let logged = self.logged(width: width).prefix(max(0, height - 4 - events.count) / 2)
         let room = max(1, height - 4 - events.count - logged.count)
@@ -91,18 +91,18 @@ struct LiveTable {
             self.colour(row.state, String(self.row(self.cells(id, row, now: now, due: due(id))).prefix(columns: width)))
         }
         if self.rows.count > fits { body.append("… and \(self.rows.count - fits) more") }
-        let asked = self.request.map { "asking \($0.argumentText)" } ?? "asking nothing"
-        let keys = self.isSilent ? "silent; q quit" : "\(asked); + finer, - coarser, 0 none, q quit"
+        let asked = self.request.map { "asking for \($0.argumentText)" } ?? "asking for nothing"
+        let keys = self.isSilent ? "silent; q quit" : "\(asked); + finer, - coarser, 0 nothing, q quit"
         let foot =
             "\(self.standing.printable); \(keys)"
-            + (self.badMessages > 0 ? "; \(self.badMessages) bad messages skipped" : "")
-            + (self.logged.map { "; \($0.count) \($0.count == 1 ? "line" : "lines") logged, written at the end" } ?? "")
+            + (self.badMessages > 0 ? "; \(counted(self.badMessages, "invalid message")) ignored" : "")
+            + (self.logged.map { "; \(counted($0.count, "log line")), shown at the end" } ?? "")
         return [String(head.prefix(columns: width))] + body + [""] + events.map { String($0.prefix(columns: width)) }
             + logged
             + [String(foot.prefix(columns: width))]
     }
 
-    /// The newest log line, on as many lines as it takes.
+    /// The newest log line, on as many terminal lines as it needs.
     private func logged(width: Int) -> [String] {
         guard let newest = self.logged?.newest, width > 0 else { return [] }
         var rest = newest.split(separator: "\n").joined(separator: " ").printable[...]
@@ -120,7 +120,7 @@ struct LiveTable {
         return [
             id.rawValue, row.state.rawValue,
             point.map { (row.isPredicted ? "~" : "") + Self.place($0) }
-                ?? (row.isUnheard ? "nothing heard yet" : ""),
+                ?? (row.hasNothingReceived ? "nothing received" : ""),
             point?.speed.map { self.units.speed($0) } ?? "",
             point?.bearing.map { "\($0.text(digits: 0))°" } ?? "",
             point.map { Self.age(now.since($0.time).inSeconds) } ?? "",
@@ -134,7 +134,7 @@ struct LiveTable {
         "\(point.coordinate.latitude.text(digits: 5)) \(point.coordinate.longitude.text(digits: 5))"
     }
 
-    /// In seconds, and in days where these do not fit.
+    /// An age in seconds; above 100,000 seconds in days.
     private static func age(_ seconds: Double) -> String {
         seconds < 100_000 ? "\(max(0, seconds).text(digits: 0)) s" : "\((seconds / 86_400).text(digits: 0)) d"
     }
@@ -169,7 +169,7 @@ extension Resolution {
         let all = Accuracy.allCases
         let present = Double(self.desiredInterval.inMilliseconds)
         let stepped = min(max(present * intervalFactor, 125), 3_600_000)
-        // What is beyond the bounds already stays where it is: finer is never coarser.
+        // A value beyond the bounds remains, so that a finer step never gets coarser.
         let milliseconds = intervalFactor < 1 ? min(present, stepped) : max(present, stepped)
         let changed = try? Resolution(
             accuracy: all[min(max(self.accuracy.rank + change, 0), all.count - 1)],

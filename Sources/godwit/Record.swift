@@ -13,63 +13,66 @@ import TrackingMetrics
 import TrackingRecorder
 import TrackingStore
 
-/// `godwit record`: stores what publishers tell, and acknowledges what is durable.
+/// `godwit record`: stores everything that publishers send, and acknowledges records that are safe.
 struct Record: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Record everything: store each point once, and acknowledge what is durable.",
+        abstract: "Record everything: store each record once, and acknowledge records that are safe.",
+        usage: "godwit record [<options>]",
         discussion: """
-            It takes in on one connection, whose session the broker keeps, and acknowledges on another. Devices that run with \
-            --acknowledge-by NAME keep everything until this recorder has it. Ends with 66 where the history cannot be used.
+            The recorder receives on one connection, whose session the broker keeps, and acknowledges on another. A \
+            device started with --acknowledge-by NAME keeps every record until this recorder has stored it. Exit code \
+            66: the history cannot be used. The options below are enough for most recorders; --help-hidden shows all \
+            of them.
             """)
 
-    @OptionGroup var store: StoreOptions
+    @OptionGroup(title: "History") var store: StoreOptions
 
-    @OptionGroup var broker: BrokerOptions
+    @OptionGroup(title: "Broker and configuration") var broker: BrokerOptions
 
     @Option(
         help: ArgumentHelp(
-            "This recorder's name, which devices wait for: its client id. Default: --client-id, or what that defaults to, or recorder.",
+            "Record under this name, which devices wait for. Default: --client-id, else its default, else recorder.",
             valueName: "id"))
     var name: String?
 
     @Option(
         help: ArgumentHelp(
-            "The user of the connection that takes in, with the same password; where the broker makes the user name the client id. Default: the same user.",
+            "Sign in as this user, with the same password, for the connection that receives; for brokers that use the user name as the client id. Default: the same user.",
             valueName: "user"))
     var intakeUser: String?
 
     @Option(
         help: ArgumentHelp(
-            "The certificate of the connection that takes in, PEM; where the broker makes its name (CN) the client id. Default: --cert.",
-            valueName: "path"))
+            "Sign in with this certificate, PEM, for the connection that receives; for brokers that use its name (CN) as the client id. Default: --cert.",
+            valueName: "path", visibility: .hidden))
     var intakeCert: String?
 
-    @Option(help: ArgumentHelp("The key of --intake-cert, PEM.", valueName: "path"))
+    @Option(help: ArgumentHelp("Use this private key of --intake-cert, PEM.", valueName: "path", visibility: .hidden))
     var intakeKey: String?
 
-    @OptionGroup var sharing: ShareOptions
+    @OptionGroup(title: "Several recorders") var sharing: ShareOptions
 
     @Option(
         help: ArgumentHelp(
-            "Keep points, trips and events for so long, as 90d or 12h, or those of one trackable, as van-7=30d; once a trackable.",
+            "Keep points, trips and events this long: 90d or 12h; with van-7=30d those of one trackable. Repeatable, once for each trackable. Default: for ever.",
             valueName: "[id=]time"))
     var keep: [KeepRule] = []
 
     @Option(
         help: ArgumentHelp(
-            "How many messages the broker has under way at once, 1 to 65535; so many are stored together.",
-            valueName: "n"))
+            "Let the broker send this many messages before an acknowledgement, 1 to 65535. As many are stored together.",
+            valueName: "n", visibility: .hidden))
     var receiveMaximum = 500
 
     @Flag(
-        help:
-            "Clear the presences, requests and liveness of clients that were not heard for 7 days. It takes the rights of broker/add-recorder --housekeeper."
-    )
+        help: ArgumentHelp(
+            "Clear the presences, requests and liveness of clients that have been gone for 7 days. Needs the rights of broker/add-recorder --housekeeper.",
+            visibility: .hidden))
     var housekeeper = false
 
     @Option(
         help: ArgumentHelp(
-            "Serve /healthz, /readyz and /metrics at this address; port 0 takes a free one. Default: not at all.",
+            "Serve /healthz, /readyz and /metrics at this address; port 0 chooses a free port. Default: not at all.",
             valueName: "host:port"))
     var listen: ListenAddress?
 
@@ -78,7 +81,8 @@ struct Record: AsyncParsableCommand {
             throw ValidationError("--receive-maximum must be 1 to 65535, not \(self.receiveMaximum)")
         }
         guard Set(self.keep.map(\.trackable)).count == self.keep.count else {
-            throw ValidationError("--keep is given once for each trackable, and once for all others")
+            throw ValidationError(
+                "--keep is given twice for one trackable. Give it once for each, and once for all others")
         }
         do throws(TrackingError) {
             for name in [self.name, self.intakeUser] { if let name { _ = try ClientID(name) } }
@@ -91,19 +95,21 @@ struct Record: AsyncParsableCommand {
         Self.returnFreedMemory()
         Program.startLogging(Logger.Level(rawValue: self.broker.logLevel) ?? .warning)
         guard (self.intakeCert == nil) == (self.intakeKey == nil) else {
-            throw TrackingError(.invalidConfiguration, "--intake-cert and --intake-key are given together")
+            throw TrackingError(
+                .invalidConfiguration, "one of --intake-cert and --intake-key is missing. Give both, or neither")
         }
         let names = try self.names()
         let group = try self.sharing.group()
         if group != nil, case .sqlite = try self.store.location() {
             throw TrackingError(
-                .invalidConfiguration, "--share takes a history that recorders share: --store postgres://…")
+                .invalidConfiguration,
+                "--share needs a history that recorders can share. Give --store postgres://user@host/database")
         }
         let health = Health(listen: self.listen)
         let notifier = ServiceNotifier(environment: ProcessInfo.processInfo.environment)
         notifier?.ready()
         let store = try await self.openStore(notifier)
-        // As long as this program runs, a gateway on the same file does not record.
+        // Held until the program ends: meanwhile a gateway on the same file does not record.
         let lock = try self.lock()
         defer { withExtendedLifetime(lock) {} }
         var configuration = RecorderConfiguration(client: names.voice, session: try self.broker.identity().session)
@@ -137,26 +143,28 @@ struct Record: AsyncParsableCommand {
         if let error = ending.error { throw error }
     }
 
-    /// What large batches took goes back as soon as they are stored: by itself glibc comes to keep up to 64 MB of what was freed,
-    /// as blocks of a size that was freed before are no longer mapped apart (mallopt(3), `M_MMAP_THRESHOLD`).
+    /// Has the memory of large batches returned to the system as soon as they are stored. By default, glibc keeps up to
+    /// 64 MB of freed memory, because it stops mapping blocks of a size that was freed before (mallopt(3),
+    /// `M_MMAP_THRESHOLD`).
     private static func returnFreedMemory() {
         mallopt(M_TRIM_THRESHOLD, 1_048_576)
     }
 
-    /// Opens the history. A server that is away is waited for, as while recording, and so is who writes the file, unless that is to
-    /// end at once.
+    /// Opens the history. Without `--fail-fast`, waits for an unreachable server and for another program that writes
+    /// the file.
     private func openStore(_ notifier: ServiceNotifier?) async throws -> any HistoryStore {
-        var wait = RecorderConfiguration.firstStoreWait
+        var backoff = Backoff(
+            first: RecorderConfiguration.firstStoreWait, maximum: RecorderConfiguration.longestStoreWait)
         while true {
             do throws(TrackingError) {
                 return try await self.store.open(mayMake: true)
             } catch {
                 guard !self.broker.failFast, try self.passes(error) else { throw error }
+                let wait = backoff.next()
                 Logger(label: "godwit.recorder").error(
-                    "the store takes nothing", metadata: ["reason": "\(error)", "retry in": "\(wait)"])
-                notifier?.status("the store takes nothing: \(error.message)")
+                    "History unavailable, trying again", metadata: ["reason": "\(error)", "retry in": "\(wait)"])
+                notifier?.status("history unavailable: \(error.message)")
                 try await Task.sleep(for: wait)
-                wait = min(RecorderConfiguration.longestStoreWait, wait * 2)
             }
         }
     }
@@ -173,7 +181,7 @@ struct Record: AsyncParsableCommand {
         }
     }
 
-    /// The remedy where both connections have the same user; `nil` where each has its own.
+    /// The remedy if both connections have the same user; `nil` if each has its own.
     private func sharedUserRemedy(_ intake: ClientID) -> String? {
         guard self.intakeUser == nil, self.intakeCert == nil else { return nil }
         let option =
@@ -182,8 +190,8 @@ struct Record: AsyncParsableCommand {
         return self.broker.sharedUserRemedy("\(option) (broker/add-recorder makes that user)")
     }
 
-    /// The names of the two connections: the recorder's, and that of the user or the certificate that takes in, or else the
-    /// same with `-intake` behind it.
+    /// The names of the two connections: that of the recorder, and that of the receiving connection's user or
+    /// certificate, or else the recorder's name with `-intake`.
     private func names() throws(TrackingError) -> (voice: ClientID, intake: ClientID) {
         let own = try self.broker.identity()
         var voice = own.isRandom ? try ClientID("recorder") : own.client
@@ -192,12 +200,15 @@ struct Record: AsyncParsableCommand {
         let intake = try ClientID(self.intakeUser ?? certified ?? "\(voice)-intake")
         guard intake != voice else {
             throw TrackingError(
-                .invalidConfiguration, "the connection that takes in has the recorder's name; it needs one of its own")
+                .invalidConfiguration,
+                "the connection that receives has the recorder's own name '\(voice)'. Give another --intake-user or --name"
+            )
         }
         return (voice, intake)
     }
 
-    /// Tells the service manager how it goes, and ends where that was asked for.
+    /// Reports the recorder's state to the service manager. With `--fail-fast`, ends the recorder when the broker
+    /// cannot be reached.
     private static func watch(
         _ recorder: Recorder<MQTTTransport>, _ events: AsyncStream<RecorderEvent>, _ health: Health,
         _ notifier: ServiceNotifier?, failsFast: Bool, _ ending: Ending
@@ -206,11 +217,11 @@ struct Record: AsyncParsableCommand {
             health.happened(event)
             switch event {
             case .connected: notifier?.status("recording")
-            case .storeAway(let error, _): notifier?.status("the store takes nothing: \(error.message)")
+            case .storeAway(let error, _): notifier?.status("history unavailable: \(error.message)")
             case .storeBack: notifier?.status("recording")
             case .disconnected(let lost), .voice(.some(let lost)):
                 guard lost.retry != nil else { continue }
-                notifier?.status("not connected: \(lost.reason?.message ?? "")")
+                notifier?.status("not connected to the broker: \(lost.reason?.message ?? "")")
                 guard failsFast, let reason = lost.failure else { continue }
                 ending.note(reason)
                 recorder.finish()
@@ -223,15 +234,15 @@ struct Record: AsyncParsableCommand {
     }
 }
 
-/// For how long is kept: a time as `90d`, `12h`, `30m` or `45s`, of everything or, with `ID=` before it, of one trackable.
+/// A retention rule: a time as `90d`, `12h`, `30m` or `45s`, for all trackables or, with `ID=` before it, for one.
 struct KeepRule: ExpressibleByArgument, Hashable {
-    /// Of which; `nil` for all that no other rule names.
+    /// The trackable; `nil` for all that no other rule names.
     let trackable: TrackableID?
     let time: Duration
 
     init?(argument: String) {
         let units: [Character: Double] = ["d": 86_400, "h": 3600, "m": 60, "s": 1]
-        // An id may have the sign in it, a time does not.
+        // An id may contain "=", a time cannot.
         let sign = argument.lastIndex(of: "=")
         let text = sign.map { argument[argument.index(after: $0)...] } ?? argument[...]
         guard let last = text.last, let unit = units[last], let count = Double(text.dropLast()), count > 0,
@@ -247,7 +258,7 @@ struct KeepRule: ExpressibleByArgument, Hashable {
     }
 }
 
-/// What a recorder answers an operator, where it is to.
+/// The answers of a recorder to health checks, with `--listen`.
 private final class Health: Sendable {
     private let listen: ListenAddress?
     private let metrics = PrometheusRegistry(helps: RecorderFigures.helps)
@@ -259,16 +270,16 @@ private final class Health: Sendable {
         var lastDrop: ContinuousClock.Instant?
     }
 
-    /// The time for which a dropped message counts.
+    /// The time for which a dropped message makes the recorder unready.
     private static let dropMemory = Duration.seconds(600)
 
-    /// Has everything counted from now on, where somebody can ask.
+    /// Creates the checks. With an address, metrics are counted from now on.
     init(listen: ListenAddress?) {
         self.listen = listen
         if listen != nil { MetricsSystem.bootstrap(self.metrics) }
     }
 
-    /// Takes note of what the recorder told.
+    /// Records an event of the recorder.
     func happened(_ event: RecorderEvent) {
         self.state.withLock { state in
             switch event {
@@ -283,25 +294,25 @@ private final class Health: Sendable {
     }
 
     private func brokerReason() -> String? {
-        self.state.withLock { $0.isConnected } ? nil : "the connection that takes in is not connected to the broker"
+        self.state.withLock { $0.isConnected } ? nil : "the connection that receives is not connected to the broker"
     }
 
     private func queuesReason() -> String? {
         guard let last = self.state.withLock({ $0.lastDrop }), last.duration(to: .now) < Self.dropMemory else {
             return nil
         }
-        return "the broker dropped messages: its queues are too short, or a client with a kept session is away"
+        return "the broker dropped messages: its queues are too short, or a client with a persistent session is away"
     }
 
     private func historyReason(_ store: any HistoryStore) async -> String? {
         if self.state.withLock({ $0.isStoreAway }) {
-            return "the history stores nothing: the log of the recorder has the reason"
+            return "the history rejects records: the recorder's log has the reason"
         }
         let isReadable = (try? await store.trackables(after: nil, limit: 1)) != nil
         return isReadable ? nil : "the history cannot be read"
     }
 
-    /// The server; `nil` where none was asked for.
+    /// The server; `nil` without `--listen`.
     func server(_ store: any HistoryStore) -> HealthServer? {
         guard let listen = self.listen else { return nil }
         return HealthServer(

@@ -3,31 +3,32 @@ import GodwitOptions
 import Logging
 import TrackingCore
 
-/// `godwit send`: a command to devices, and what each of them answers.
+/// `godwit send`: sends a command to devices, and shows the answer of each.
 struct Send: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Send a command to the devices of trackables, and show their answers.",
+        usage: "godwit send [<options>] <command> <ids> ...",
         discussion: """
-            Commands: report, send-now, flush, start-trip (mode=bicycle), stop-trip, on, off, configure (KEY=VALUE), track, add, \
-            remove, destination (destination=LAT,LON or none). The device takes commands where its agent runs with --allow-commands. \
-            Exit code 1 where one failed or did not answer in time.
+            Commands: report, send-now, flush, start-trip (mode=bicycle), stop-trip, on, off, configure (KEY=VALUE), \
+            track, add, remove, destination (destination=LAT,LON or none). A device accepts commands if its agent runs \
+            with --allow-commands. Exit code 1: a command failed, or a device did not answer in time.
             """)
 
     @Argument(help: "The command.")
     var command: String
 
-    @Argument(help: "Whose devices.")
+    @Argument(help: "The ids of the trackables.")
     var ids: [String]
 
-    @OptionGroup var broker: BrokerOptions
+    @OptionGroup(title: "Broker and configuration") var broker: BrokerOptions
 
     @Option(
         help: ArgumentHelp(
-            "An argument of the command. Repeatable; true, false, numbers and LAT,LON of destination are sent as such.",
+            "Pass this argument to the command. Repeatable. Values: true, false, a number, LAT,LON for destination, or text.",
             valueName: "key=value"))
     var argument: [String] = []
 
-    @Option(help: ArgumentHelp("How long to wait for the answers, in seconds.", valueName: "seconds"))
+    @Option(help: ArgumentHelp("Wait this long for the answers; at most 3600 s.", valueName: "seconds"))
     var timeout = 10.0
 
     func validate() throws {
@@ -45,7 +46,7 @@ struct Send: AsyncParsableCommand {
         let identity = try self.broker.identity()
         var generator = SystemRandomNumberGenerator()
         let now = TimeText.now
-        // Nobody waits for an answer any longer, so nothing should be done any longer.
+        // After that time nobody waits for the answer, so that the device should not carry out the command.
         let expires = now.advanced(by: .seconds(self.timeout))
         let arguments = try self.arguments()
         let commands = try self.trackables().map { id in
@@ -62,7 +63,7 @@ struct Send: AsyncParsableCommand {
         try await sender.run(state)
     }
 
-    /// `start-trip` is START_TRIP.
+    /// The command's name in the protocol: `start-trip` is `START_TRIP`.
     private var name: Command.Name { Command.Name(rawValue: self.command.uppercased().replacing("-", with: "_")) }
 
     private func trackables() throws -> [TrackableID] {
@@ -81,23 +82,24 @@ struct Send: AsyncParsableCommand {
         for text in self.argument {
             let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
             guard parts.count == 2, !parts[0].isEmpty else {
-                throw ValidationError("an argument is KEY=VALUE, not '\(text)'")
+                throw ValidationError("an argument must be KEY=VALUE, not '\(text)'")
             }
             guard arguments.updateValue(try self.value(parts[0], parts[1]), forKey: parts[0]) == nil else {
-                throw ValidationError("the argument \(parts[0]) is given twice")
+                throw ValidationError("the argument \(parts[0]) is given twice. Leave one of them out")
             }
         }
         return arguments.compactMapValues { $0 }
     }
 
-    /// `nil`: it is left out, which means none.
+    /// Reads the value of an argument. Returns `nil` for a value that stands for none, so that the argument is left
+    /// out.
     private func value(_ key: String, _ text: String) throws -> JSONValue? {
-        // A setting is written as on the command line.
+        // A setting keeps its form on the command line.
         if key == "destination", self.name == .configure { return .text(text) }
         if key == "destination" {
             if text == "none" { return nil }
             guard let place = Coordinate(argument: text) else {
-                throw ValidationError("destination is LAT,LON in degrees, or none, not '\(text)'")
+                throw ValidationError("destination must be LAT,LON in degrees, or none; not '\(text)'")
             }
             return .list([.number(place.longitude), .number(place.latitude)])
         }

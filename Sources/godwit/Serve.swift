@@ -11,81 +11,84 @@ import TrackingRecorder
 import TrackingStore
 import TrackingSubscriber
 
-/// `godwit serve`: the HTTP server beside broker and history.
+/// `godwit serve`: the HTTP server for phones, the live map and the API.
 struct Serve: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Serve phones, a live map and an API over HTTP.",
         discussion: """
-            Behind a proxy that speaks TLS. With --store it records into that history itself, unless --acknowledge-by names a \
-            recorder. Ends with 66 where the history cannot be used or the address cannot be listened on. A history that is away \
-            or does not exist yet is waited for, unless --fail-fast asks to end: what needs no history is served meanwhile.
+            The gateway belongs behind a proxy for TLS. With --store it also records into that history, unless \
+            --acknowledge-by names a recorder. Without a reachable history it serves everything else and tries again, \
+            unless --fail-fast is given. Exit code 66: the history or the address cannot be used. The options below \
+            are enough for most gateways; --help-hidden shows all of them.
             """)
 
-    @Option(help: ArgumentHelp("The address and port to listen on; port 0 takes a free one.", valueName: "host:port"))
+    @Option(help: ArgumentHelp("Listen on this address and port; port 0 chooses a free port.", valueName: "host:port"))
     var listen = ListenAddress(host: "127.0.0.1", port: 8080)
 
     @Option(
         help: ArgumentHelp(
-            "How it is reached from outside: https://tracks.example.org. With https, cookies are for TLS alone, and X-Forwarded-For is believed.",
+            "Use this address, under which browsers and phones reach the gateway: https://tracks.example.org. With https, cookies are sent over TLS only, and X-Forwarded-For is trusted.",
             valueName: "url"),
         transform: GatewayURL.checked)
     var url: String?
 
     @Option(
         help: ArgumentHelp(
-            "Another origin whose pages may read the API: https://example.org; can be repeated. Default: none.",
-            valueName: "origin"))
+            "Let pages of this other origin use the API: https://example.org. Repeatable. Default: none.",
+            valueName: "origin", visibility: .hidden))
     var cors: [String] = []
 
     @Option(
         help: ArgumentHelp(
-            "How many requests a second one token may make in the long run, 0.1 to 100000; ten seconds' worth may come at once.",
-            valueName: "n"))
+            "Allow each token this many requests a second, 0.1 to 100000; ten seconds' worth may come at once.",
+            valueName: "n", visibility: .hidden))
     var rateLimit = 100.0
 
     @Option(
         help: ArgumentHelp(
-            "The most bytes of a request's body, after decompression, 1024 to 1073741824.", valueName: "bytes"))
+            "Accept request bodies of at most this many bytes after decompression, 1024 to 1073741824.",
+            valueName: "bytes",
+            visibility: .hidden))
     var maxBody = 8_388_608
 
     @Option(
         help: ArgumentHelp(
-            "The user of the connection that watches, with the same password; where the broker makes the user name the client id. Default: the same user.",
-            valueName: "user"))
+            "Sign in as this user, with the same password, for the connection that watches; for brokers that use the user name as the client id. Default: the same user.",
+            valueName: "user", visibility: .hidden))
     var liveUser: String?
 
-    @Flag(help: "Serve no history, whether or not there is one.")
+    @Flag(help: ArgumentHelp("Serve no history, even if there is one.", visibility: .hidden))
     var noStore = false
 
     @Option(
         help: ArgumentHelp(
-            "The folder of Leaflet and its markercluster. Default: where Debian's libjs-leaflet and libjs-leaflet.markercluster install them.",
-            valueName: "dir"))
+            "Serve Leaflet and its markercluster from this folder. Default: that of Debian's libjs-leaflet and libjs-leaflet.markercluster.",
+            valueName: "dir", visibility: .hidden))
     var leaflet = GatewayConfiguration.debianLeaflet
 
     @Option(
         help: ArgumentHelp(
-            "A server of map tiles: https://tiles.example.org/{z}/{x}/{y}.png. Browsers ask it. Default: a plain grid.",
+            "Let browsers load map tiles from this server: https://tiles.example.org/{z}/{x}/{y}.png. Default: a plain grid.",
             valueName: "url"))
     var tiles: String?
 
     @Option(
-        help: ArgumentHelp("A file of raster tiles (MBTiles), which the gateway serves itself.", valueName: "path"))
+        help: ArgumentHelp("Serve raster map tiles from this MBTiles file.", valueName: "path"))
     var mbtiles: String?
 
-    @OptionGroup var webhooks: WebhookOptions
-    @OptionGroup var phones: PhoneOptions
-    @OptionGroup var state: StateOptions
-    @OptionGroup var intake: IntakeOptions
-    @OptionGroup var store: StoreOptions
-    @OptionGroup var broker: BrokerOptions
+    @OptionGroup(title: "History") var store: StoreOptions
+    @OptionGroup(title: "Phones") var phones: PhoneOptions
+    @OptionGroup(title: "Gateway data") var state: StateOptions
+    @OptionGroup(title: "Webhooks") var webhooks: WebhookOptions
+    @OptionGroup(title: "Acknowledgement") var intake: IntakeOptions
+    @OptionGroup(title: "Broker and configuration") var broker: BrokerOptions
 
     func validate() throws {
         try TokenLimits(requestsPerSecond: self.rateLimit, bodyBytes: self.maxBody).check()
         do throws(TrackingError) { _ = try self.tiles.map(TileURL.init) } catch { throw ValidationError(error.message) }
         for origin in self.cors where !GatewayURL.isOrigin(origin) {
             throw ValidationError(
-                "--cors is an origin, as https://example.org or http://localhost:3000, without a path: not '\(origin.prefix(80))'"
+                "--cors must be an origin without a path, as https://example.org or http://localhost:3000; not '\(origin.prefix(80))'"
             )
         }
     }
@@ -136,14 +139,15 @@ struct Serve: AsyncParsableCommand {
         }
         configuration.leaflet = self.leaflet
         guard self.tiles == nil || self.mbtiles == nil else {
-            throw TrackingError(.invalidConfiguration, "give --tiles or --mbtiles, not both")
+            throw TrackingError(
+                .invalidConfiguration, "--tiles and --mbtiles exclude each other. Leave one of them out")
         }
         if let tiles = self.tiles { configuration.tiles = .server(try TileURL(tiles)) }
         if let path = self.mbtiles { configuration.tiles = .file(path: path) }
         return configuration
     }
 
-    /// The remedy where both connections have the same user; `nil` where each has its own.
+    /// The remedy if both connections have the same user; `nil` if each has its own.
     private func remedy() throws(TrackingError) -> String? {
         guard self.liveUser == nil else { return nil }
         let identity = try self.broker.identity()
@@ -154,13 +158,14 @@ struct Serve: AsyncParsableCommand {
         return self.broker.sharedUserRemedy("\(option) \(live) (broker/add-gateway makes that user)")
     }
 
-    /// The gateway's name, from which those of its connections are made.
+    /// The gateway's name. The names of its connections begin with it.
     private func name() throws(TrackingError) -> String {
         let identity = try self.broker.identity()
         return identity.isRandom ? "gateway" : "\(identity.client)"
     }
 
-    /// One connection that hears everything, for however many look: its name is the gateway's with `-live` behind it.
+    /// Makes the connection that watches every trackable for all users of the gateway. Its name is the gateway's with
+    /// `-live`.
     private func subscriber() throws -> AssetSubscriber<MQTTTransport> {
         let identity = try self.broker.identity()
         var configuration = SubscriberConfiguration(
@@ -176,11 +181,11 @@ struct Serve: AsyncParsableCommand {
     }
 }
 
-/// An address to listen on, as `127.0.0.1:8080` or `[::1]:8080`.
+/// An address to listen on, such as `127.0.0.1:8080` or `[::1]:8080`.
 struct ListenAddress: Hashable, ExpressibleByArgument, CustomStringConvertible {
-    /// A name or an address, without brackets.
+    /// The name or address of the host, without brackets.
     var host: String
-    /// 0…65535; 0 takes a free one.
+    /// The port, 0…65535; 0 chooses a free port.
     var port: Int
 
     var description: String { "\(self.host.contains(":") ? "[\(self.host)]" : self.host):\(self.port)" }

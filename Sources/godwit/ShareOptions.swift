@@ -3,22 +3,22 @@ import GodwitOptions
 import TrackingCore
 import TrackingRecorder
 
-/// The group of recorders that share the messages of the broker.
+/// The options for a group of recorders that share the broker's messages.
 struct ShareOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "Share the work with the recorders of this group, which store into one PostgreSQL and acknowledge under the group's name. Needs a share secret.",
-            valueName: "group"))
+            "Share the work with the other recorders of this group, which store into one PostgreSQL and acknowledge under the group's name. Needs a share secret.",
+            valueName: "group", visibility: .hidden))
     var share: String?
 
     @Option(
         help: ArgumentHelp(
-            "A file whose first line is the share secret of the group: 16 to 64 of A-Z a-z 0-9 _ -, the same for all its recorders. The secret itself can be in the environment, as GODWIT_SHARE_SECRET.",
-            valueName: "path"))
+            "Read the group's share secret from the first line of this file: 16 to 64 of A-Z a-z 0-9 _ -, the same for all recorders of the group. Or give it as GODWIT_SHARE_SECRET in the environment.",
+            valueName: "path", visibility: .hidden))
     var shareSecretFile: String?
 
     @Option(
-        help: ArgumentHelp("The same, in the environment or the file of --config.", visibility: .hidden))
+        help: ArgumentHelp("The share secret, for the environment and the configuration file.", visibility: .private))
     var shareSecret: String?
 
     func validate() throws {
@@ -27,18 +27,19 @@ struct ShareOptions: ParsableArguments {
         }
     }
 
-    /// The group; `nil` for a recorder of its own.
+    /// The group; `nil` for a recorder without a group.
     ///
-    /// - Throws: `invalidConfiguration` where the secret is missing or invalid, `inputUnreadable` for its file.
+    /// - Throws: `invalidConfiguration` if the secret is missing or invalid; `inputUnreadable` if its file cannot be
+    ///   read.
     func group() throws(TrackingError) -> RecorderGroup? {
         guard let share = self.share else { return nil }
         let filed = try self.shareSecretFile.map { (path) throws(TrackingError) in
-            try SecretFile.read(path, "file of --share-secret-file")
+            try SecretFile.read(path, "share secret file")
         }
         guard let secret = filed ?? self.shareSecret else {
             throw TrackingError(
                 .invalidConfiguration,
-                "--share needs the secret of the group, or any user of the broker could join it and take messages away: give --share-secret-file, or GODWIT_SHARE_SECRET in the environment"
+                "--share needs the secret of the group: without it, any user of the broker could join the group and receive its messages. Give --share-secret-file, or GODWIT_SHARE_SECRET in the environment"
             )
         }
         return try RecorderGroup(name: ClientID(share), secret: secret)

@@ -4,20 +4,21 @@ import GodwitOptions
 import TrackingCore
 import TrackingStore
 
-/// Where the history is: the same for every command that reads it or writes it.
+/// The option for the history. Every command that reads or writes it has it.
 struct StoreOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "The history: sqlite:FILE, or postgres://user@host/database. Default: history.sqlite in $STATE_DIRECTORY, else in $XDG_STATE_HOME/godwit.",
+            "Use this history: sqlite:FILE or postgres://user@host/database. Default: history.sqlite in $STATE_DIRECTORY, else in $XDG_STATE_HOME/godwit.",
             valueName: "where"))
     var store: StoreLocation?
 
-    /// Opens the history, does something with it, and closes it. One that another program writes as it is opened is waited for.
+    /// Opens the history, runs `body`, and closes the history. Waits while another program writes it.
     ///
     /// - Parameters:
-    ///   - mayMake: Whether a history that is not there yet is made; otherwise that is an error.
-    ///   - mayChange: Whether one that is there is changed; otherwise it is only read.
-    /// - Throws: `inputUnreadable` when it is not there, `storeUnusable`, `storeFailed`, `storeBusy`, and what `body` throws.
+    ///   - mayMake: `true` to create a missing history; `false` makes it an error.
+    ///   - mayChange: `true` to open an existing history for writing; `false` opens it for reading.
+    /// - Throws: `inputUnreadable` if the history does not exist; `storeUnusable`, `storeFailed`, `storeBusy`; the
+    ///   errors of `body`.
     func use<Value>(
         mayMake: Bool = false, mayChange: Bool = false, _ body: (any HistoryStore) async throws -> Value
     ) async throws -> Value {
@@ -33,12 +34,11 @@ struct StoreOptions: ParsableArguments {
     /// Opens the history.
     ///
     /// - Parameters:
-    ///   - mayMake: Whether a history that is not there yet is made; otherwise that is an error.
-    ///   - mayChange: Whether one that is there is changed; otherwise, unless it may be made, it is only read, and need not be one
-    ///     that can be written.
-    ///   - patience: How long a server may take to answer; `nil`: as long as it takes.
-    ///   - isAway: Told why a server cannot be reached now, which is no error then.
-    /// - Throws: `inputUnreadable` when it is not there, `storeUnusable`, `storeFailed`, `storeBusy`.
+    ///   - mayMake: `true` to create a missing history; `false` makes it an error.
+    ///   - mayChange: `true` to open an existing history for writing. If both are `false`, a read-only file is enough.
+    ///   - patience: The longest time for a server's answers; `nil` for no limit.
+    ///   - isAway: Called with the reason if the server cannot be reached, which then is no error.
+    /// - Throws: `inputUnreadable` if the history does not exist; `storeUnusable`, `storeFailed`, `storeBusy`.
     func open(
         mayMake: Bool, mayChange: Bool = false, patience: Duration? = nil, isAway: ((TrackingError) -> Void)? = nil
     ) async throws(TrackingError) -> any HistoryStore {
@@ -47,7 +47,7 @@ struct StoreOptions: ParsableArguments {
             guard mayMake || FileManager.default.fileExists(atPath: path) else {
                 throw TrackingError(
                     .inputUnreadable,
-                    "there is no history \(path) yet: name another with --store, or make one with godwit record or godwit import"
+                    "cannot find the history '\(path)'. Name another one with --store, or create one with godwit record or godwit import"
                 )
             }
             return try SQLiteHistoryStore(path: path, isForReading: !mayMake && !mayChange)
@@ -57,18 +57,18 @@ struct StoreOptions: ParsableArguments {
         }
     }
 
-    /// Where it is: as given, or else the file in the state folder.
+    /// The place of the history: the given one, else a file in the state folder.
     func location() throws(TrackingError) -> StoreLocation {
         if let store = self.store { return store }
         return .sqlite(path: try StateFolder.path(for: "history.sqlite", option: "--store"))
     }
 }
 
-/// A place for a history, as `--store` names it.
+/// The place of a history, as given by `--store`.
 enum StoreLocation: Hashable, ExpressibleByArgument {
-    /// A file.
+    /// An SQLite file.
     case sqlite(path: String)
-    /// What libpq takes for an address.
+    /// A PostgreSQL server, addressed as libpq expects.
     case postgres(address: String)
 
     init?(argument: String) {

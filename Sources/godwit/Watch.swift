@@ -8,62 +8,65 @@ import TrackingMQTT
 import TrackingStore
 import TrackingSubscriber
 
-/// `godwit watch`: positions, states and resolutions, as they come.
+/// `godwit watch`: shows positions, states and resolutions as they arrive.
 struct Watch: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Watch trackables live.",
+        usage: "godwit watch [<options>] <ids> ... | --all",
         discussion: """
-            On a terminal, text is a live table; + asks for a finer resolution, - for a coarser one, 0 for none, q ends. \
-            Piped, text is one line an event. json is one object a line; geojson is a GeoJSON text sequence (RFC 8142).
+            On a terminal, text is a live table. Keys: + asks for a finer resolution, - for a coarser one, 0 for none, \
+            q quits. In a pipe, text is one line for each event, json one object a line, and geojson a text sequence \
+            (RFC 8142). --help-hidden shows all options.
             """)
 
-    @Argument(help: "What to watch.")
+    @Argument(help: "The ids of the trackables to watch.")
     var ids: [String] = []
 
-    @Flag(help: "Watch every trackable under the topic root, as it shows up.")
+    @Flag(help: "Watch every trackable under the topic root, including later ones.")
     var all = false
 
-    @OptionGroup var broker: BrokerOptions
-
-    @Option(help: ArgumentHelp("text, json, geojson or csv.", valueName: "format"))
+    @Option(help: ArgumentHelp("Print text, json, geojson or csv.", valueName: "format"))
     var format = WatchFormat.text
 
     @Option(
         help: ArgumentHelp(
-            "Ask for this resolution: accuracy (MINIMUM LOW BALANCED HIGH MAXIMUM), interval in ms, displacement in metres.",
+            "Ask for this resolution: accuracy (MINIMUM LOW BALANCED HIGH MAXIMUM), interval in ms, displacement in metres, as HIGH/1000/1.",
             valueName: "a/i/d"))
     var resolution: Resolution?
 
-    @Flag(help: "Watch without being counted present; asks for nothing.")
+    @Flag(help: "Do not count as a subscriber, and ask for no resolution.")
     var silent = false
 
-    @Option(parsing: .unconditional, help: ArgumentHelp("End after this many location updates.", valueName: "n"))
+    @Option(parsing: .unconditional, help: ArgumentHelp("End after this many positions.", valueName: "n"))
     var count: Int?
 
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp(
-            "End after this many seconds; with --count, 1 when they did not come in time.", valueName: "seconds"))
+            "End after this time; with --count, the exit code is 1 if positions are missing.", valueName: "seconds"))
     var timeout: Double?
 
     @OptionGroup var units: UnitsOptions
 
-    @Flag(help: "Also print the points that were not sent by themselves, in order.")
+    @Flag(help: ArgumentHelp("Also print the points that were not published live, in order.", visibility: .hidden))
     var skipped = false
 
     @Option(
         help: ArgumentHelp(
-            "First what was recorded since this time, then live: RFC 3339 (2026-05-04T09:30:00Z), or how long ago (10m, 2h).",
+            "Print the recorded positions since this time first: RFC 3339 (2026-05-04T09:30:00Z), or how long ago (10m, 2h).",
             valueName: "time"))
     var since: String?
 
-    @OptionGroup var store: StoreOptions
+    @OptionGroup(title: "History") var store: StoreOptions
+    @OptionGroup(title: "Broker and configuration") var broker: BrokerOptions
 
     func validate() throws {
         _ = try self.start(now: TimeText.now)
-        if self.ids.isEmpty != self.all { throw ValidationError("give the ids to watch, or --all") }
+        if self.ids.isEmpty != self.all {
+            throw ValidationError("give the ids of the trackables to watch, or --all for every trackable")
+        }
         if self.silent, self.resolution != nil {
-            throw ValidationError("--silent asks for nothing; leave --resolution out")
+            throw ValidationError("--silent asks for no resolution. Leave --resolution or --silent out")
         }
         if let count = self.count, count < 1 { throw ValidationError("--count must be 1 or more, not \(count)") }
         if let timeout = self.timeout, !(timeout > 0 && timeout < 1e9) {
@@ -96,7 +99,7 @@ struct Watch: AsyncParsableCommand {
         }
         try await self.store.use { store in
             let ids = try await self.all ? store.allTrackables() : self.ids.map { try TrackableID($0) }
-            // A page of each is held.
+            // A page of every trackable is in memory at once.
             let limit = max(10, min(1000, 100_000 / max(1, ids.count)))
             let events = subscriber.events(since: start, of: ids) { id, from, after throws(TrackingError) in
                 let query = PointQuery(id, during: TimeSpan(from: from))
@@ -121,9 +124,9 @@ struct Watch: AsyncParsableCommand {
     }
 }
 
-/// The live table between the task that hears and the task that draws.
+/// The live table, shared by the task that receives and the task that draws.
 final class LiveView: Sendable {
-    /// What a key asks for.
+    /// The meaning of a key.
     enum Change: Equatable { case quit, request }
 
     private let state: Mutex<(table: LiveTable, trackables: Set<TrackableID>)>
@@ -137,9 +140,9 @@ final class LiveView: Sendable {
     var request: Resolution? { self.state.withLock { $0.table.request } }
     var trackables: Set<TrackableID> { self.state.withLock { $0.trackables } }
 
-    /// Takes in what happened.
+    /// Records an event.
     ///
-    /// - Returns: The trackable that showed up with it, where one did.
+    /// - Returns: The trackable, if this event is its first one.
     func happened(_ event: SubscriberEvent) -> TrackableID? {
         self.state.withLock { state in
             state.table.happened(event)

@@ -3,22 +3,22 @@ import TrackingCore
 
 /// Trips and events as text.
 extension WatchPrinter {
-    /// How many characters of an event's detail people are shown.
+    /// The most characters of an event's detail that are shown to people.
     private static let longestDetail = 200
 
-    /// Mode, way and time of a trip: `bicycle 1.2 km 0:05:05`.
+    /// Mode, distance and duration of a trip: `bicycle 1.2 km 0:05:05`.
     static func describe(_ trip: Trip, _ units: DisplayUnits) -> String {
         "\(trip.mode.printable) \(units.distance(Meters(trip.distance))) \(self.clock(trip.duration))"
     }
 
-    /// A span of so many seconds, ≥ 0: `0:05:05`.
+    /// A number of seconds, 0 or more, as hours, minutes and seconds: `0:05:05`.
     static func clock(_ seconds: Double) -> String {
         let seconds = Int(min(seconds, 1e9).rounded())
         let parts = [seconds / 60 % 60, seconds % 60].map { $0 < 10 ? "0\($0)" : "\($0)" }
         return "\(seconds / 3600):\(parts.joined(separator: ":"))"
     }
 
-    /// Kind and detail of an event, on one line, the detail cut.
+    /// Kind and detail of an event on one line; a long detail is cut.
     static func describe(_ event: TrackingEvent) -> String {
         guard !event.detail.isEmpty else { return event.kind.rawValue.printable }
         let detail = self.detail(event)
@@ -27,26 +27,26 @@ extension WatchPrinter {
         return "\(event.kind.rawValue.printable) \(String(shown).printableJSON.prefix(self.longestDetail))\(rest)"
     }
 
-    /// The detail of an event as JSON.
+    /// An event's detail as JSON.
     static func detail(_ event: TrackingEvent) -> String {
         String(decoding: JSONValue.object(event.detail).json, as: UTF8.self)
     }
 
-    /// A trip as a Feature: where it is or ended, and the members of the message that are no places.
+    /// A trip as a GeoJSON Feature: its last place, and the other members of the message as properties.
     static func feature(_ id: TrackableID, _ trip: Trip) -> String {
         var rest = trip
         (rest.startLocation, rest.lastLocation) = (nil, nil)
         return self.feature(id, trip.lastLocation, "trip", MessageCodec.encode(rest))
     }
 
-    /// An event as a Feature: where it happened, and the other members of the message.
+    /// An event as a GeoJSON Feature: its place, and the other members of the message as properties.
     static func feature(_ id: TrackableID, _ event: TrackingEvent) -> String {
         var rest = event
         rest.location = nil
         return self.feature(id, event.location, "event", MessageCodec.encode(rest))
     }
 
-    /// A position as the Feature that it is, with what kind it is among its properties.
+    /// A position as a GeoJSON Feature, with its kind among the properties.
     static func feature(_ id: TrackableID, _ point: Location, _ kind: LocationUpdate.Kind) -> String {
         let properties = "\"properties\":{"
         let feature = String(decoding: LocationCodec.encodeFeature(point), as: UTF8.self)

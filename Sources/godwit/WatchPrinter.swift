@@ -3,22 +3,22 @@ import GodwitOptions
 import TrackingCore
 import TrackingSubscriber
 
-/// How `godwit watch` prints.
+/// The output formats of `godwit watch`.
 enum WatchFormat: String, ExpressibleByArgument, CaseIterable {
     case text, json, geojson, csv
 }
 
-/// Turns events into lines; a value without output of its own.
+/// The text of events in one format.
 struct WatchPrinter {
     let format: WatchFormat
     let printsSkipped: Bool
-    /// What people read; what programs read is in metres and seconds.
+    /// The units of text for people. Formats for programs are in metres and seconds.
     var units = DisplayUnits.metric
 
-    /// What comes before the first event.
+    /// The text before the first event.
     var header: String? { self.format == .csv ? WatchRow.header + "\n" : nil }
 
-    /// An event as text, line end included; `nil` when this format does not show it.
+    /// The text of an event with its line end; `nil` if the format does not show this event.
     func text(_ event: SubscriberEvent, receivedAt: UnixTime) -> String? {
         switch self.format {
         case .text: self.line(event, receivedAt).map { $0 + "\n" }
@@ -31,13 +31,13 @@ struct WatchPrinter {
     /// A position to print.
     private struct Point {
         var location: Location
-        /// Measured or extrapolated; what was skipped was measured.
+        /// Measured or extrapolated. Skipped points were always measured.
         var kind = LocationUpdate.Kind.actual
         var isSkipped = true
         var isLate: Bool
     }
 
-    /// The positions of an event in order, skipped ones first where they are wanted.
+    /// The positions of an event in order. Skipped ones, if wanted, come first.
     private func points(_ event: SubscriberEvent) -> [(TrackableID, Point)] {
         guard case .location(let id, let received) = event else { return [] }
         return self.points(received).map { (id, $0) }
@@ -78,7 +78,7 @@ struct WatchPrinter {
         case .event(let id, let event):
             let place = event.location.map { " at \(Self.place($0))" } ?? ""
             return "\(head(id)) event \(Self.describe(event))\(place)"
-        case .tripRecorded, .positionsKept, .unheard, .refused, .publishRefused, .badMessage, .connection:
+        case .tripRecorded, .positionsKept, .silent, .refused, .publishRefused, .badMessage, .connection:
             return nil
         }
     }
@@ -152,12 +152,12 @@ struct WatchPrinter {
             return Self.object("trip", id, receivedAt, message: trip.map { MessageCodec.encode($0) })
         case .event(let id, let event):
             return Self.object("event", id, receivedAt, message: MessageCodec.encode(event))
-        case .tripRecorded, .positionsKept, .unheard, .refused, .publishRefused, .badMessage, .connection:
+        case .tripRecorded, .positionsKept, .silent, .refused, .publishRefused, .badMessage, .connection:
             return nil
         }
     }
 
-    /// The members of a message behind those that say what it is about; without a message those alone.
+    /// An object with the common members and those of a message; without a message the common ones alone.
     private static func object(
         _ event: String, _ id: TrackableID, _ receivedAt: UnixTime, message: [UInt8]?
     ) -> String {
@@ -181,7 +181,7 @@ struct WatchPrinter {
         String(decoding: LocationCodec.encodeFeature(point), as: UTF8.self)
     }
 
-    /// The members of a GeoJSON text sequence (RFC 8142): positions, events and trips.
+    /// The Features of an event: positions, trips and events, for a GeoJSON text sequence (RFC 8142).
     private func features(_ event: SubscriberEvent) -> [String] {
         switch event {
         case .trip(let id, let trip?): [Self.feature(id, trip)]
@@ -221,6 +221,6 @@ struct WatchPrinter {
 }
 
 extension [String] {
-    /// All in one, or `nil` for none.
+    /// All texts joined; `nil` for an empty array.
     fileprivate var joinedOrNil: String? { self.isEmpty ? nil : self.joined() }
 }

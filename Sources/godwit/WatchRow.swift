@@ -2,9 +2,9 @@ import GodwitOptions
 import TrackingCore
 import TrackingHistory
 
-/// One line of the CSV that `godwit watch` prints: a position, an event or a trip.
+/// One line of the CSV of `godwit watch`: a position, an event or a trip.
 struct WatchRow {
-    /// What the columns are called; the order is that of ``text(_:receivedAt:)``.
+    /// The names of the columns, in the order of ``text(_:receivedAt:)``.
     static let header =
         "trackable,time,latitude,longitude,altitude,accuracy,speed,bearing,battery,stream,seq,skipped,late,receivedAt,"
         + "event,kind,tripId,tripMode,distance,duration,detail,type"
@@ -24,7 +24,7 @@ struct WatchRow {
     private var detail: String?
     private var type: LocationUpdate.Kind?
 
-    /// A position.
+    /// Makes the line of a position.
     init(_ point: Location, kind: LocationUpdate.Kind, isSkipped: Bool, isLate: Bool) {
         self.event = "location"
         (self.time, self.location, self.stream, self.seq) = (point.time, point, point.stream, point.seq)
@@ -32,7 +32,7 @@ struct WatchRow {
         self.type = kind
     }
 
-    /// A version of a trip, where the trackable was then; its kind is the state.
+    /// Makes the line of a trip, with its place at that time. Its kind is the trip's state.
     init(_ trip: Trip) {
         self.event = "trip"
         self.time = trip.end ?? trip.lastLocation?.time ?? trip.start
@@ -41,7 +41,7 @@ struct WatchRow {
         (self.distance, self.duration) = (trip.distance, trip.duration)
     }
 
-    /// An event, where it happened.
+    /// Makes the line of an event, with its place.
     init(_ event: TrackingEvent) {
         self.event = "event"
         (self.time, self.location, self.stream, self.seq) = (event.time, event.location, event.stream, event.seq)
@@ -49,7 +49,7 @@ struct WatchRow {
         if case .text(let id) = event.detail["tripId"] { self.tripID = id }
     }
 
-    /// The line, its end included.
+    /// The line with its line end.
     func text(_ id: TrackableID, receivedAt: UnixTime) -> String {
         let point = self.location
         func text(_ text: String?) -> String { text.map { CSVField.text($0) } ?? "" }

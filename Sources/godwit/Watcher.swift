@@ -5,7 +5,7 @@ import TrackingCore
 import TrackingMQTT
 import TrackingSubscriber
 
-/// Shows what a subscriber tells, until there is a reason to end.
+/// Shows a subscriber's events until there is a reason to end.
 struct Watcher: Sendable {
     let format: WatchFormat
     let request: Resolution?
@@ -13,9 +13,9 @@ struct Watcher: Sendable {
     let timeout: Double?
     let printsSkipped: Bool
     let failsFast: Bool
-    /// The ids to watch; none where everything is.
+    /// The ids to watch; empty to watch all.
     let named: Set<TrackableID>
-    /// Whether nothing is ever asked for.
+    /// `true` if the watcher never asks for a resolution.
     let isSilent: Bool
     let units: DisplayUnits
 
@@ -38,7 +38,7 @@ struct Watcher: Sendable {
 
     private enum Part: Hashable { case shown, timeout, waited }
 
-    /// Runs until the count or the time is reached, a key or a signal ends it, or the broker refuses.
+    /// Runs until the count or the time is reached, the user ends it, or the broker refuses.
     func run<Events: AsyncSequence & Sendable>(
         _ subscriber: AssetSubscriber<MQTTTransport>, _ events: Events
     ) async throws where Events.Element == SubscriberEvent {
@@ -58,7 +58,7 @@ struct Watcher: Sendable {
                 }
             }
             do { try await Program.run(subscriber) } catch { ending.note(error) }
-            // What was heard is still shown, where the output takes it.
+            // Received events are shown for one more second.
             group.addTask {
                 try? await Task.sleep(for: .seconds(1))
                 return .waited
@@ -67,7 +67,10 @@ struct Watcher: Sendable {
             group.cancelAll()
         }
         let lost = subscriber.lostEvents
-        if lost > 0 { self.logger.warning("the output was not read in time", metadata: ["events lost": "\(lost)"]) }
+        if lost > 0 {
+            self.logger.warning(
+                "Events lost because the output was not read in time", metadata: ["events lost": "\(lost)"])
+        }
         if let error = ending.error { throw error }
     }
 
@@ -86,7 +89,7 @@ struct Watcher: Sendable {
         } catch let error as TrackingError {
             ending.note(error)  // the history cannot be read
         } catch {
-            // Nobody reads it any more, or the time to show what was heard is over.
+            // The reader closed the output, or the time for received events is over.
         }
     }
 
@@ -100,9 +103,9 @@ struct Watcher: Sendable {
         var refusals = Refusals(named: self.named)
         for try await event in events {
             guard !self.isOver(event, ending, &refusals) else { return }
-            if case .unheard(let id) = event {
+            if case .silent(let id) = event {
                 self.logger.warning(
-                    "nothing was heard of it yet: nobody published it, or this user may not read it",
+                    "Nothing received from trackable: it was never published, or this user may not read it",
                     metadata: ["trackable": "\(id)"])
             }
             if let text = printer.text(event, receivedAt: TimeText.now) { try await output.write(text) }
@@ -131,7 +134,7 @@ struct Watcher: Sendable {
                 var refusals = Refusals(named: self.named)
                 for try await event in events {
                     guard !self.isOver(event, ending, &refusals) else { return }
-                    // It showed up by itself: what the keys asked for meanwhile is asked of it too.
+                    // A trackable that has just appeared gets the present request as well.
                     if let id = view.happened(event) { subscriber.request(view.request, for: id) }
                     if case .location = event { left -= 1 }
                     if left == 0 { return }
@@ -150,12 +153,12 @@ struct Watcher: Sendable {
             }
             try await group.next()
         }
-        // What came since it was drawn last, perhaps all that was waited for.
+        // Draws the events since the last time.
         try await draw()
     }
 
-    /// Whether this ends the watching: refused for good, not reached where that is asked to end, or the own end, after which
-    /// nothing is news.
+    /// Returns `true` if an event ends the watching: the broker refused for good, it cannot be reached and
+    /// `--fail-fast` is given, or this program ended the connection.
     private func isOver(_ event: SubscriberEvent, _ ending: Ending, _ refusals: inout Refusals) -> Bool {
         if let error = refusals.happened(event) {
             ending.note(error)
@@ -170,24 +173,24 @@ struct Watcher: Sendable {
 }
 
 extension Watcher {
-    /// Which of what is watched the broker refuses now.
+    /// The watched trackables that the broker refuses at present.
     struct Refusals {
-        /// The ids that are watched; none where everything is.
+        /// The watched ids; empty to watch all.
         let named: Set<TrackableID>
         private var refused: Set<TrackableID> = []
 
         init(named: Set<TrackableID>) { self.named = named }
 
-        /// Something happened.
+        /// Records an event.
         ///
-        /// - Returns: Why nothing is left to be watched; `nil` while something is.
+        /// - Returns: The reason to end once nothing is left to watch; otherwise `nil`.
         mutating func happened(_ event: SubscriberEvent) -> TrackingError? {
             switch event {
             case .refused(let id, let error):
                 if let id { self.refused.insert(id) }
                 return self.refused == self.named ? error : nil
             case .presence(let id, let presence) where presence.status != .unknown:
-                // Whether somebody is there is known once the broker has granted it.
+                // A known presence shows that the broker grants the subscription.
                 self.refused.remove(id)
                 return nil
             default:

@@ -1,7 +1,7 @@
 import TrackingCore
 import TrackingPublisher
 
-/// A source of one's own, as a package without any setting writes it.
+/// A custom source that uses the package without any special setting.
 struct OneFix: LocationSource {
     let fix: Location
     var facts: SourceFacts { SourceFacts(name: "one", kind: .gps, isFinite: true, isLive: true, accuracy: .high) }
@@ -13,7 +13,7 @@ struct OneFix: LocationSource {
     func use(_ resolution: Resolution) async {}
 }
 
-/// A battery of one's own, likewise.
+/// A custom battery that uses the package without any special setting.
 struct FullBattery: BatterySource {
     func run(deliver: @escaping @Sendable (BatteryEvent) async -> Void) async { await deliver(.level(100)) }
 }

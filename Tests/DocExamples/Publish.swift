@@ -2,7 +2,7 @@ import TrackingCore
 import TrackingMQTT
 import TrackingPublisher
 
-func carry(_ id: String, from receiver: any LocationSource, to broker: MQTTEndpoint) async throws {
+func track(_ id: String, from receiver: any LocationSource, to broker: MQTTEndpoint) async throws {
     var random = SystemRandomNumberGenerator()
     let me = PublisherConfiguration(client: try ClientID("van-7-box"), session: .random(using: &random))
     let connection = MQTTConfiguration(endpoints: [broker], for: me)

@@ -2,11 +2,11 @@ import TrackingCore
 
 @testable import TrackingHistory
 
-/// GeoJSON and Overland's batches: the same, however the bytes are cut.
+/// Decodes GeoJSON and Overland's batches. The result does not depend on how the bytes are divided.
 func fuzzFeatures(_ bytes: [UInt8]) { checkPieces(bytes) { FeatureReader() } }
 
-/// CSV: the same, however the bytes are cut.
+/// Decodes CSV. The result does not depend on how the bytes are divided.
 func fuzzCSV(_ bytes: [UInt8]) { checkPieces(bytes) { CSVReader() } }
 
-/// What the OwnTracks Recorder stores: the same, however the bytes are cut.
+/// Decodes the files of the OwnTracks Recorder. The result does not depend on how the bytes are divided.
 func fuzzOwnTracks(_ bytes: [UInt8]) { checkPieces(bytes) { OwnTracksReader() } }

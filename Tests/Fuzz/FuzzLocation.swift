@@ -1,6 +1,6 @@
 import TrackingCore
 
-/// Decoding takes any bytes; what it accepts, encoding and decoding gives back.
+/// Decodes any bytes. An accepted location is unchanged after encoding and decoding.
 func fuzzLocation(_ bytes: [UInt8]) {
     if let update = try? LocationCodec.decode(bytes), let encoded = try? LocationCodec.encode(update),
         update.skipped.count <= LocationUpdate.maximumSkipped

@@ -1,6 +1,6 @@
 import TrackingCore
 
-/// Each cold message: what decoding accepts, encoding and decoding gives back.
+/// Decodes each infrequent message. An accepted message is unchanged after encoding and decoding.
 func fuzzMessages(_ bytes: [UInt8]) {
     if let value = try? MessageCodec.decodeRequest(bytes) {
         precondition((try? MessageCodec.decodeRequest(MessageCodec.encode(value))) == value)
@@ -22,7 +22,7 @@ func fuzzMessages(_ bytes: [UInt8]) {
     fuzzTripState(bytes)
 }
 
-/// The state of a trip that a file gives back: what is restored can be kept and restored again.
+/// Restores the state of a trip from a file. A restored state can be saved and restored again.
 private func fuzzTripState(_ bytes: [UInt8]) {
     let moment = Moment(now: MonotonicTime(.seconds(9)), wall: UnixTime(1_700_000_000))
     var trips = TripStateMachine(seed: 1)
@@ -31,7 +31,7 @@ private func fuzzTripState(_ bytes: [UInt8]) {
     precondition((try? again.restore(state, at: moment)) != nil)
 }
 
-/// Commands and answers, from the broker or from the agent's own socket.
+/// Decodes commands and answers, from the broker or from the agent's own socket.
 func fuzzCommands(_ bytes: [UInt8]) {
     if let value = try? CommandCodec.decode(bytes), let encoded = try? CommandCodec.encode(value) {
         precondition((try? CommandCodec.decode(encoded)) == value)
@@ -39,7 +39,7 @@ func fuzzCommands(_ bytes: [UInt8]) {
     if let value = try? CommandCodec.decodeAnswer(bytes), let encoded = try? CommandCodec.encode(value),
         let again = try? CommandCodec.decodeAnswer(encoded)
     {
-        // A message may have been cut; cutting it again changes nothing.
+        // Encoding may have truncated the message. Encoding the truncated message again changes nothing.
         precondition((try? CommandCodec.decodeAnswer(CommandCodec.encode(again))) == again)
     }
     if let value = try? JSONValue(json: bytes) { precondition((try? JSONValue(json: value.json)) == value) }

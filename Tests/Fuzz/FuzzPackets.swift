@@ -1,6 +1,7 @@
 import TrackingCore
 
-/// A broker's stream gets the same verdict as a whole and byte by byte, and no packet is passed behind a fault.
+/// Parses a broker's stream as a whole and byte by byte. Both give the same verdict, and no packet after a fault is
+/// delivered.
 func fuzzPackets(_ bytes: [UInt8]) {
     guard let first = bytes.first else { return }
     let version: ConnectionStateMachine.Version = first & 1 == 0 ? .v5 : .v311

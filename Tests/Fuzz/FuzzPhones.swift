@@ -6,12 +6,12 @@ import TrackingCore
 private let secret = OwnTracksSecret(passphrase: "harbour lights")
 private let now = UnixTime(1_790_000_000)
 
-/// Overland's batches, in all their forms.
+/// Decodes Overland's batches in all their forms.
 func fuzzOverland(_ bytes: [UInt8]) {
     checkBatch { () throws(TrackingError) in try OverlandDecoder.decode(bytes, receivedAt: now, secret: secret) }
 }
 
-/// The messages of OwnTracks' apps, encrypted or not, of whichever epoch.
+/// Decodes the messages of the OwnTracks apps, encrypted and plain, at any epoch.
 func fuzzOwnTracksApp(_ bytes: [UInt8]) {
     for countsFrom2001 in [false, true] {
         checkBatch { () throws(TrackingError) in
@@ -20,12 +20,12 @@ func fuzzOwnTracksApp(_ bytes: [UInt8]) {
     }
 }
 
-/// GeoJSON from programs of one's own.
+/// Decodes GeoJSON from custom programs.
 func fuzzPoints(_ bytes: [UInt8]) {
     checkBatch { () throws(TrackingError) in try PointsDecoder.decode(bytes) }
 }
 
-/// Decoding says the same each time, and what it accepts can be sent and arrives as it was.
+/// Checks that decoding is repeatable, and that an accepted batch can be sent and arrives unchanged.
 private func checkBatch(_ decode: () throws(TrackingError) -> PhoneBatch) {
     guard let batch = try? decode() else { return }
     precondition(batch == (try? decode()), "the same request is not the same batch")

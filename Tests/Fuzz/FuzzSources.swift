@@ -2,7 +2,7 @@ import TrackingCore
 
 @testable import TrackingPublisher
 
-/// Recorded and live NMEA: the same, however the bytes are cut.
+/// Decodes recorded and live NMEA. The result does not depend on how the bytes are divided.
 func fuzzNMEA(_ bytes: [UInt8]) {
     let clock = UnixTime(1_700_000_000)
     checkPieces(bytes) { NMEARecordingReader(clock: clock) }
@@ -11,13 +11,13 @@ func fuzzNMEA(_ bytes: [UInt8]) {
     var receiver = SerialReceiverStateMachine(speed: 9_600, resolution: .standard)
     for line in splitter.append(bytes[...]).map({ NMEALine($0) }) {
         checkFixes(decoder.receive(line, clock: clock))
-        if case .sentence(let sentence) = line { _ = receiver.heard(sentence) }
+        if case .sentence(let sentence) = line { _ = receiver.received(sentence) }
         if bytes.count % 3 == 0 { checkFixes(decoder.fellQuiet(clock: clock)) }
     }
     checkFixes(decoder.finish(clock: clock))
 }
 
-/// What gpsd says, and what is said to it: one line each.
+/// Parses the reports of gpsd, and checks that each command to gpsd is one line.
 func fuzzGPSD(_ bytes: [UInt8]) {
     var splitter = LineSplitter()
     var machine = GPSDSessionStateMachine(name: "gpsd", asksForCycle: true, resolution: .standard)
@@ -34,10 +34,10 @@ func fuzzGPSD(_ bytes: [UInt8]) {
     }
 }
 
-/// GPX: the same, however the bytes are cut.
+/// Decodes GPX. The result does not depend on how the bytes are divided.
 func fuzzGPX(_ bytes: [UInt8]) { checkPieces(bytes) { GPXReader() } }
 
-/// Reads all at once and in pieces, whose sizes the bytes choose.
+/// Decodes the bytes at once and in pieces, and compares the results. The bytes also determine the sizes of the pieces.
 func checkPieces<Decoder: RecordingDecoder>(_ bytes: [UInt8], _ make: () -> Decoder) {
     var whole = make()
     let events = whole.append(bytes[...]) + whole.finish()
@@ -55,7 +55,7 @@ func checkPieces<Decoder: RecordingDecoder>(_ bytes: [UInt8], _ make: () -> Deco
     precondition(whole.failure == cut.failure, "it matters to the failure how the bytes are cut")
 }
 
-/// Every fix that a source tells can be sent, and arrives as it was.
+/// Checks that every fix of a source can be sent and arrives unchanged.
 private func checkFixes(_ events: [SourceEvent]) {
     for case .fix(let location) in events {
         let update = LocationUpdate(location: location)

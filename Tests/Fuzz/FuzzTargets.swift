@@ -1,6 +1,7 @@
 import Foundation
 
-/// What libFuzzer calls: the target that the environment names. All are one program, so that the library is compiled once.
+/// The entry point for libFuzzer. It runs the target that the environment names. All targets share one program, so that
+/// the library is compiled once.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzz(_ data: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     target(Array(UnsafeBufferPointer(start: data, count: count)))

@@ -1,6 +1,6 @@
 import TrackingCore
 
-/// A topic that is read is written the same.
+/// Parses a topic and writes it again. The text is unchanged.
 func fuzzTopic(_ bytes: [UInt8]) {
     let path = "tracking/" + String(decoding: bytes, as: UTF8.self)
     if let topic = TopicRoot.standard.topic(path) {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import GodwitOptions
 
-/// Standard error that nobody reads: a pipe stands for it.
+/// Standard error without a reader, simulated by a pipe.
 @Suite(.timeLimit(.minutes(5))) struct ErrorOutputTests {
     private let ends: (read: Int32, write: Int32)
 
@@ -13,7 +13,7 @@ import Testing
         self.ends = (ends[0], ends[1])
     }
 
-    /// What was written until the writing end is closed.
+    /// The lines written until the writing end is closed.
     private func readAll() -> [Substring] {
         close(self.ends.write)
         defer { close(self.ends.read) }
@@ -34,7 +34,7 @@ import Testing
         #expect(self.readAll() == (0..<500).map { "line \($0)" })
     }
 
-    @Test func whatIsHeldBackIsWrittenOnceItIsReleased() {
+    @Test func heldLinesAreWrittenAfterTheRelease() {
         let output = ErrorOutput(descriptor: self.ends.write)
         output.write("before\n")
         output.flush(within: .seconds(30))
@@ -73,7 +73,7 @@ import Testing
         #expect(read.suffix(100) == Array(4_900..<5_000))
     }
 
-    /// What is read until the line `last`.
+    /// Reads lines up to the line `last`.
     private func reading() async -> [Substring] {
         var text = ""
         var buffer = [UInt8](repeating: 0, count: 65_536)

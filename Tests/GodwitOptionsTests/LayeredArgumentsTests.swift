@@ -49,7 +49,7 @@ private struct Sample: ParsableCommand {
             try self.merge(["sub"], file: file) == ["sub", "--broker=mqtt://file", "--topic-root=file", "--fail-fast"])
     }
 
-    @Test func whatIsEmptySaysNothing() throws {
+    @Test func emptyValuesAreIgnored() throws {
         #expect(try self.merge(["sub", "van"], ["GODWIT_TOPIC_ROOT": "", "GODWIT_CONFIG": ""]) == ["sub", "van"])
         #expect(
             try self.merge(
@@ -70,7 +70,7 @@ private struct Sample: ParsableCommand {
         #expect(try self.merge(["sub"], file: "\u{FEFF}topic-root: file\n") == ["sub", "--topic-root=file"])
     }
 
-    /// What the parser says repeats lines of the file, and one of them may be the password.
+    /// The parser's own messages repeat lines of the file, which may contain the password.
     @Test(arguments: [
         ("password: hunter2\ntopic-root: a\npassword: hunter2\n", ["line 1", "'password'"]),
         ("password: {hunter2: 1, hunter2: 2}\n", ["line 1"]),
@@ -80,7 +80,7 @@ private struct Sample: ParsableCommand {
         ("password: *hunter2\n", ["line 1", "not YAML"]), ("a: b\npassword: hunter2\u{1}\n", ["line 2", "not YAML"]),
         ("password: %hunter2\n", ["line 1", "not YAML"]), ("password: hunter2\n---\npassword: hunter2\n", ["line 2"]),
     ])
-    func aMistakeInTheFileIsToldWithItsPlaceAndWithoutValues(file: String, parts: [String]) throws {
+    func aMistakeInTheFileIsReportedWithItsPlaceAndWithoutValues(file: String, parts: [String]) throws {
         #expect {
             try self.merge(["sub"], file: file)
         } throws: { error in

@@ -4,7 +4,7 @@ import TrackingCore
 
 @testable import GodwitOptions
 
-/// What an export leaves of what was there.
+/// The output of an export, and its effect on existing files.
 @Suite final class OutputFileTests {
     private let folder = FileManager.default.temporaryDirectory.appending(path: "godwit-output-\(UUID().uuidString)")
 
@@ -60,7 +60,7 @@ import TrackingCore
         #expect(try self.names == ["pipe"])
     }
 
-    /// As a shell hands over what stands in `>(…)`.
+    /// A descriptor as a shell passes it for `>(…)`.
     @Test(arguments: ["/dev/fd/", "/proc/self/fd/"]) func aDescriptorIsWrittenInto(folder: String) throws {
         var ends: [Int32] = [0, 0]
         try #require(pipe(&ends) == 0)
@@ -69,7 +69,7 @@ import TrackingCore
         #expect(Self.read(ends[0]) == "through")
     }
 
-    /// A device of our own, where that is permitted.
+    /// A device made by the test, if that is permitted.
     @Test func aDeviceStaysADevice() throws {
         let device = self.path("null")
         guard mknod(device, S_IFCHR | 0o666, dev_t(0x103)) == 0 else { return }

@@ -7,7 +7,6 @@ import TrackingCore
 private struct Device: ParsableCommand {
     static let configuration = CommandConfiguration(commandName: "device")
     @OptionGroup var capture: CaptureOptions
-    @Option var defaultResolution: Resolution?
     @Option var batchSize = 200
     @Option var batchWindow = "20"
     @Option var keepPoints = "off"
@@ -16,7 +15,7 @@ private struct Device: ParsableCommand {
 }
 
 /// The options of the agent that profiles set and that are not about capturing.
-private let othersOptions: Set = ["default-resolution", "batch-size", "batch-window", "keep-points", "on-collision"]
+private let othersOptions: Set = ["batch-size", "batch-window", "keep-points", "on-collision"]
 
 @Suite struct ProfileTests {
     private func parse(
@@ -39,9 +38,9 @@ private let othersOptions: Set = ["default-resolution", "batch-size", "batch-win
     ])
     func aProfileIsARateOfTheReceiver(profile: Profile, resolution: String, mode: TrackingMode) throws {
         let device = try self.parse(["--profile", profile.rawValue])
-        let rate = try device.capture.resolution(given: device.defaultResolution)
+        let rate = try device.capture.resolution
         #expect(rate.argumentText == resolution)
-        #expect(device.capture.modeInForce(given: device.defaultResolution) == mode)
+        #expect(device.capture.modeInForce == mode)
     }
 
     @Test func theLineWinsOverTheEnvironmentOverTheFileOverTheProfile() throws {
@@ -69,7 +68,7 @@ private let othersOptions: Set = ["default-resolution", "batch-size", "batch-win
     }
 
     @Test func everyKeyIsAnOptionOfTheAgent() throws {
-        let help = CaptureOnly.helpMessage()
+        let help = CaptureOnly.helpMessage(includeHidden: true)
         for key in Profile.allCases.flatMap(\.keys) where !othersOptions.contains(key.name) {
             #expect(help.contains("--\(key.name) "), "\(key.name)")
         }
@@ -87,8 +86,8 @@ private let othersOptions: Set = ["default-resolution", "batch-size", "batch-win
         #expect(try options.privacyZones == PrivacyZones())
         #expect(try options.pauseMachine == nil)
         #expect(options.stats(accuracy: .high) == nil)
-        #expect(try options.resolution(given: nil) == .standard)
-        #expect(options.modeInForce(given: nil) == nil)
+        #expect(try options.resolution == .standard)
+        #expect(options.modeInForce == nil)
     }
 
     @Test func theOptionsOfAFilterAreItsFigures() throws {
@@ -112,12 +111,12 @@ private let othersOptions: Set = ["default-resolution", "batch-size", "batch-win
         let options = try self.parse(
             "--mode", "active", "--mock", "reject", "--activity", "automotive", "--pause", "on", "--visits",
             "--zone", "home,52.6,-8.6,100", "--tracking-stats", "--minimum-distance", "5", "--automatic-trips", "car")
-        let machine = try options.machine(given: nil)
+        let machine = try options.captureMachine
         #expect(machine.configuration.mode == .active)
         #expect(machine.configuration.mock == .reject)
         #expect(machine.configuration.activity == .automotive)
         #expect(machine.configuration.pause == PauseStateMachine(activity: .automotive))
-        #expect(machine.configuration.tellsVisits)
+        #expect(machine.configuration.reportsVisits)
         #expect(machine.configuration.stats?.desiredAccuracy == .tenMetres)
         #expect(machine.zones.zones.map(\.name) == ["home"])
         #expect(try machine.filter == CaptureFilter(minimumDistance: 5))
@@ -140,15 +139,15 @@ private let othersOptions: Set = ["default-resolution", "batch-size", "batch-win
         ["--pause-radius", "nan"], ["--low-battery", "101"], ["--desired-accuracy", "50"],
         ["--activity", "flying"], ["--mode", "fast"], ["--mock", "maybe"], ["--automatic-trips", ""],
     ])
-    func whatIsOutOfRangeIsRefused(arguments: [String]) {
+    func valuesOutOfRangeAreRejected(arguments: [String]) {
         #expect(throws: (any Error).self) { try CaptureOptions.parse(arguments) }
     }
 
-    @Test func theAccuracyAskedForStandsInThatOfTheMode() throws {
+    @Test func theDesiredAccuracyReplacesThatOfTheMode() throws {
         let options = try self.parse("--mode", "balanced", "--desired-accuracy", "best", "--tracking-stats")
-        #expect(try options.resolution(given: nil).argumentText == "MAXIMUM/15000/25")
-        #expect(options.modeInForce(given: nil) == .balanced)
-        #expect(options.modeInForce(given: .standard) == .custom)
+        #expect(try options.resolution.argumentText == "MAXIMUM/15000/25")
+        #expect(options.modeInForce == .balanced)
+        #expect(try self.parse("--mode", "balanced", "--default-resolution", "HIGH/1000/0").modeInForce == .custom)
         #expect(options.stats(accuracy: .maximum)?.desiredAccuracy == .best)
     }
 }

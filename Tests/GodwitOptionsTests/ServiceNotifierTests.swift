@@ -4,10 +4,10 @@ import Testing
 
 @testable import GodwitOptions
 
-/// What the service manager hears, on a socket that is the test's own.
+/// The reports to the service manager, on a socket of the test.
 @Suite(.timeLimit(.minutes(5))) struct ServiceNotifierTests {
     @Test(arguments: [false, true])
-    func theServiceManagerHearsWhatIsTold(isAbstract: Bool) async throws {
+    func theServiceManagerReceivesEachReport(isAbstract: Bool) async throws {
         let manager = try NotifySocket(isAbstract: isAbstract)
         let notifier = try #require(ServiceNotifier(environment: ["NOTIFY_SOCKET": manager.name]))
         #expect(notifier.watchdogInterval == nil)
@@ -57,7 +57,7 @@ import Testing
         if case nil = ServiceNotifier(environment: environment) { true } else { false }
     }
 
-    @Test func whereNobodyListensNothingHappens() throws {
+    @Test func nothingHappensWithoutAServiceManager() throws {
         #expect(self.isAlone([:]))
         #expect(self.isAlone(["NOTIFY_SOCKET": "relative"]))
         #expect(self.isAlone(["NOTIFY_SOCKET": "vsock:2:1"]))

@@ -2,7 +2,7 @@ import Testing
 
 @testable import GodwitOptions
 
-/// What a terminal sends, and how much room text takes on it.
+/// The bytes of a keyboard and the width of text on a terminal.
 @Suite struct TerminalTextTests {
     @Test(arguments: [
         ("q", "q"), ("+-0", "+-0"), ("\u{1B}OP", ""), ("\u{1B}[20~", ""), ("\u{1B}[A+\u{1B}[1;5C-", "+-"),

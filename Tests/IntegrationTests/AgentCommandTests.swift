@@ -4,7 +4,7 @@ import Testing
 import TrackingControl
 import TrackingCore
 
-/// Commands from afar: `godwit send` to a real agent, on a broker with the rules of `broker/`.
+/// Remote commands: `godwit send` to a real agent, on a broker with the rules of `broker/`.
 @Suite(.timeLimit(.minutes(10))) struct AgentCommandTests {
     /// A broker with the rules and users of `broker/`, without encryption: the device `dev` of van-7, the operator `boss`, who
     /// may not watch, the operator `chief`, who may, and the watcher `eye`.
@@ -52,9 +52,9 @@ import TrackingCore
             environment: ["GODWIT_PASSWORD": "a-test-password"])
     }
 
-    @Test func anOperatorIsObeyedAndAnsweredAndNobodyElse() async throws {
+    @Test func onlyAnOperatorsCommandsAreExecutedAndAnswered() async throws {
         try await self.withAgent(["--allow-commands", "--default-resolution", "LOW/600000/0"]) { scene in
-            // The response topic alone, and both.
+            // `boss` may read only the response topic, and `chief` may watch as well.
             for user in ["boss", "chief"] {
                 let report = try await self.send(scene, user, ["report", "van-7"])
                 #expect(report.output == "van-7: done\n", "\(user): \(report.errors)")
@@ -64,21 +64,24 @@ import TrackingCore
             let second = try await self.send(scene, "boss", ["start-trip", "van-7"])
             #expect(second.code == 1 && second.output.hasPrefix("van-7: TRIP_UNDER_WAY: "))
             let secret = try await self.send(scene, "boss", ["configure", "van-7", "--argument", "password-file=/x"])
-            #expect(secret.output == "van-7: NOT_ALLOWED: password-file is not taken from the broker\n")
+            #expect(
+                secret.output
+                    == "van-7: NOT_ALLOWED: password-file cannot be set through the broker. Set it with godwit-agent on the device\n"
+            )
             #expect(try await self.send(scene, "boss", ["status", "van-7"]).output.contains("NOT_ALLOWED"))
             let mode = try await self.send(scene, "boss", ["configure", "van-7", "--argument", "mode=active"])
             #expect(mode.output.contains("\"key\":\"mode\""))
             #expect(try await scene.status().mode == .custom, "a resolution is given")
-            // A watcher may not command, and a stranger may not connect.
+            // A watcher has no right to send commands, and an unknown user cannot connect.
             let eye = try await self.send(scene, "eye", ["off", "van-7", "--timeout", "2"])
             #expect(eye.code == 1 && !eye.output.contains("done"))
             #expect(try await self.send(scene, "nobody", ["off", "van-7", "--timeout", "30"]).code == 77)
             #expect(try await scene.status().isOn)
-            // What is off still hears that it is to be on.
+            // An agent that is off still receives the command `on`.
             #expect(try await self.send(scene, "boss", ["off", "van-7"]).output == "van-7: done\n")
             #expect(try await scene.status().isOn == false)
             let off = try await self.send(scene, "chief", ["report", "van-7"])
-            #expect(off.output == "van-7: OFF: the agent is off; switch it on first\n")
+            #expect(off.output == "van-7: OFF: the agent is off. Switch it on with godwit-agent on\n")
             #expect(try await self.send(scene, "chief", ["on", "van-7"]).output == "van-7: done\n")
             try await scene.status { $0.isOn && $0.trackables[0].state == .online }
             let added = try await self.send(scene, "boss", ["add", "van-7", "--argument", "trackable=van-8"])
@@ -96,7 +99,7 @@ import TrackingCore
 
     /// Retention only grows and zones are only added through the broker, unless the agent accepts every change.
     @Test(arguments: [["--allow-commands"], ["--allow-commands", "unrestricted"]])
-    func anOperatorTakesNoProtectionAway(allowance: [String]) async throws {
+    func anOperatorCannotWeakenTheDevicesProtection(allowance: [String]) async throws {
         let isRestricted = allowance.count == 1
         let zone = ["--zone", "home,52.5,-8.5,300,omit", "--floor", "BALANCED/10000/0", "--keep-points", "5000"]
         try await self.withAgent(allowance + zone) { scene in
@@ -116,12 +119,12 @@ import TrackingCore
                 let result = try await configure(setting)
                 #expect(result.output.hasPrefix("van-7: done"), "\(setting): \(result.output)")
             }
-            // The device itself may.
+            // The device's own controls accept the same change.
             try await scene.done(["configure", "keep-points=7", "zone="])
         }
     }
 
-    /// What MQTT 3.1.1 can say and hear: a command without a response topic, and its answer as an event.
+    /// MQTT 3.1.1 has no response topic: the agent answers the command with an event.
     @Test func onMQTT311TheAnswerIsAnEvent() async throws {
         try await self.withAgent(["--allow-commands"]) { scene in
             let listener = try AgentScene.Listener(scene.broker, user: "chief")
@@ -151,7 +154,7 @@ import TrackingCore
         }
     }
 
-    @Test func withoutTheFlagNothingIsHeard() async throws {
+    @Test func withoutTheFlagCommandsAreIgnored() async throws {
         try await self.withAgent([]) { scene in
             #expect(!scene.broker.log.contains("tracking/van-7/command"))
             let result = try await self.send(scene, "chief", ["off", "van-7", "--timeout", "1"])
@@ -160,8 +163,8 @@ import TrackingCore
         }
     }
 
-    /// Kept over a restart: what was carried out is not carried out again.
-    @Test func aCommandIsCarriedOutOnceAlsoOverAKill() async throws {
+    /// The agent remembers executed commands after it was killed, and does not execute one again.
+    @Test func aCommandIsExecutedOnceDespiteAKill() async throws {
         let scene = try AgentScene(await MosquittoProcess.start())
         let listener = try await scene.listen()
         let command = #"{"id":"c1","command":"START_TRIP","time":\#(Date().timeIntervalSince1970)}"#

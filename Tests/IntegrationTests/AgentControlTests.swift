@@ -6,11 +6,11 @@ import TrackingCore
 
 /// The controls of a real agent on a real broker.
 @Suite(.timeLimit(.minutes(10))) struct AgentControlTests {
-    private let van = try! TrackableID("van-7")  // a name within the rules
+    private let van = try! TrackableID("van-7")  // a valid name
 
     // MARK: - How things stand
 
-    @Test func theStatusSaysWhatIsSo() async throws {
+    @Test func theStatusDescribesTheAgent() async throws {
         let scene = try AgentScene(await MosquittoProcess.start())
         let listener = try await scene.listen()
         let metrics = scene.file("godwit.prom")
@@ -30,10 +30,10 @@ import TrackingCore
         #expect(status.trackables[0].resolution?.resolution.desiredInterval == .seconds(1))
         #expect(status.trackables[0].trip == nil)
         #expect(status.dropped == 0 && status.quarantined == 0)
-        // What it says of the last fix is what was told.
+        // The last fix of the status was also published.
         let fix = try #require(status.lastFix)
-        try await listener.wait("van-7") { told in
-            told.contains { (try? LocationCodec.decode(Array($0.utf8)))?.location.time ?? fix.time >= fix.time }
+        try await listener.wait("van-7") { reported in
+            reported.contains { (try? LocationCodec.decode(Array($0.utf8)))?.location.time ?? fix.time >= fix.time }
         }
         #expect(try await scene.done(["metrics"]).contains("godwit_connected 1\n"))
         #expect(try String(contentsOfFile: metrics, encoding: .utf8).contains("godwit_on 1\n"))
@@ -52,7 +52,7 @@ import TrackingCore
     @Test(arguments: [
         ["status"], ["status", "--json"], ["metrics"], ["trip", "status"], ["configure", "batch-size=7"],
     ])
-    func whoCannotSayWhatCameOfItDoesNotEndAsIfAllWereWell(arguments: [String]) async throws {
+    func aControlThatCannotPrintItsResultFails(arguments: [String]) async throws {
         let scene = try AgentScene(await MosquittoProcess.start())
         let agent = try await scene.start()
         let client = try RunningProgram(
@@ -60,7 +60,7 @@ import TrackingCore
             environment: ["GODWIT_SOCKET": scene.socket], input: "/dev/null", terminal: "/dev/full")
         let result = try await client.result(within: .seconds(60))
         #expect(result.code == 74, "\(result)")
-        #expect(result.errors == "Error: standard output cannot be written: No space left on device\n")
+        #expect(result.errors == "Error: cannot write to standard output: No space left on device\n")
         #expect(try await agent.end().code == 0)
     }
 
@@ -103,8 +103,8 @@ import TrackingCore
         let scene = try AgentScene(await MosquittoProcess.start())
         let manager = try NotifySocket(isAbstract: false)
         let agent = try await scene.start(environment: ["NOTIFY_SOCKET": manager.name, "WATCHDOG_USEC": "100000"])
-        var told: Set<String> = []
-        while !told.isSuperset(of: ["READY=1", "WATCHDOG=1"]) { told.insert(try await manager.next()) }
+        var reported: Set<String> = []
+        while !reported.isSuperset(of: ["READY=1", "WATCHDOG=1"]) { reported.insert(try await manager.next()) }
         agent.terminate()
         while try await manager.next() != "STOPPING=1" {}
         #expect(try await agent.result().code == 0)
@@ -125,7 +125,7 @@ import TrackingCore
         #expect(try await scene.status().isOn == false)
         let listener = try await scene.listen()
         let refused = try await scene.control(["report"])
-        #expect(refused.code == 1 && refused.errors == "Error: the agent is off; switch it on first\n")
+        #expect(refused.code == 1 && refused.errors == "Error: the agent is off. Switch it on with godwit-agent on\n")
         #expect(try await scene.control(["trip", "start"]).code == 1)
         #expect(try await scene.control(["flush"]).code == 1)
         #expect(try await scene.control(["queue", "list"]).code == 0)
@@ -133,9 +133,9 @@ import TrackingCore
         let next = try await scene.start(["--default-resolution", "HIGH/200/0"])
         let status = try await scene.status { $0.connection.isUp }
         #expect(!status.isOn && status.trackables.map(\.state) == [.offline])
-        // What stands of it is withdrawn again, and the will of the one that was killed is not its own.
+        // The new agent clears the retained presence, and ignores the will of the killed agent.
         let said = listener.payloads("van-7").count
-        try await Task.sleep(for: .seconds(1))  // nothing is what is waited for
+        try await Task.sleep(for: .seconds(1))  // the absence of a change has no condition
         #expect(listener.payloads("van-7").count == said)
         try await scene.done(["on"])
         try await listener.wait("van-7") { $0.count > said }
@@ -161,7 +161,7 @@ import TrackingCore
 
     // MARK: - What is carried
 
-    @Test func whatIsCarriedLastsOverAKill() async throws {
+    @Test func trackedTrackablesSurviveAKill() async throws {
         let scene = try AgentScene(await MosquittoProcess.start())
         var agent = try await scene.start()
         let van8 = try TrackableID("van-8")
@@ -170,24 +170,24 @@ import TrackingCore
         try await scene.status { $0.trackables.allSatisfy { $0.state == .online } }
         try await agent.end(SIGKILL)
         agent = try await scene.start()
-        var carried = try await scene.status { $0.trackables.count == 2 }.trackables
-        #expect(carried.map(\.id) == [self.van, van8])
+        var tracked = try await scene.status { $0.trackables.count == 2 }.trackables
+        #expect(tracked.map(\.id) == [self.van, van8])
         #expect(
-            carried.map(\.destination) == [
+            tracked.map(\.destination) == [
                 Coordinate(latitude: -33.9, longitude: 151.2), Coordinate(latitude: 52.5, longitude: -8.25),
             ])
         try await scene.done(["remove", "van-7"])
         try await scene.done(["destination", "van-8", "none"])
         try await agent.end(SIGKILL)
         agent = try await scene.start()
-        carried = try await scene.status { !$0.trackables.isEmpty }.trackables
-        #expect(carried.map(\.id) == [van8] && carried[0].destination == nil)
+        tracked = try await scene.status { !$0.trackables.isEmpty }.trackables
+        #expect(tracked.map(\.id) == [van8] && tracked[0].destination == nil)
         try await scene.done(["track", "bike"])
         #expect(try await scene.status().trackables.map(\.id.rawValue) == ["bike"])
         let unknown = try await scene.control(["remove", "van-8"])
-        #expect(unknown.code == 1 && unknown.errors == "Error: the agent does not carry 'van-8'\n")
+        #expect(unknown.code == 1 && unknown.errors == "Error: the agent does not track 'van-8'\n")
         try await agent.end()
-        // Who gives something else at the start means it.
+        // Other options at the start replace the saved trackables.
         agent = try await scene.start(["--destination", "1,2"])
         #expect(try await scene.status().trackables.map(\.id) == [self.van])
         #expect(try await agent.end().code == 0)
@@ -220,7 +220,7 @@ import TrackingCore
         #expect(try await agent.end().code == 0)
     }
 
-    /// It tells more than one fix while a batch is on its way: there is always something that is not sent.
+    /// The receiver delivers several fixes while a batch is being sent, so that the backlog is never empty.
     @Test func bindSendsTheRestOfAFastReceiver() async throws {
         let scene = try AgentScene(await MosquittoProcess.start())
         let relay = try await Relay(to: scene.broker.port, delay: 0.2)
@@ -231,20 +231,20 @@ import TrackingCore
         try await scene.done(["bind", "van-8", "--flush"])
         let left = try await scene.done(["queue", "list"])
         #expect(!left.contains("van-7"), "\(left)")
-        // What is read goes on.
+        // The agent keeps reading its source.
         try await scene.status { $0.trackables.map(\.id.rawValue) == ["van-8"] && $0.trackables[0].state == .online }
         #expect(try await agent.end().code == 0)
     }
 
-    /// Two points are too large for this broker, whatever is done.
-    @Test func whatIsSetAsideIsListedRetriedAndDropped() async throws {
+    /// Two points exceed this broker's packet limit.
+    @Test func quarantinedRecordsAreListedRetriedAndDropped() async throws {
         let broker = try await MosquittoProcess.start(extra: ["max_packet_size 1024"])
         let scene = try AgentScene(broker)
         let drive = scene.file("drive.jsonl")
         let lines = (0..<21).map { index in
             let extra =
                 index == 7 || index == 11 ? ",\"extra\":{\"note\":\"\(String(repeating: "x", count: 2000))\"}" : ""
-            // The last one is an hour later: until then the agent stays.
+            // The last fix is an hour later, so that the agent keeps running.
             let time = 1_700_000_000 + (index == 20 ? 3600 : Double(index) * 0.1)
             let place = "[-8.5,\(52 + Double(index) * 1e-3)]"
             return "{\"type\":\"Feature\",\"geometry\":{\"type\":\"Point\",\"coordinates\":\(place)},"
@@ -258,23 +258,23 @@ import TrackingCore
         try await scene.status { $0.quarantined == 2 }
         let list = try await scene.done(["quarantine", "list"]).split(separator: "\n")
         #expect(list.count == 2, "\(list)")
-        // Time, trackable, name.
+        // The columns are time, trackable and name.
         let name = try #require(list.first).components(separatedBy: "  ")[2]
-        #expect(try await scene.done(["quarantine", "retry", name]) == "1 record back in line, newly numbered\n")
-        // It is refused again, under its new name.
+        #expect(try await scene.done(["quarantine", "retry", name]) == "1 record queued again with new numbers\n")
+        // The broker rejects the record again, and it gets a new name.
         try await scene.status { $0.quarantined == 2 }
-        #expect(try await scene.done(["quarantine", "drop", "--yes", name]) == "0 records forgotten\n")
+        #expect(try await scene.done(["quarantine", "drop", "--yes", name]) == "0 records discarded\n")
         let newest = try #require(try await scene.done(["quarantine", "list"]).split(separator: "\n").last)
         let new = newest.components(separatedBy: "  ")[2]
-        #expect(try await scene.done(["quarantine", "drop", "--yes", new]) == "1 record forgotten\n")
+        #expect(try await scene.done(["quarantine", "drop", "--yes", new]) == "1 record discarded\n")
         #expect(try await scene.status().quarantined == 1)
-        #expect(try await scene.done(["quarantine", "drop", "--yes"]) == "1 record forgotten\n")
+        #expect(try await scene.done(["quarantine", "drop", "--yes"]) == "1 record discarded\n")
         #expect(try await scene.done(["quarantine", "list"]).isEmpty)
         try await scene.status { $0.queue.points == 0 }
         #expect(try await agent.end().code == 0)
     }
 
-    @Test func theStatusSaysWhyTheBrokerRefuses() async throws {
+    @Test func theStatusHasTheReasonOfARejection() async throws {
         let rules = FileManager.default.temporaryDirectory.appending(path: "gw-acl-\(UUID().uuidString.prefix(8))")
             .path()
         defer { try? FileManager.default.removeItem(atPath: rules) }
@@ -297,7 +297,7 @@ import TrackingCore
         var agent = try await scene.start(["--default-resolution", "HIGH/200/0"])
         #expect(try await scene.done(["trip", "start", "bus"]).hasPrefix("bus, under way"))
         let second = try await scene.control(["trip", "start"])
-        #expect(second.code == 1 && second.errors.contains("under way"))
+        #expect(second.code == 1 && second.errors.contains("in progress"))
         try await scene.status { $0.trip?.distance ?? 0 > 0 }
         try await agent.end(SIGKILL)
         agent = try await scene.start(["--default-resolution", "HIGH/200/0"])
@@ -329,10 +329,10 @@ import TrackingCore
         try await scene.status { !$0.connection.isUp && $0.queue.points >= 2 }
         #expect(try await scene.control(["flush"]).code == 1)
         try await scene.done(["configure", "default-resolution=LOW/600000/0"])
-        #expect(try await scene.done(["queue", "purge", "--yes"]).hasSuffix("forgotten\n"))
+        #expect(try await scene.done(["queue", "purge", "--yes"]).hasSuffix("discarded\n"))
         #expect(try await scene.status().queue.points <= 1)
         #expect(try await scene.done(["quarantine", "list"]).isEmpty)
-        #expect(try await scene.done(["quarantine", "retry"]) == "0 records back in line, newly numbered\n")
+        #expect(try await scene.done(["quarantine", "retry"]) == "0 records queued again with new numbers\n")
         #expect(try await agent.end().code == 0)
     }
 
@@ -351,10 +351,10 @@ import TrackingCore
         agent = try await scene.start(["--default-resolution", "LOW/600000/0"])
         #expect(try await scene.status().sensorResolution?.desiredInterval == .milliseconds(200))
         #expect(try await scene.done(["configure", "default-resolution=HIGH/200/0"]) == "nothing changed\n")
-        // A zone is told by name alone: where it is would be told to everyone.
+        // The answer names the zone without its position.
         #expect(try await scene.done(["configure", "zone=home,52,-8,100"]) == "zone: replaced\n")
         for (settings, message) in [
-            (["default-resolution=LOW/1000/0", "source=simulate:"], "source needs a restart"),
+            (["default-resolution=LOW/1000/0", "source=simulate:"], "source cannot change while the agent runs"),
             (["default-resolution=LOW/1000/0", "keep-points=0"], "--keep-points must be 1 or more"),
             (["default-resolution=often"], "default-resolution"), (["nothing=1"], "there is no setting 'nothing'"),
             (["destination=north"], "destination must be LAT,LON"), (["raw=perhaps"], "raw must be on or off"),
@@ -371,7 +371,7 @@ import TrackingCore
         #expect(try await agent.end().code == 0)
     }
 
-    /// An agent that is off stays off, and a zone stays hidden, where another setting does not fit any more.
+    /// A setting that no longer fits is skipped alone: an agent that is off stays off, and a zone stays private.
     @Test func aChangeThatDoesNotFitIsLeftOutAlone() async throws {
         let scene = try AgentScene(await MosquittoProcess.start())
         var agent = try await scene.start()
@@ -384,8 +384,8 @@ import TrackingCore
         let ended = try await agent.end()
         #expect(ended.code == 0 && ended.errors.contains("change=maximum-silence"), "\(ended.errors)")
         #expect(ended.errors.contains("--maximum-silence") && !ended.errors.contains("52.66"))
-        #expect(!ended.errors.contains("another log"))
-        // Where it fits again it counts again.
+        #expect(!ended.errors.contains("Another log"))
+        // The setting applies again as soon as it fits.
         agent = try await scene.start()
         let back = try await scene.done(["configure", "maximum-silence="])
         #expect(back.contains("120"), "\(back)")
@@ -393,7 +393,7 @@ import TrackingCore
         #expect(try await agent.end().code == 0)
     }
 
-    /// The log is named after the first trackable; with another one first there is another log, and other settings.
+    /// The log is named after the first trackable. Another first trackable means another log and other settings.
     @Test func aLogOfAnotherFirstTrackableIsNotPassedOverInSilence() async throws {
         let scene = try AgentScene(await MosquittoProcess.start())
         let other = scene.file("state/godwit/van-8.sqlite")
@@ -401,13 +401,13 @@ import TrackingCore
             atPath: scene.file("state/godwit"), withIntermediateDirectories: true)
         try Data().write(to: URL(filePath: other))
         let ended = try await scene.start(["--trackable", "van-8"]).end()
-        #expect(ended.code == 0 && ended.errors.contains("another log here"), "\(ended.errors)")
+        #expect(ended.code == 0 && ended.errors.contains("Another log with records found"), "\(ended.errors)")
         #expect(ended.errors.contains(other))
     }
 
     // MARK: - Another publisher
 
-    @Test func whatIsTakenOverSaysByWhomAndIsNoFailureOfTheRest() async throws {
+    @Test func aSupersededTrackableNamesTheOwnerAndTheOthersGoOn() async throws {
         let scene = try AgentScene(await MosquittoProcess.start())
         let agent = try await scene.start(["--trackable", "van-8", "--client-id", "first"])
         try await scene.status { $0.trackables.count == 2 && $0.trackables.allSatisfy { $0.state == .online } }
@@ -418,11 +418,11 @@ import TrackingCore
                 "--socket",
                 scene.file("other.sock"), "--broker", scene.broker.url, "--client-id", "second",
             ], environment: ["XDG_STATE_HOME": scene.file("other")])
-        try await scene.status { $0.trackables[0].refusal?.contains("another publisher, 'second'") == true }
-        #expect(try await scene.done(["status"]).contains("because: another publisher, 'second'"))
+        try await scene.status { $0.trackables[0].refusal?.contains("the publisher 'second' tracks it") == true }
+        #expect(try await scene.done(["status"]).contains("because: cannot track 'van-7': the publisher 'second'"))
         for arguments in [["trip", "start", "taxi"], ["trip", "stop"]] {
             let refused = try await scene.control(arguments + ["--trackable", "van-7"])
-            #expect(refused.code == 1 && refused.errors.contains("another publisher"), "\(refused)")
+            #expect(refused.code == 1 && refused.errors.contains("the publisher 'second'"), "\(refused)")
         }
         let ended = try await agent.end()
         #expect(ended.code == 0, "\(ended.errors)")
@@ -458,14 +458,14 @@ import TrackingCore
         agent = try await scene.start()
         try await scene.status(there)
         #expect(try await agent.end().code == 0)
-        // Another broker, and no user: nothing of the link counts any more, its password least of all.
+        // With another broker and no user, nothing of the saved connection applies, and above all not its password.
         agent = try await scene.start(["--broker", "mqtt://localhost:\(scene.broker.port)"])
         try await scene.status { $0.connection.broker == "mqtt://localhost:\(scene.broker.port)" && $0.connection.isUp }
         #expect(try await agent.end().code == 0)
     }
 
     @Test(arguments: [[], ["--spool", "memory"]])
-    func whatWaitsGoesToTheOtherBroker(more: [String]) async throws {
+    func theBacklogIsSentToTheOtherBroker(more: [String]) async throws {
         let scene = try AgentScene(await MosquittoProcess.start())
         let other = try await MosquittoProcess.start()
         let listener = try AgentScene.Listener(other)
@@ -489,7 +489,7 @@ import TrackingCore
         #expect(try await agent.end().code == 0)
     }
 
-    /// A broker that lets in the user `box` with the password `hunter2`, and nobody else.
+    /// A broker that accepts only the user `box` with the password `hunter2`.
     private static func guarded(_ scene: AgentScene) async throws -> MosquittoProcess {
         let passwords = scene.file("passwords")
         try await ChildProcess.run(
@@ -500,7 +500,7 @@ import TrackingCore
         }
     }
 
-    /// Runs a control on a terminal and answers what it asks.
+    /// Runs a control on a terminal and types the answers to its questions.
     private func answer(
         _ text: String, to arguments: [String], _ scene: AgentScene
     ) async throws -> (code: Int32, text: String) {

@@ -4,9 +4,9 @@ import Testing
 import TrackingControl
 import TrackingCore
 
-/// What an agent does that the broker refuses, or that does not reach it.
+/// The agent's behaviour with a broker that rejects its messages or cannot be reached.
 @Suite(.timeLimit(.minutes(10))) struct AgentRefusalTests {
-    /// A broker with the users `old` and `box`, whose password is `hunter2`; only `box` may do anything.
+    /// A broker with the users `old` and `box`, whose password is `hunter2`. Only `box` has rights.
     private static func guarded(_ folder: URL) async throws -> MosquittoProcess {
         let passwords = folder.appending(path: "passwords").path()
         let rules = folder.appending(path: "rules").path()
@@ -41,12 +41,12 @@ import TrackingCore
         let scene = try AgentScene(await MosquittoProcess.start())
         let agent = try await scene.start()
         let refused = try await scene.control(["configure", "zone=home,52.66,-8.63"])
-        #expect(refused.code == 1 && refused.errors.contains("a value of zone is not of its form"))
+        #expect(refused.code == 1 && refused.errors.contains("a value of zone has the wrong form"))
         #expect(!(refused.errors + refused.output + agent.errors).contains("52.66"))
         #expect(try await agent.end().code == 0)
     }
 
-    /// Of several addresses of one broker only the last one's silence is a reason to end.
+    /// With several addresses of one broker, the agent ends only after the last one did not answer.
     @Test func failFastTriesEveryAddressFirst() async throws {
         let broker = try await MosquittoProcess.start()
         let scene = try AgentScene(broker)
@@ -58,7 +58,7 @@ import TrackingCore
             "run", "--trackable", "van-7", "--source", "jsonl:\(track)", "--battery", "none", "--spool", "memory",
             "--socket", scene.socket, "--fail-fast",
         ]
-        // Nobody listens on port 1.
+        // No server listens on port 1.
         let up = try await Programs.run(
             "godwit-agent", run + ["--broker", "mqtt://127.0.0.1:1", "--broker", broker.url])
         #expect(up.code == 0, "\(up.errors)")

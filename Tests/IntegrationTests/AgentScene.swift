@@ -4,14 +4,14 @@ import Testing
 import TrackingControl
 import TrackingCore
 
-/// A device for tests of its controls: its state and its socket outlive the agent, which may be started again and again.
+/// A device for tests of its controls. Its state and its socket outlive the agent, which may be restarted.
 final class AgentScene: Sendable {
     let broker: MosquittoProcess
     let folder: URL
 
     init(_ broker: MosquittoProcess) throws {
         self.broker = broker
-        // A socket's path is short.
+        // The path of a socket is limited in length.
         self.folder = FileManager.default.temporaryDirectory.appending(path: "gw-\(UUID().uuidString.prefix(8))")
         try FileManager.default.createDirectory(at: self.folder, withIntermediateDirectories: true)
     }
@@ -22,7 +22,7 @@ final class AgentScene: Sendable {
 
     func file(_ name: String) -> String { self.folder.appending(path: name).path() }
 
-    /// Starts an agent of van-7 and waits until it takes controls.
+    /// Starts an agent of van-7 and waits until it accepts controls.
     func start(
         _ more: [String] = [], environment: [String: String] = [:], input: String = "/dev/null"
     ) async throws -> RunningProgram {
@@ -46,7 +46,7 @@ final class AgentScene: Sendable {
         try await Programs.run("godwit-agent", arguments, environment: ["GODWIT_SOCKET": self.socket], input: input)
     }
 
-    /// Runs one of the controls, which must succeed.
+    /// Runs one of the controls, and fails the test unless it succeeds.
     @discardableResult
     func done(_ arguments: [String]) async throws -> String {
         let result = try await self.control(arguments)
@@ -54,13 +54,13 @@ final class AgentScene: Sendable {
         return result.output
     }
 
-    /// How things stand.
+    /// Returns the agent's status.
     func status() async throws -> AgentStatus {
         let json = try await self.done(["status", "--json"])
         return try AgentStatus(members: #require(try JSONValue(json: Array(json.utf8.dropLast())).object))
     }
 
-    /// Waits until things stand as is looked for.
+    /// Waits until the status matches a condition.
     @discardableResult
     func status(_ isSo: (AgentStatus) -> Bool) async throws -> AgentStatus {
         let deadline = ContinuousClock.now + .seconds(60)
@@ -72,14 +72,14 @@ final class AgentScene: Sendable {
         }
     }
 
-    /// Everything that is published from now on.
+    /// Subscribes to everything that is published from now on.
     func listen() async throws -> Listener {
         let listener = try Listener(self.broker)
         try await listener.waitUntilListening()
         return listener
     }
 
-    /// What a broker passes on, a line a message.
+    /// A subscription to the broker's messages, one line per message.
     struct Listener {
         private let program: RunningProgram
         private let broker: MosquittoProcess
@@ -111,10 +111,10 @@ final class AgentScene: Sendable {
             }
         }
 
-        /// How much was heard so far.
+        /// The number of messages so far.
         var count: Int { self.program.output.split(separator: "\n").count }
 
-        /// Waits for something on a topic.
+        /// Waits until the payloads on a topic match a condition.
         func wait(_ topic: String, for isThere: ([String]) -> Bool) async throws {
             try await self.program.wait { _ in isThere(self.payloads(topic)) }
         }

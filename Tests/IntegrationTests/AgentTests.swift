@@ -2,9 +2,9 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What the agent does with its options, as a watcher sees it.
+/// The effects of the agent's options, as a watcher sees them.
 @Suite(.serialized) struct AgentTests {
-    /// A folder of a test's own, gone with it.
+    /// A folder that is removed with the test.
     private final class Folder {
         let url = FileManager.default.temporaryDirectory.appending(path: "godwit-\(UUID().uuidString), here")
         init() throws { try FileManager.default.createDirectory(at: self.url, withIntermediateDirectories: true) }
@@ -17,7 +17,7 @@ import Testing
         }
     }
 
-    /// A way of `count` seconds northward at 20 m/s, that ends at 33.9 south, 18.4 east.
+    /// A drive of `count` seconds northward at 20 m/s, which ends at 33.9 south, 18.4 east.
     private func way(_ count: Int) -> String {
         (0..<count).map { second in
             let latitude = -33.9 - Double(count - 1 - second) * 20 / 111_195
@@ -78,14 +78,14 @@ import Testing
                 "--resolution-near", "HIGH/1000/0",
             ] + threshold)
         #expect(agent.code == 0, "\(agent.errors)")
-        // The presence is withdrawn after the last position.
+        // The publisher clears its presence after the last position.
         try await watch.wait(within: .seconds(60)) { output in
             let seen = self.events(output, "presence").compactMap { $0["status"] as? String }
             return seen.contains("PRESENT") && seen.last == "ABSENT"
         }
         let resolutions = self.events(watch.output, "resolution").filter { $0["near"] != nil }
         #expect(resolutions.first?["near"] as? Bool == false)
-        // Far: a position a minute; the last 300 m: one a second.
+        // Far from the destination there is one position a minute, in the last 300 m one a second.
         #expect((14...20).contains(self.events(watch.output, "location").count))
     }
 
@@ -207,7 +207,7 @@ import Testing
                 "GODWIT_TRACKABLE": "van, left\nvan, right", "GODWIT_BROKER": broker.url, "GODWIT_BATTERY": "none",
             ])
         // Two trackables: the destination could mean either.
-        #expect(result.code == 64 && result.errors.contains("ambiguous"), "\(result.errors)")
+        #expect(result.code == 64 && result.errors.contains("one trackable only"), "\(result.errors)")
         let one = try await Programs.run(
             "godwit-agent", ["run", "--speed", "max"],
             environment: [
@@ -244,7 +244,7 @@ import Testing
         let agent = try self.simulate(broker, ["--battery", "none", "--default-resolution", "HIGH/200/0"])
         try await watch.wait(within: .seconds(60)) { $0.contains("\"status\":\"PRESENT\"") }
         agent.signal(SIGKILL)
-        // Its lease would run for 90 s.
+        // The lease of its presence is 90 s.
         try await watch.wait(within: .seconds(60)) {
             self.events($0, "presence").last?["status"] as? String == "ABSENT"
         }
@@ -273,7 +273,7 @@ import Testing
         try await watch.end()
     }
 
-    /// A broker whose rules let nobody write the position of `van-7`.
+    /// A broker whose rules forbid every user to write the position of `van-7`.
     private func refusing() async throws -> MosquittoProcess {
         try await MosquittoProcess.start { port, folder in
             let rules = folder.appending(path: "rules")

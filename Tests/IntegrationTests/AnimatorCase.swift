@@ -1,7 +1,7 @@
 import Testing
 import TrackingCore
 
-/// Updates and the moments at which a marker is drawn, for the page's animator and for `LocationAnimator`.
+/// Updates, and the moments at which a marker is drawn, for the page's animator and for `LocationAnimator`.
 struct AnimatorCase: Encodable {
     struct Place: Encodable {
         var lat: Double
@@ -9,12 +9,12 @@ struct AnimatorCase: Encodable {
         var bearing: Double?
     }
 
-    /// A moment: what arrives then, and a frame.
+    /// A moment: the updates that arrive, and a frame.
     struct Step: Encodable {
         /// In ms.
         var now: Double
         var places: [Place] = []
-        /// Whether the marker is put at its end first.
+        /// `true` if the marker first moves to its end.
         var snaps = false
     }
 
@@ -26,7 +26,7 @@ struct AnimatorCase: Encodable {
     var snap = 10_000.0
     var steps: [Step]
 
-    /// The frames: latitude, longitude, bearing or -1, and 1 where it has run out.
+    /// Returns the frames: latitude, longitude, bearing or -1, and 1 when the animation has ended.
     func played() throws -> [[Double]] {
         var animator = LocationAnimator(
             expectedInterval: .milliseconds(Int64(self.interval)), delay: .milliseconds(Int64(self.delay)),
@@ -53,14 +53,14 @@ struct AnimatorCase: Encodable {
     private static func frames(_ times: Double...) -> [Step] { times.map { Step(now: $0) } }
 
     static let all: [AnimatorCase] = [
-        // Nothing yet, the first, one that comes early, one that comes late, and the end.
+        // The frames before the first update, after the first, an early and a late one, and at the end.
         AnimatorCase(
             interval: 1000,
             steps: frames(0) + [Step(now: 10, places: [Place(lat: 52, lng: -8)])] + frames(20, 900)
                 + [Step(now: 1000, places: [Place(lat: 52.0005, lng: -8.001)])] + frames(1000, 1250, 1600)
                 + [Step(now: 1700, places: [Place(lat: 52.001, lng: -8.0003)])] + frames(1701, 2000, 2699, 2700, 9000)
                 + [Step(now: 9500, places: [Place(lat: 52.0012, lng: -8.0001)])] + frames(9700, 11_000)),
-        // By way of others, with a delay, and the bearings the shortest way round over north.
+        // An update with skipped positions and a delay. Bearings turn the shorter way, across north.
         AnimatorCase(
             interval: 2000, delay: 500,
             steps: [Step(now: 0, places: [Place(lat: 10, lng: 20, bearing: 350)])]
@@ -74,20 +74,20 @@ struct AnimatorCase: Encodable {
                 ] + frames(101, 400, 900, 1500, 2100, 2599, 2600)
                 + [Step(now: 2700, places: [Place(lat: 10.003, lng: 20.002, bearing: 200)])]
                 + frames(3000, 4000, 5200)),
-        // Over the antimeridian, there and back.
+        // Across the antimeridian in both directions.
         AnimatorCase(
             interval: 1000, snap: 1e6,
             steps: [Step(now: 0, places: [Place(lat: -17, lng: 179.99)])]
                 + [Step(now: 500, places: [Place(lat: -17.01, lng: -179.98)])] + frames(600, 833, 834, 1200)
                 + [Step(now: 1300, places: [Place(lat: -17.02, lng: 179.97)])] + frames(1400, 1800, 2300)),
-        // Beyond the distance at which it snaps, then near, on the equator and at a pole.
+        // Beyond the snap distance, then near, on the equator and at a pole.
         AnimatorCase(
             interval: 1000,
             steps: [Step(now: 0, places: [Place(lat: 0, lng: 0)])]
                 + [Step(now: 100, places: [Place(lat: 0.5, lng: 0.5), Place(lat: 0.501, lng: 0.502)])]
                 + frames(200, 700, 1100) + [Step(now: 1200, places: [Place(lat: 89.99, lng: 10)])]
                 + [Step(now: 1300, places: [Place(lat: 89.99, lng: -170)])] + frames(1400, 1799, 2000)),
-        // Kilometres at a low rate, and a page that was hidden meanwhile.
+        // Kilometres at a low rate, on a page that was hidden for a time.
         AnimatorCase(
             interval: 60_000,
             steps: [Step(now: 0, places: [Place(lat: 60, lng: 5)])]

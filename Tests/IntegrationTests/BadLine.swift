@@ -2,10 +2,11 @@ import Foundation
 import Synchronization
 import TestSupport
 
-/// A line between phones and a server on which requests and answers get lost, break off, and come twice, in an order that is
-/// drawn anew each round. It speaks of HTTP only what ``OverlandPhone`` does: one request a connection, its length in the head.
+/// A connection between phones and a server that loses, truncates and repeats requests and answers, in a random order
+/// each round. It supports only the HTTP that ``OverlandPhone`` sends: one request per connection, with its length in
+/// the header.
 final class BadLine: Sendable {
-    /// What happens to a request.
+    /// The fate of one request.
     enum Fate: CaseIterable {
         case passes, requestIsLost, requestBreaksOff, requestComesTwice, answerIsLost, answerBreaksOff
     }
@@ -22,16 +23,16 @@ final class BadLine: Sendable {
         }
     }
 
-    /// Where phones reach it, on 127.0.0.1.
+    /// The port for phones on 127.0.0.1.
     let port: Int
     private let listener: Int32
     private let server: Int
     private let state = Mutex(State())
 
-    /// What happened so far, and how often.
+    /// The number of requests with each fate so far.
     var fates: [Fate: Int] { self.state.withLock { $0.counts } }
 
-    /// - Parameter server: Where the server listens, on 127.0.0.1.
+    /// - Parameter server: The server's port on 127.0.0.1.
     init(to server: Int) throws {
         self.server = server
         self.port = try LoopbackPort.free()
@@ -40,8 +41,8 @@ final class BadLine: Sendable {
         Thread.detachNewThread { [weak self] in
             while case let phone = accept(listener, nil, nil), phone >= 0, let self {
                 let (fate, server) = (self.state.withLock { $0.next() }, self.server)
-                // Both ends are closed with it, whatever became of them.
-                Task { try? await Self.carry(RawConnection(accepted: phone), to: server, fate) }
+                // Both ends are closed after the exchange, with any result.
+                Task { try? await Self.forward(RawConnection(accepted: phone), to: server, fate) }
             }
             close(listener)
         }
@@ -49,7 +50,7 @@ final class BadLine: Sendable {
 
     deinit { shutdown(self.listener, Int32(SHUT_RDWR)) }
 
-    private static func carry(_ phone: RawConnection, to server: Int, _ fate: Fate) async throws {
+    private static func forward(_ phone: RawConnection, to server: Int, _ fate: Fate) async throws {
         let request = try await phone.read(until: self.isWhole)
         switch fate {
         case .passes: try await phone.sendAll(self.answer(of: server, to: request))
@@ -74,7 +75,7 @@ final class BadLine: Sendable {
         return request.count >= end + (length ?? 0)
     }
 
-    /// The server closes after it.
+    /// Sends the request and returns the answer. The server closes the connection after it.
     private static func answer(of server: Int, to request: [UInt8]) async throws -> [UInt8] {
         let connection = try RawConnection(port: server)
         try await connection.sendAll(request)

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// OwnTracks and Home Assistant on the broker, against the built bridge.
+/// The OwnTracks and Home Assistant bridges on a broker, with the built program.
 @Suite(.timeLimit(.minutes(10))) struct BridgeTests {
     private final class Scene: Sendable {
         let folder = FileManager.default.temporaryDirectory.appending(path: "godwit-bridge-\(UUID().uuidString)")
@@ -51,7 +51,7 @@ import Testing
             #expect(try await bridge.result(within: .seconds(60)).code == 0, "\(bridge.errors)")
         }
 
-        /// What came on a topic, the latest last.
+        /// Returns the messages on a topic, the latest last.
         func messages(_ topic: String) -> [WireTap.Message] { self.tap.messages.filter { $0.topic == topic } }
     }
 
@@ -93,13 +93,13 @@ import Testing
         #expect(!bridge.errors.contains("-8.1"), "the log has a coordinate")
     }
 
-    @Test func whatComesWhileTheBridgeIsAwayIsTakenInAfterwards() async throws {
+    @Test func messagesOfAnOutageAreIngestedAfterwards() async throws {
         let scene = try await Scene()
         try await scene.end(try await scene.bridge())
         for second in 1...5 { try await scene.publish(Self.location(second), to: "owntracks/jane/phone", ["-r"]) }
         let bridge = try await scene.bridge()
         try await scene.tap.wait { $0.points(of: "jane-phone").count >= 5 }
-        // The same once more has its old number, and is told no more.
+        // The same position again has its old number, and is not published again.
         try await scene.publish(Self.location(3), to: "owntracks/jane/phone")
         try await scene.publish(Self.location(6), to: "owntracks/jane/phone")
         try await scene.tap.wait { Set($0.points(of: "jane-phone").compactMap(WireTap.seq)).count >= 6 }
@@ -116,12 +116,12 @@ import Testing
         #expect(out["_type"] as? String == "location" && out["_via"] as? String == "godwit")
         #expect(out["lat"] as? Double == 52.5 && out["tst"] as? Int == Self.noon + 1 && out["acc"] as? Int == 5)
 
-        // A phone's positions come in, and do not go out again.
+        // A phone's positions are ingested, and not published to OwnTracks again.
         try await scene.publish(Self.location(1), to: "owntracks/jane/phone", ["-r"])
         try await scene.tap.wait { $0.updates(of: "jane-phone").count == 1 }
         try await scene.publish(Self.update(2), to: "tracking/van", ["-r"])
         try await scene.tap.wait { _ in scene.messages("owntracks/godwit/van").count == 2 }
-        // Somebody else's bridge brings ours back on another topic.
+        // Another bridge republishes our position on another topic.
         let copy = try #require(scene.messages("owntracks/godwit/van").last).payload
         try await scene.publish(copy, to: "owntracks/mirror/van")
         try await scene.publish(Self.location(2), to: "owntracks/jane/phone", ["-r"])
@@ -145,7 +145,7 @@ import Testing
         try await scene.end(bridge)
     }
 
-    /// What the template makes of messages, in the engine that Home Assistant has.
+    /// Renders the template for messages with the template engine of Home Assistant.
     private static func checkAttributes(_ template: String) async throws {
         func update(_ members: String) -> String {
             #"{"location":{"type":"Feature","geometry":{"type":"Point","coordinates":[-8.66,52.1]},"properties":{"time":7\#(members)}}}"#
@@ -175,7 +175,7 @@ import Testing
         #expect(made == [accurate, bare, bare, [:], [:]])
     }
 
-    @Test func whereTheBrokerNamesTheClientsEachConnectionHasItsUser() async throws {
+    @Test func eachConnectionHasItsUserIfTheBrokerNamesTheClients() async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "godwit-bridge-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }

@@ -25,7 +25,7 @@ extension BrokerFilesTests {
         try await body(folder)
     }
 
-    /// The lines of a user, in their order.
+    /// The lines of a user, in the order of the file.
     private static func section(_ user: String, of rules: String) -> [String] {
         rules.components(separatedBy: "\nuser \(user)\n").dropFirst().first.map { rest in
             rest.split(separator: "\n", omittingEmptySubsequences: false).prefix { $0.hasPrefix("topic ") }.map(
@@ -33,7 +33,7 @@ extension BrokerFilesTests {
         } ?? []
     }
 
-    /// An operator is answered whether the device was there before or comes later, and a second run changes nothing.
+    /// A device may answer an operator that was added before it or after it. A second run changes nothing.
     @Test func aDeviceMayAnswerTheOperatorsOfItsTrackables() async throws {
         try await self.withFolder { folder in
             let script = """
@@ -59,7 +59,8 @@ extension BrokerFilesTests {
         }
     }
 
-    /// A gateway that reads commands answers the operators of every trackable, in either order; another one none.
+    /// A gateway that reads commands may answer the operators of every trackable, in either order. Another gateway may
+    /// not.
     @Test func aGatewayAnswersOperatorsWhereItReadsCommands() async throws {
         try await self.withFolder { folder in
             let script = """
@@ -67,7 +68,7 @@ extension BrokerFilesTests {
                 ./add-operator boss van; ./add-gateway --commands gate; ./add-operator chief order:17; ./add-gateway plain
                 if ./add-device --commands dev van; then exit 1; fi
                 """
-            // A user that may write positions, and is no publisher.
+            // A user that may write positions, but is not a publisher.
             let other = "printf '%s\\n' '' 'user other' 'topic write tracking/van' >>acl.conf\n"
             let rules = try await self.script(other + script, in: folder)
             #expect(Self.section("other", of: rules) == ["topic write tracking/van"])
@@ -124,8 +125,8 @@ extension BrokerFilesTests {
         }
     }
 
-    /// Two connections with one user end each other at a broker that makes the user name the client id: the error names the
-    /// option that is missing.
+    /// A broker that uses the user name as the client id lets two connections with one user end each other. The error
+    /// names the missing option.
     @Test func aMissingUserOfASecondConnectionIsNamed() async throws {
         try await self.withFiles(.password) { broker, folder in
             func start(_ user: String, _ arguments: [String]) throws -> RunningProgram {
@@ -162,8 +163,8 @@ extension BrokerFilesTests {
         }
     }
 
-    /// The service recipe of the README, and the compose file: the broker's user reads its own key, and neither that of the CA
-    /// nor those of clients.
+    /// The service recipe of the README and the compose file: the broker's user may read its own key, but neither the
+    /// key of the CA nor those of clients.
     @Test(.enabled(if: getuid() == 0, "it changes owners")) func theBrokerDoesNotReadTheKeyOfTheAuthority() async throws
     {
         let root = Programs.root
@@ -195,7 +196,7 @@ extension BrokerFilesTests {
         #expect(compose.contains("tmpfs:\n      - /mosquitto/config/certs/clients\n"))
     }
 
-    /// The steps of the README that keep everyone but the recorders from shared subscriptions.
+    /// The steps of the README that allow shared subscriptions to recorders only.
     @Test func theDynamicSecurityPluginRefusesSharedSubscriptions() async throws {
         let readme = try String(contentsOf: Programs.root.appending(path: "broker/README.md"), encoding: .utf8)
         let steps = try #require(

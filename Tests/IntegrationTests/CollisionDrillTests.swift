@@ -4,20 +4,21 @@ import Testing
 import TrackingCore
 import TrackingTesting
 
-/// Two agents on one trackable: the later one owns it, the other stops, and nothing of either is lost.
+/// Two agents track one trackable: the later one is the owner, the other stops, and no record of either is lost.
 @Suite(.serialized, .timeLimit(.minutes(10))) struct CollisionDrillTests {
-    /// The one that was there first, as it ends.
+    /// Checks the end of the superseded agent.
     private func check(_ scene: DrillScene, loser: RunningProgram, other: String) async throws {
         let result = try await loser.result(within: .seconds(60))
         #expect(result.code == 77, "\(result.errors.suffix(2000))")
-        #expect(result.errors.contains("another publisher, '\(other)', carries 'van' since later"))
-        // It withdraws and stays silent: what stands of publishers is the other's.
+        #expect(result.errors.contains("the publisher '\(other)' tracks it since later"))
+        // The superseded agent clears its presence and publishes nothing more: the retained presence is the other
+        // agent's.
         let written = loser.loggedRecords
         try await scene.everythingArrived(written)
         #expect(scene.events.filter { $0 == "COLLISION" }.count == 1)
     }
 
-    /// The one that carries it now goes on, and ends in order.
+    /// Checks that the owner goes on, and ends in order.
     private func check(_ scene: DrillScene, owner: RunningProgram, named name: String) async throws {
         let before = owner.loggedRecords.count
         try await scene.wait(owner, logged: before + 10)
@@ -46,7 +47,7 @@ import TrackingTesting
                 "first", source: "jsonl:\(try scene.drive(20_000))", ["--speed", "20", "--on-collision", rule],
                 port: proxy.port)
             try await scene.wait(first, logged: 40)
-            // It goes into a tunnel, and records.
+            // The first agent loses its connection and records.
             proxy.mode = .refuse
             proxy.cut()
             let before = first.loggedRecords.count
@@ -61,7 +62,7 @@ import TrackingTesting
                 #expect(result.code == 77, "\(result.errors.suffix(2000))")
                 let missing = first.loggedRecords.filter { scene.recorder.contents.records[$0] == nil }
                 #expect(!missing.isEmpty, "nothing was cleared")
-                // What is not there was declared gone.
+                // The publisher declared the missing records gone.
                 let handled = scene.recorder.contents.handled
                 #expect(missing.allSatisfy { handled[$0.stream]?.contains($0.seq) == true }, "\(missing.sorted())")
                 #expect(scene.events.filter { $0 == "COLLISION" }.count == 1)

@@ -1,13 +1,13 @@
 import Foundation
 import Testing
 
-/// docs/configuration.md says what the programs' `--help` says.
+/// docs/reference/configuration.md lists every option of the programs' `--help-hidden`.
 @Suite(.timeLimit(.minutes(10))) struct ConfigurationPageTests {
-    /// One option as `--help` tells it.
+    /// One option with its text in `--help-hidden`.
     private struct Option: Hashable {
         var name: String
         var text: String
-        /// What follows `default: `, where it is said.
+        /// The text after `default: `; `nil` if there is none.
         var standard: String? {
             self.text.firstMatch(of: #/default: ([^);]+)[);]/#).map { String($0.1) }
         }
@@ -17,26 +17,26 @@ import Testing
         try await self.help(program, [subcommand])
     }
 
+    /// Returns the options of a command from all sections of its help, including hidden options.
     private static func help(_ program: String, _ subcommand: [String]) async throws -> [Option] {
-        let help = try await Programs.run(program, subcommand + ["--help"])
+        let help = try await Programs.run(program, subcommand + ["--help-hidden"])
         #expect(help.code == 0)
-        let options = help.output.components(separatedBy: "\nOPTIONS:\n")[1]
         var found: [Option] = []
-        for line in options.split(separator: "\n") {
+        for line in help.output.split(separator: "\n") where line.hasPrefix("  ") {
             if let match = line.firstMatch(of: #/^  (?:-\w, )?--([a-z-]+)/#) {
                 found.append(Option(name: String(match.1), text: String(line)))
             } else if !found.isEmpty {
                 found[found.count - 1].text += " " + line.trimmingCharacters(in: .whitespaces)
             }
         }
-        return found.filter { !["help", "version"].contains($0.name) }
+        return found.filter { !["help", "help-hidden", "version"].contains($0.name) }
     }
 
     private static func page() throws -> String {
-        try String(contentsOf: Programs.root.appending(path: "docs/configuration.md"), encoding: .utf8)
+        try String(contentsOf: Programs.root.appending(path: "docs/reference/configuration.md"), encoding: .utf8)
     }
 
-    /// The rows of the tables beneath a heading, by the option's name.
+    /// Returns the rows of the tables beneath a heading, by the option's name.
     private static func rows(_ heading: String) throws -> [String: [String]] {
         let section = try self.page().components(separatedBy: "\n## ").first { $0.hasPrefix(heading) }
         var rows: [String: [String]] = [:]
@@ -99,7 +99,7 @@ import Testing
         }
     }
 
-    /// The subcommands that `--help` lists, with those beneath them.
+    /// Returns the subcommands that `--help` lists, with their own subcommands.
     private static func commands(_ path: [String] = []) async throws -> [[String]] {
         let help = try await Programs.run("godwit-agent", path + ["--help"])
         guard let list = help.output.components(separatedBy: "\nSUBCOMMANDS:\n").dropFirst().first else {
@@ -138,7 +138,7 @@ import Testing
         #expect(Set(options.map(\.name)) == Set(try Self.rows("`godwit demo`").keys))
     }
 
-    @Test func theFileOnThePageIsTaken() async throws {
+    @Test func theSettingsFileOnThePageIsAccepted() async throws {
         let blocks = try Self.page().components(separatedBy: "```yaml\n").dropFirst()
         try #require(blocks.count == 1)
         let yaml = try #require(blocks.first?.components(separatedBy: "```")[0])
@@ -152,16 +152,16 @@ import Testing
         }
         let agent = try await Programs.run(
             "godwit-agent", ["run", "--config", file.path(), "--broker", "mqtt://van@127.0.0.1:1", "--fail-fast"])
-        // Everything in it was understood: what is missing is the broker.
+        // The agent accepted every option: only the broker is missing.
         #expect(agent.code == 69, "\(agent.errors)")
     }
 
     // MARK: - Coming from Ably
 
-    /// What the page names as ours is there.
+    /// Each of our names on the page exists.
     @Test func everyNameOnThePageForAblysUsersExists() throws {
         let page = try String(
-            contentsOf: Programs.root.appending(path: "docs/coming-from-ably.md"), encoding: .utf8)
+            contentsOf: Programs.root.appending(path: "docs/how-to/migrate-from-ably.md"), encoding: .utf8)
         let words = try Self.wordsOfTheSources()
         let options = try Set(Self.rows("Both programs").keys).union(Self.rows("`godwit-agent run`").keys)
         for row in page.split(separator: "\n").filter({ $0.hasPrefix("|") }) {

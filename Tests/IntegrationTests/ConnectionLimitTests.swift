@@ -2,9 +2,9 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Servers under a low limit of descriptors, which idle connections would use up.
+/// Servers with a low limit of descriptors, which idle connections would exhaust.
 @Suite(.timeLimit(.minutes(5))) struct ConnectionLimitTests {
-    /// A server, the descriptors that it may have, and the connections that it accepts then.
+    /// A server, its limit of descriptors, and the number of connections that it accepts with that limit.
     struct Case: Sendable, CustomTestStringConvertible {
         let command: String
         let descriptors: Int
@@ -54,13 +54,13 @@ import Testing
             try await connection.sendAll("GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
             return connection
         }
-        // One address: what is more than its quarter is closed at once, and others are answered.
+        // One address: connections beyond a quarter of the limit are closed at once, and other addresses are served.
         let share = server.connections / 4
         var held = try idle(share + 5, from: "127.0.0.2")
         try await waitUntil { held.count(where: \.isClosedByPeer) >= 5 }
         #expect(held.count(where: \.isClosedByPeer) == 5)
         #expect(HTTPAnswer(try await ask(from: "127.0.0.9").read()).status == 200)
-        // Many addresses: what is more than the limit waits, and costs nothing meanwhile.
+        // Many addresses: connections beyond the limit wait, and use no processor time.
         for number in 3...7 { held += try idle(share, from: "127.0.0.\(number)") }
         let waiting = try await ask(from: "127.0.0.9")
         let before = try Self.processorTime(of: program.id)
@@ -74,7 +74,7 @@ import Testing
         #expect(result.code == 0 && result.errors.contains("Connection refused"), "\(result.code) \(result.errors)")
     }
 
-    /// The programs take as many descriptors as the system lets them have.
+    /// The programs raise their limit of descriptors to the system's maximum.
     @Test func theLimitInForceIsRaised() async throws {
         let broker = try await MosquittoProcess.start()
         let program = Programs.root.appending(path: ".build/debug/godwit").path()

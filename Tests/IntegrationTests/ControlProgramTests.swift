@@ -34,7 +34,7 @@ import TrackingCore
         try await Programs.run("godwit-agent", arguments, environment: ["GODWIT_SOCKET": self.socket], input: input)
     }
 
-    /// What is typed, what the agent hears, and what is printed.
+    /// The arguments, the resulting calls of the agent, and the output.
     static let commands: [([String], [String], String)] = [
         (["on"], ["on true"], ""), (["off"], ["on false"], ""), (["report"], ["report"], ""),
         (["send-now"], ["sendNow"], "12 records sent\n"), (["flush"], ["flush"], "400 records sent\n"),
@@ -52,9 +52,9 @@ import TrackingCore
             ["queue", "list", "--limit", "1"], ["queue 1"],
             "2023-11-14T22:13:20.000Z  van \"7\"  k3f9q2wz:1  point  14 B\n"
         ),
-        (["queue", "purge", "--yes"], ["purge"], "3 records forgotten\n"),
-        (["quarantine", "retry", "k3f9q2wz:1"], ["retry [k3f9q2wz:1]"], "1 record back in line, newly numbered\n"),
-        (["quarantine", "drop", "--yes"], ["drop all"], "1 record forgotten\n"),
+        (["queue", "purge", "--yes"], ["purge"], "3 records discarded\n"),
+        (["quarantine", "retry", "k3f9q2wz:1"], ["retry [k3f9q2wz:1]"], "1 record queued again with new numbers\n"),
+        (["quarantine", "drop", "--yes"], ["drop all"], "1 record discarded\n"),
         (
             ["configure", "mode=active", "zone=home,1,2,3"], ["configure [\"mode=active\", \"zone=home,1,2,3\"]"],
             "mode: old -> active\nzone: old -> home,1,2,3\n"
@@ -62,7 +62,7 @@ import TrackingCore
     ]
 
     @Test(arguments: Self.commands)
-    func aControlDoesWhatItSays(arguments: [String], calls: [String], output: String) async throws {
+    func eachControlCallsTheAgent(arguments: [String], calls: [String], output: String) async throws {
         try await self.withAgent {
             let result = try await self.control(arguments)
             #expect(result.code == 0, "\(result.errors)")
@@ -82,7 +82,7 @@ import TrackingCore
         }
     }
 
-    @Test func whatTheAgentRefusesIsSaidAndTheCodeIsOne() async throws {
+    @Test func aRefusalIsPrintedWithExitCodeOne() async throws {
         self.agent.fail(
             CommandFailure(.unsentPoints, "12 points of van-7 are not sent; --flush sends them, --force forgets them"))
         try await self.withAgent {
@@ -93,7 +93,7 @@ import TrackingCore
         }
     }
 
-    @Test func whereNoAgentListensItSaysWhatToDo() async throws {
+    @Test func theErrorWithoutAnAgentNamesTheRemedy() async throws {
         defer { try? FileManager.default.removeItem(at: self.folder) }
         for arguments in [["status"], ["on"], ["flush"], ["queue", "export", "-"]] {
             let result = try await self.control(arguments)
@@ -118,7 +118,7 @@ import TrackingCore
         }
     }
 
-    @Test func aSetUpLinkIsTakenOverAfterItWasShown() async throws {
+    @Test func aSetUpLinkIsAppliedAfterItWasShown() async throws {
         try await self.withAgent {
             let link = self.folder.appending(path: "link")
             try "godwit://setup?user=box&token=hunter2\n".write(to: link, atomically: true, encoding: .utf8)
@@ -154,7 +154,7 @@ import TrackingCore
 
     // MARK: - On a terminal
 
-    /// Starts a program on a terminal of the test's.
+    /// Starts a program on a pseudo-terminal.
     private func onTerminal(_ arguments: [String]) throws -> (terminal: PseudoTerminal, program: ChildProcess) {
         let terminal = try PseudoTerminal()
         let environment = ["GODWIT_SOCKET": self.socket, "PATH": "/usr/bin:/bin", "TERM": "xterm"]
@@ -202,10 +202,10 @@ import TrackingCore
         }
     }
 
-    @Test func aPurgeAsksAndTakesNoForNo() async throws {
+    @Test func aPurgeRequiresConfirmation() async throws {
         try await self.withAgent {
             let (terminal, program) = try self.onTerminal(["queue", "purge"])
-            try await terminal.waitForCommand("Forget 6 records that nobody has yet? [y/N] ")
+            try await terminal.waitForCommand("Discard 6 unsent records? [y/N] ")
             try await terminal.send("n\n".utf8)
             #expect(try await program.waitForEnd() >> 8 == 1)
             #expect(self.agent.called == [])

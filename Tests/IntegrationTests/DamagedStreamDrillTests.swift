@@ -4,16 +4,16 @@ import Testing
 import TrackingCore
 import TrackingTesting
 
-/// A proxy that loses 1 to 73 bytes of the broker's stream ends no program, and nothing is lost with `--acknowledge-by`.
+/// A proxy that drops 1 to 73 bytes of the broker's stream ends no program. With `--acknowledge-by`, no record is lost.
 ///
 /// `GODWIT_DRILL_DAMAGE`: the number of damaged streams for each role.
 @Suite(.timeLimit(.minutes(180))) struct DamagedStreamDrillTests {
     private static let streams =
         ProcessInfo.processInfo.environment["GODWIT_DRILL_DAMAGE"].flatMap { Int($0) } ?? 20
-    /// A program meets so many damaged connections in a row: waits between connections grow with each.
+    /// The number of damaged connections in a row for one program. The backoff grows with each.
     private static let streamsALife = 2
 
-    /// The longest time from the last damage until everything was back.
+    /// The longest time from the last damage to full recovery.
     private struct Figures {
         var damaged = 0
         var slowest = Duration.zero
@@ -23,11 +23,11 @@ import TrackingTesting
         }
     }
 
-    /// Plays lives of a program until enough streams were damaged.
+    /// Runs a program repeatedly until enough streams were damaged.
     ///
     /// - Parameters:
     ///   - bytes: The range of the number of bytes before a damage.
-    ///   - life: Starts the program, waits until it is back, and returns the time at which it was.
+    ///   - life: Starts the program, waits until it has recovered, and returns the time of the recovery.
     private static func drill(
         _ role: String, on broker: MosquittoProcess, bytes: Range<Int>,
         _ life: (_ proxy: FaultProxy) async throws -> ContinuousClock.Instant
@@ -79,7 +79,7 @@ import TrackingTesting
             ])
     }
 
-    /// Waits until an agent has ended, which it does once the broker has everything, and until its fixes are stored.
+    /// Waits until an agent has ended, which it does when the broker has every record, and until its fixes are stored.
     private static func everythingIsStored(_ agent: RunningProgram, _ stage: RecordStage) async throws
         -> ContinuousClock.Instant
     {
@@ -107,7 +107,7 @@ import TrackingTesting
     @Test func anAgentSurvivesAndLosesNothing() async throws {
         let stage = try await RecordStage()
         let recorder = try stage.recorder()
-        try await recorder.waitForLog("taking in")
+        try await recorder.waitForLog("Recorder is storing messages")
         var life = 0
         try await Self.drill("agent", on: stage.broker, bytes: 0..<600) { proxy in
             life += 1

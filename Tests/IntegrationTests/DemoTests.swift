@@ -2,16 +2,17 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `godwit demo`: its story takes its time, which other tests use meanwhile.
+/// `godwit demo`. Its script runs in real time, while other tests run.
 @Suite(.timeLimit(.minutes(10))) struct DemoTests {
     @Test func theDemosStoryHappens() async throws {
         let demo = try await Programs.start("godwit", ["demo", "--script"]).result(within: .seconds(380))
         #expect(demo.code == 0, "\(demo.output)")
-        #expect(demo.output.contains("Every chapter happened"))
+        #expect(demo.output.contains("Every step happened"))
     }
 
-    /// Where its own files and the programs are may be called anything, at any length; the user's settings are not the demo's.
-    @Test func itsFoldersMayHaveAnyNameAndNothingIsInherited() async throws {
+    /// The program's folder and the demo's own folder may have names of any kind and length. The demo ignores the
+    /// user's settings.
+    @Test func foldersMayHaveAnyNameAndUserSettingsAreIgnored() async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "godwit demo é \(UUID().uuidString)")
         let path = folder.path(percentEncoded: false)
         defer { try? FileManager.default.removeItem(atPath: path) }
@@ -38,15 +39,16 @@ import Testing
 
     @Test func closingTheTerminalEndsTheDemoAndWhatItStarted() async throws {
         let demo = try Programs.start("godwit", ["demo"])
-        try await demo.wait(for: "the finer source closed.")
+        try await demo.wait(for: "only the coarse source is open.")
         let children = try self.children(of: demo)
         #expect(children.count == 2)
         #expect(try await demo.end(SIGHUP).code == 0)
         for child in children { try await waitUntil { kill(child, 0) == -1 && errno == ESRCH } }
     }
 
-    /// As `godwit demo | head` does; a story that was to be told whole was not.
-    @Test(arguments: [false, true]) func aDemoThatNobodyReadsEnds(isScript: Bool) async throws {
+    /// The reader of the output leaves, as with `godwit demo | head`. A demo that was to run to its end then reports a
+    /// failure.
+    @Test(arguments: [false, true]) func aDemoWithoutAReaderEnds(isScript: Bool) async throws {
         let pipe = try NamedPipe()
         let demo = try RunningProgram(
             executable: Programs.root.appending(path: ".build/debug/godwit"),

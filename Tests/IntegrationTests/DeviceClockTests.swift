@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import TrackingCore
 
-/// Devices whose clock is ahead, from the built programs: a phone by HTTP and a device on the broker.
+/// Devices whose clock is ahead, with the built programs: a phone over HTTP and a device on the broker.
 @Suite(.timeLimit(.minutes(5))) struct DeviceClockTests {
     @Test func aClockThatIsAheadIsRecordedFlaggedCountedAndPublished() async throws {
         let stage = try await GatewayStage()

@@ -3,9 +3,9 @@ import TestSupport
 import Testing
 import TrackingCore
 
-/// Agents that carry `van`, a broker, and a recorder that counts what reaches it; all of it is gone with the test.
+/// Agents that track `van`, a broker, and a recorder that counts the records. Everything is removed with the test.
 final class DrillScene: Sendable {
-    /// For logs, drives and configurations.
+    /// The folder for logs, drives and configurations.
     let folder: URL
     let broker: MosquittoProcess
     let recorder: TestRecorder
@@ -19,7 +19,7 @@ final class DrillScene: Sendable {
 
     deinit { try? FileManager.default.removeItem(at: self.folder) }
 
-    /// Plays a scene while the recorder listens.
+    /// Runs a scene while the recorder is subscribed.
     ///
     /// - Parameter recorder: The name under which it acknowledges.
     static func play(
@@ -35,7 +35,7 @@ final class DrillScene: Sendable {
         }
     }
 
-    /// A drive of so many fixes, four a second by their own times, as a file.
+    /// Writes a drive with a number of fixes, four a second by their own times, to a file.
     func drive(_ fixes: Int, from start: Double = 1_700_000_000) throws -> String {
         let lines = (0..<fixes).map { Self.feature($0, time: start + Double($0) * 0.25) }
         let file = self.folder.appending(path: "drive-\(UUID().uuidString).jsonl")
@@ -50,7 +50,7 @@ final class DrillScene: Sendable {
             + "\"properties\":{\"time\":\(time)}}"
     }
 
-    /// Starts an agent with a log of its own; every fix is asked for, and said when it is written.
+    /// Starts an agent with its own log. It requests every fix, and logs each record that it has written.
     func agent(
         _ name: String, source: String, _ more: [String] = [], port: Int? = nil, spool: String? = nil
     ) throws -> RunningProgram {
@@ -58,7 +58,7 @@ final class DrillScene: Sendable {
             "godwit-agent", self.arguments(name, source: source, port: port, spool: spool) + more)
     }
 
-    /// Has an agent that was told to end, and had a moment for what was not sent yet, send the rest: it runs once more.
+    /// Sends the backlog of an agent that was terminated: the agent runs once more.
     func sendTheRest(_ name: String, _ more: [String] = [], spool: String? = nil) async throws {
         let source = "jsonl:\(try self.drive(2))"
         let agent = try self.agent(name, source: source, ["--speed", "1000"] + more, spool: spool)
@@ -66,7 +66,7 @@ final class DrillScene: Sendable {
         #expect(result.code == 0, "\(result.errors.suffix(2000))")
     }
 
-    /// What such an agent is started with.
+    /// The arguments of such an agent.
     func arguments(_ name: String, source: String, port: Int? = nil, spool: String? = nil) -> [String] {
         [
             "run", "--trackable", "van", "--broker", "mqtt://127.0.0.1:\(port ?? self.broker.port)",
@@ -77,12 +77,12 @@ final class DrillScene: Sendable {
         ]
     }
 
-    /// Waits until an agent has written so many records.
+    /// Waits until an agent has written a number of records.
     func wait(_ agent: RunningProgram, logged count: Int) async throws {
         try await agent.wait(within: .seconds(60)) { _ in agent.loggedRecords.count >= count }
     }
 
-    /// Checks that all of these reached the recorder, each with one content.
+    /// Checks that all of these records reached the recorder, each with one content.
     func everythingArrived(_ names: Set<TestRecorder.Name>) async throws {
         try await self.recorder.wait(for: names, within: .seconds(60))
         for (name, contents) in self.recorder.contents.records {
@@ -93,7 +93,7 @@ final class DrillScene: Sendable {
         }
     }
 
-    /// The kinds of the events that came in batches.
+    /// The kinds of the events that arrived in batches.
     var events: [String] {
         self.recorder.contents.batches.flatMap(\.records).filter { $0.kind == .event }.compactMap { record in
             (try? MessageCodec.decodeEvent(record.payload[...]))?.kind.rawValue

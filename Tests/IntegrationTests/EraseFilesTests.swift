@@ -2,11 +2,11 @@ import Foundation
 import TestSupport
 import Testing
 
-/// After `godwit erase` no byte of an erased place is in a file of the history or of a gateway.
+/// After `godwit erase`, no file of the history or of a gateway contains a byte of an erased place.
 @Suite(.timeLimit(.minutes(10))) struct EraseFilesTests {
     private static let (latitude, longitude) = (52.71283641, -8.63158257)
 
-    /// Every way in which a file may have the place: as text, as a double, and as a whole number of 1e-7 degrees.
+    /// Every representation of the place in a file: as text, as a double, and as a whole number of 1e-7 degrees.
     private static var patterns: [Data] {
         var patterns = ["52.71283641", "8.63158257", "527128364", "86315825"].map { Data($0.utf8) }
         for number in [Self.latitude, Self.longitude] {
@@ -19,7 +19,7 @@ import Testing
         return patterns
     }
 
-    /// The files below a folder that have the place in them.
+    /// The files below a folder that contain the place.
     private static func filesHoldingThePlace(_ folder: URL) throws -> [String] {
         try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil).filter { file in
             guard file.lastPathComponent.contains("sqlite") else { return false }
@@ -29,7 +29,7 @@ import Testing
     }
 
     private static func serve(_ stage: RecordStage) async throws -> (program: RunningProgram, port: Int) {
-        // Nobody listens where webhooks go: what is for them waits.
+        // No server listens at the webhook's address, so that its messages wait.
         let program = try Programs.start(
             "godwit",
             [
@@ -41,7 +41,7 @@ import Testing
         return (program, try #require(Int(match.1)))
     }
 
-    /// Sends fixes around the place, and one that is refused.
+    /// Sends fixes around the place, and one that the gateway rejects.
     private static func send(to port: Int, token: String, from time: Int) async throws {
         let fixes = (0..<200).map { index in
             """
@@ -62,7 +62,7 @@ import Testing
     @Test(arguments: [true, false]) func noByteOfAnErasedPlaceIsLeft(isRunning: Bool) async throws {
         let stage = try await RecordStage()
         let recorder = try stage.recorder()
-        try await recorder.waitForLog("taking in")
+        try await recorder.waitForLog("Recorder is storing messages")
         let state = ["--state", stage.folder.path()]
         let made = try await Programs.run("godwit", ["token", "create", "--name", "phone", "--publish", "van"] + state)
         let token = try #require(made.lines.first)
@@ -78,18 +78,18 @@ import Testing
         #expect(erased.code == 0 && !erased.output.contains("not erased"), "\(erased.output) \(erased.errors)")
         #expect(try Self.filesHoldingThePlace(stage.folder) == [])
         if isRunning {
-            // It serves on, and what comes now is recorded.
+            // The gateway continues, and stores new records.
             try await Self.send(to: port, token: token, from: Int(Date().timeIntervalSince1970) + 1)
             #expect(try await gateway.end().code == 0, "\(gateway.errors)")
         }
         try await stage.end(recorder)
     }
 
-    /// Without its folder, a gateway that runs finds out by itself what the history has erased.
+    /// A running gateway detects the erasures of the history, also if the command is not given the gateway's folder.
     @Test func aGatewayErasesWhatTheHistoryHasErased() async throws {
         let stage = try await RecordStage()
         let recorder = try stage.recorder()
-        try await recorder.waitForLog("taking in")
+        try await recorder.waitForLog("Recorder is storing messages")
         let made = try await Programs.run(
             "godwit", ["token", "create", "--name", "phone", "--publish", "van", "--state", stage.folder.path()])
         let (gateway, port) = try await Self.serve(stage)

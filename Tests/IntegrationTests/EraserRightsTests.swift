@@ -15,7 +15,7 @@ extension BrokerFilesTests {
         }
     }
 
-    /// The topics on which something is retained, but for liveness.
+    /// The topics with a retained message, except for liveness.
     private func retained(_ root: MQTTClient) async throws -> Set<String> {
         let marker = "tracking/_clients/root"
         return try await root.withSubscription(to: ["tracking/#"]) { messages in
@@ -29,8 +29,8 @@ extension BrokerFilesTests {
         }
     }
 
-    /// `add-eraser` gives what erasing needs, a device's rights suffice for all of it, and what a watcher cannot clear is
-    /// reported.
+    /// `add-eraser` grants the rights for erasing. A device's rights suffice to erase all of its trackable. Topics that
+    /// a watcher cannot clear are reported.
     @Test func erasingNeedsTheRightsOfAnEraser() async throws {
         try await self.withFiles(.password) { broker, folder in
             let store = "sqlite:\(folder.appending(path: "history.sqlite").path())"
@@ -67,7 +67,8 @@ extension BrokerFilesTests {
                 #expect(refused.code == 1 && lines.count == 6, "\(refused.output) \(refused.errors)")
                 #expect(lines.allSatisfy { $0.contains("(0x87)") }, "\(lines)")
                 #expect(try await self.retained(root) == others.union(Self.retained))
-                // Of a part of the time what is retained is read: by one who may not, nothing is proven.
+                // Erasing a part of the time reads the retained messages. A user without the right to read them proves
+                // nothing.
                 let early = ["--before", "2026-05-05T00:00:00Z"]
                 let blind = try await erase(as: "dev", early)
                 #expect(blind.code == 1 && blind.output.contains("cannot read the topic"), "\(blind.output)")

@@ -2,9 +2,9 @@ import Foundation
 import Synchronization
 import TestSupport
 
-/// A gpsd on a free port of the loopback that reports a receiver going north, ten fixes a second, to whoever connects.
+/// A gpsd on a free loopback port that reports a receiver moving north to every client, ten fixes a second.
 final class FakeGPSD: Sendable {
-    /// Where it listens, on 127.0.0.1.
+    /// The port on 127.0.0.1.
     let port: Int
     private let listener: Int32
     private let isStopped = Mutex(false)
@@ -16,7 +16,7 @@ final class FakeGPSD: Sendable {
         Thread.detachNewThread { self.serve() }
     }
 
-    /// Ends every connection and listens no more.
+    /// Closes every connection and the listener.
     func stop() {
         self.isStopped.withLock { $0 = true }
         shutdown(self.listener, Int32(SHUT_RDWR))

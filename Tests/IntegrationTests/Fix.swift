@@ -1,7 +1,7 @@
 import Foundation
 import TestSupport
 
-/// What a fix is compared by, from whatever program tells it.
+/// The values by which fixes of different programs are compared.
 struct Fix: Hashable, CustomStringConvertible {
     var latitude: Double
     var longitude: Double
@@ -13,12 +13,12 @@ struct Fix: Hashable, CustomStringConvertible {
     /// Milliseconds since midnight UTC.
     var timeOfDay: Int { self.time % 86_400_000 }
 
-    /// Whether the place is the same but for what rounding to text leaves.
+    /// Returns `true` if the places differ at most by the rounding of their text form.
     func isAt(_ other: Fix) -> Bool {
         abs(self.latitude - other.latitude) < 1e-8 && abs(self.longitude - other.longitude) < 1e-8
     }
 
-    /// The `number`-th of a made-up ride at one fix a second, which ended before now.
+    /// Returns the `number`-th fix of an invented ride with one fix a second, which ended before now.
     static func invented(_ number: Int, start: Int) -> Fix {
         Fix(
             latitude: 52.5 + Double(number) * 0.0001, longitude: 8.25 + Double(number) * 0.00005,
@@ -28,12 +28,12 @@ struct Fix: Hashable, CustomStringConvertible {
     /// A moment in the recent past, in whole seconds.
     static var recently: Int { Int(Date().timeIntervalSince1970) - 3_600 }
 
-    /// The sentences that a receiver would tell it with.
+    /// The NMEA sentences for the fix.
     var sentences: String {
         NMEAText.fix(at: self.time / 1000, latitude: self.latitude, longitude: self.longitude)
     }
 
-    /// The GeoJSON Feature that says it.
+    /// The GeoJSON Feature for the fix.
     var feature: String {
         """
         {"type":"Feature","geometry":{"type":"Point","coordinates":[\(self.longitude),\(self.latitude)]},\
@@ -41,7 +41,7 @@ struct Fix: Hashable, CustomStringConvertible {
         """
     }
 
-    /// What `godwit watch --format json` printed about one trackable, in its order.
+    /// Returns the positions of one trackable in the output of `godwit watch --format json`, in order.
     static func watched(_ output: String) throws -> [Fix] {
         try output.split(separator: "\n").filter { $0.hasPrefix("{\"event\":\"location\"") }.map { line in
             let event = try JSONDecoder().decode(WatchLine.self, from: Data(line.utf8))
@@ -52,7 +52,8 @@ struct Fix: Hashable, CustomStringConvertible {
         }
     }
 
-    /// The fixes of gpsd's JSON: reports with a position and a time, from mode 2 on. Other lines are passed over.
+    /// Returns the fixes in gpsd's JSON: reports with a position, a time, and mode 2 or higher. Other lines are
+    /// ignored.
     static func reported(_ output: String) -> [Fix] {
         output.split(whereSeparator: \.isNewline).filter { $0.hasPrefix("{\"class\":\"TPV\"") }.compactMap { line in
             guard let report = try? JSONDecoder().decode(Report.self, from: Data(line.utf8)), report.mode ?? 0 >= 2,

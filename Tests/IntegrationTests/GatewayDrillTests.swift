@@ -3,16 +3,17 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// What phones were told is safe is stored once, whatever the line does and whoever is away or killed: real Mosquitto, the built
-/// recorder and gateway, and what is in the history in the end.
+/// Every record that the gateway acknowledged to a phone is stored once, despite a bad connection and killed or absent
+/// services: real Mosquitto, the built recorder and gateway, and the final content of the history.
 ///
-/// `GODWIT_DRILL_KILLS` makes the drill longer: how often the gateway is killed.
+/// `GODWIT_DRILL_KILLS`: how often the gateway is killed; a larger number makes the drill longer.
 @Suite(.serialized, .timeLimit(.minutes(30))) struct GatewayDrillTests {
     private static let kills = Int(ProcessInfo.processInfo.environment["GODWIT_DRILL_KILLS"] ?? "") ?? 5
 
     // MARK: - The line
 
-    /// A fix of each second: the bus from Limerick to its university, and where the recordings are not, one that was made up.
+    /// A fix for each second: the recorded bus from Limerick to its university, or an invented fix where the recordings
+    /// are absent.
     private static func drive() throws -> [Int: (latitude: Double, longitude: Double)] {
         guard Tracks.folder != nil else {
             let fixes = (0..<2_000).map { (1_700_000_000 + $0, (52.66 + Double($0) * 1e-5, -8.63)) }
@@ -41,7 +42,7 @@ import Testing
         let deadline = ContinuousClock.now + .seconds(180)
         while !phone.queue.isEmpty {
             try #require(ContinuousClock.now < deadline, "\(phone.queue.count) left, \(line.fates)")
-            // Each time another number of them: what came before without an answer comes in other company.
+            // Each batch has another size, so that repeated records arrive in other combinations.
             _ = await phone.send(Int.random(in: 1...150), to: line.port)
         }
         for fate in BadLine.Fate.allCases { #expect(line.fates[fate, default: 0] >= 3, "\(fate)") }
@@ -51,7 +52,7 @@ import Testing
 
     // MARK: - Kills
 
-    /// Phones that record and send until they are told to stop, and then until everything was answered ok.
+    /// Phones that record and send until they are stopped, and then until every record was answered ok.
     private final class Load: Sendable {
         let port: Int
         let taken = Atomic<Int>(0)
@@ -59,7 +60,7 @@ import Testing
 
         init(port: Int) { self.port = port }
 
-        /// - Returns: The times of what it recorded, all of which was answered ok.
+        /// - Returns: The times of its records, all of which were answered ok.
         func run(_ phone: OverlandPhone, from first: Int) async throws -> [Int] {
             var (phone, time) = (phone, first)
             var deadline: ContinuousClock.Instant?
@@ -82,7 +83,7 @@ import Testing
             return Array(first..<time)
         }
 
-        /// Waits until so many more requests were answered ok.
+        /// Waits until a number of further requests were answered ok.
         func wait(forMore count: Int) async throws {
             let (goal, deadline) = (self.taken.load(ordering: .relaxed) + count, ContinuousClock.now + .seconds(60))
             while self.taken.load(ordering: .relaxed) < goal {
@@ -92,7 +93,7 @@ import Testing
         }
     }
 
-    @Test func whatWasAnsweredIsStoredOnceHoweverOftenTheGatewayIsKilled() async throws {
+    @Test func acknowledgedRecordsAreStoredOnceDespiteKilledGateways() async throws {
         let stage = try await GatewayStage()
         let recorder = try await stage.recorder()
         var gateway = try await stage.gateway()
@@ -117,7 +118,7 @@ import Testing
 
     // MARK: - What it needs is away
 
-    /// Sends the next ten until they are taken.
+    /// Sends the next ten records until they are acknowledged.
     private func sendUntilTaken(_ phone: inout OverlandPhone, _ stage: GatewayStage) async throws {
         let left = phone.queue.count - 10
         let deadline = ContinuousClock.now + .seconds(90)
@@ -127,7 +128,7 @@ import Testing
         }
     }
 
-    /// Whoever asks for something else is answered as ever, and promptly.
+    /// Checks that other requests are answered promptly.
     private func theRestGoesOn(_ stage: GatewayStage, _ token: String) async throws {
         for path in ["/healthz", "/api/v1/positions", "/api/v1/trackables", "/api/v1/trackables/van/history"] {
             let answer = try await HTTPAnswer.of(
@@ -136,7 +137,8 @@ import Testing
         }
     }
 
-    /// Sends while something is away: both kinds of phones are told so, and the rest is asked while they wait.
+    /// Sends during an outage. Both kinds of phones are rejected with the reason, and other requests are answered
+    /// meanwhile.
     private func isRefused(_ phone: inout OverlandPhone, _ stage: GatewayStage, _ token: String) async throws {
         let (before, sent) = (phone.queue.count, phone)
         async let other = HTTPAnswer.of(
@@ -150,8 +152,8 @@ import Testing
         try await self.theRestGoesOn(stage, token)
     }
 
-    /// The broker took a batch, and is killed before the recorder has acknowledged it: the phone does not wait for the resend of
-    /// records that nobody acknowledges, 30 s later.
+    /// The broker is killed between a batch and its acknowledgement by the recorder. The phone's first retry does not
+    /// wait 30 s for the resend of records that no recorder acknowledges.
     @Test func theFirstRetryAfterAKilledBrokerIsAnswered() async throws {
         let stage = try await GatewayStage()
         let (recorder, gateway) = try await (stage.recorder(), stage.gateway())
@@ -191,7 +193,7 @@ import Testing
         }
     }
 
-    @Test func phonesAreToldWhatIsAwayAndTheRestGoesOn() async throws {
+    @Test func phonesAreRejectedWithTheReasonDuringAnOutageAndOtherRequestsAreAnswered() async throws {
         let stage = try await GatewayStage()
         var recorder = try await stage.recorder()
         let gateway = try await stage.gateway()

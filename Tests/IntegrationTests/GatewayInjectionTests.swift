@@ -3,12 +3,12 @@ import TestSupport
 import Testing
 import TrackingCore
 
-/// Names and bodies that mean it ill, against the built gateway and a real broker.
+/// Malicious names and bodies, with the built gateway and a real broker.
 @Suite(.serialized, .timeLimit(.minutes(10))) struct GatewayInjectionTests {
     private static let feature =
         #"{"type":"Feature","geometry":{"type":"Point","coordinates":[-8.5,52.5]},"properties":{"timestamp":"2024-05-01T12:00:00Z"}}"#
 
-    /// As one part of a path or query.
+    /// Encodes a text for one part of a path or query.
     private static func encoded(_ text: String) -> String {
         text.utf8.map { "%" + ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
     }
@@ -20,7 +20,7 @@ import TrackingCore
             path, method: "POST", port: stage.port, headers: ["Authorization: Bearer \(token)"] + headers, body: body)
     }
 
-    /// What has a meaning in topics is no more than a letter of a trackable's id, wherever it stands in it.
+    /// A character with a meaning in topics is an ordinary character of a trackable's id, in any place.
     @Test func anIDStaysOneLevelOfATopic() async throws {
         let ids = [
             "van/history", "#", "+", "a/#", "$SYS/broker", "_clients", "..", "=2F", "van\u{2028}x", "é/🚐",
@@ -38,7 +38,7 @@ import TrackingCore
                 headers: ["Authorization: Bearer \(token)"])
             #expect(read.status == 200 && read.text.contains("-8.5"), "\(id): \(read.status) \(read.text)")
         }
-        // What chooses nothing is published nowhere.
+        // An id that is not allowed is published on no topic.
         let foreign = [
             "van", "van/live", "van/history/", "van/history\u{0}", "+\n", "#\r\nX-Injected: 1", "van/history#",
             "\u{7F}",
@@ -66,7 +66,7 @@ import TrackingCore
         try await stage.recording.end(gateway, recorder)
     }
 
-    /// What a device calls itself is data: it chooses nothing, and stays in its field.
+    /// A device's own id is data: it selects nothing, and stays in its field.
     @Test func aDeviceIDIsData() async throws {
         let stage = try await GatewayStage()
         let tap = try await WireTap.listen(to: stage.recording.broker, ["#"])
@@ -118,7 +118,7 @@ import TrackingCore
         return HTTPAnswer(try await connection.read(within: .seconds(60)))
     }
 
-    /// The most memory that a program had so far, in kB.
+    /// The highest memory use of a program so far, in kB.
     private static func peak(of program: RunningProgram) throws -> Int {
         let status = try String(contentsOfFile: "/proc/\(program.id)/status", encoding: .utf8)
         return try #require(status.firstMatch(of: #/VmHWM:\s+(\d+) kB/#).flatMap { Int($0.1) })
@@ -131,21 +131,21 @@ import TrackingCore
         let token = phone.token
         let zeros = [UInt8](
             try Data(contentsOf: Programs.root.appending(path: "Tests/Fixtures/Clients/zeros.gz")))
-        // One after the other, they are 2 GB.
+        // All members together expand to 2 GB.
         let bomb = [UInt8]((0..<2_000).map { _ in zeros }.joined())
         let before = try Self.peak(of: gateway)
         try await withThrowingTaskGroup(of: HTTPAnswer.self) { group in
             for _ in 0..<16 { group.addTask { try await Self.post(compressed: bomb, as: "gzip", stage, token) } }
             for try await answer in group { #expect(answer.status == 413, "\(answer.text)") }
         }
-        // Each has a body of 2 MB, and of its content the 8 MB that are allowed; measured: 5 MB each.
+        // Each body has 2 MB and expands to the limit of 8 MB. About 5 MB of memory were measured for each.
         let grown = try Self.peak(of: gateway) - before
         #expect(grown < 16 * 16 * 1024, "\(grown) kB")
         for encoding in ["gzip, gzip", "br", "zstd"] {
             #expect(try await Self.post(compressed: zeros, as: encoding, stage, token).status == 415)
         }
         #expect(try await Self.post(compressed: Array(zeros.dropLast(100)), as: "gzip", stage, token).status == 400)
-        // Not large, but deep.
+        // Small, but deeply nested.
         let deep = try await Self.post(
             compressed: Array(String(repeating: "[", count: 1_000_000).utf8), as: "identity", by: "Overland/1.3", stage,
             token)

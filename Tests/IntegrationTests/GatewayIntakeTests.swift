@@ -8,13 +8,13 @@ import TrackingPublisher
 import TrackingSpool
 import TrackingStore
 
-/// What comes in by HTTP, as it is published: real Mosquitto, the built recorder, and what is in the history in the end.
+/// Publishing of ingested records: real Mosquitto, the built recorder, and the final content of the history.
 ///
-/// `GODWIT_INTAKE_TRACKABLES` makes the crowd larger.
+/// `GODWIT_INTAKE_TRACKABLES`: the number of trackables.
 @Suite(.serialized, .timeLimit(.minutes(10))) struct GatewayIntakeTests {
     private static let crowd = Int(ProcessInfo.processInfo.environment["GODWIT_INTAKE_TRACKABLES"] ?? "") ?? 200
 
-    /// A broker, a folder that is gone with the test, and what runs there.
+    /// A broker, a temporary folder, and the programs of the test.
     private final class Scene: Sendable {
         let folder = FileManager.default.temporaryDirectory.appending(path: "godwit-intake-\(UUID().uuidString)")
         let broker: MosquittoProcess
@@ -38,11 +38,11 @@ import TrackingStore
                     "record", "--broker", self.broker.url, "--name", "keeper", "--store", "sqlite:\(self.database)",
                     "--log-level", "info",
                 ])
-            try await recorder.waitForLog("taking in")
+            try await recorder.waitForLog("Recorder is storing messages")
             return recorder
         }
 
-        /// Does something with an intake that runs, and ends it.
+        /// Runs an intake during `body`, and ends it.
         func withIntake<Value: Sendable>(
             spool: String = "spool.sqlite", waitsForKeeper: Bool = true, maximumUnderWay: Int = 50_000,
             _ body: (Intake) async throws -> Value
@@ -66,7 +66,7 @@ import TrackingStore
             }
         }
 
-        /// The log as it is found when the gateway is killed now, under another name.
+        /// Copies the log as it would be found if the gateway were killed now, under another name.
         func copySpool() throws -> String {
             for end in ["", "-wal"] {
                 try FileManager.default.copyItem(
@@ -75,7 +75,7 @@ import TrackingStore
             return "killed.sqlite"
         }
 
-        /// How many points are stored; those stored twice count twice.
+        /// Returns the number of stored points. A point that is stored twice counts twice.
         func stored(_ id: TrackableID? = nil) async throws -> Int {
             let store = try SQLiteHistoryStore(path: self.database)
             var count = 0
@@ -100,7 +100,7 @@ import TrackingStore
         }
     }
 
-    /// A point of each of these seconds.
+    /// Returns one point for each of these seconds.
     private static func drafts(_ seconds: some Sequence<Int>) throws -> [RecordDraft] {
         try seconds.map { second in
             let place = try #require(Coordinate(latitude: 52 + Double(second) / 10_000, longitude: -8.5))
@@ -123,7 +123,7 @@ import TrackingStore
             #expect(names.map(\.seq) == Array(1...200))
             #expect(try await scene.stored() == 200, "answered when it is stored")
             #expect(try await intake.take(Self.drafts(1...200), for: scene.van, within: .seconds(60)) == names)
-            // Two at once, that have half of it in common.
+            // Two batches at once, which share half of their points.
             async let first = intake.take(Self.drafts(201...300), for: scene.van, within: .seconds(60))
             async let second = intake.take(Self.drafts(251...350), for: scene.van, within: .seconds(60))
             #expect(Set(try await first + second).count == 150)
@@ -149,7 +149,7 @@ import TrackingStore
         recorder.terminate()
     }
 
-    @Test func withoutARecorderItIsSaidAndEverythingIsStoredLater() async throws {
+    @Test func aMissingRecorderIsReportedAndEverythingIsStoredLater() async throws {
         let scene = try await Scene()
         let killed = try await scene.withIntake { intake in
             let clock = ContinuousClock()
@@ -161,7 +161,7 @@ import TrackingStore
             #expect(started.duration(to: clock.now) < .seconds(60))
             return try scene.copySpool()
         }
-        // Nothing more comes: what is in the log goes out all the same.
+        // No further records arrive: the content of the log is still published.
         let recorder = try await scene.recorder()
         try await scene.withIntake(spool: killed) { intake in
             try await scene.waitUntilStored(300)
@@ -171,7 +171,7 @@ import TrackingStore
         recorder.terminate()
     }
 
-    @Test func withoutABrokerItIsSaidAndEverythingIsStoredLater() async throws {
+    @Test func aMissingBrokerIsReportedAndEverythingIsStoredLater() async throws {
         let scene = try await Scene()
         let recorder = try await scene.recorder()
         try await scene.withIntake { intake in
@@ -188,7 +188,7 @@ import TrackingStore
         recorder.terminate()
     }
 
-    @Test func whatIsTooMuchTogetherIsRefusedAndComesAgain() async throws {
+    @Test func batchesBeyondTheLimitAreRejectedAndRetried() async throws {
         let scene = try await Scene()
         try await scene.withIntake(maximumUnderWay: 100) { intake in
             let busy = await withTaskGroup(of: TrackingError?.self) { group in
@@ -214,7 +214,7 @@ import TrackingStore
         }
     }
 
-    @Test func aCrowdIsTakenAndStoredOnce() async throws {
+    @Test func theRecordsOfManyTrackablesAreStoredOnce() async throws {
         let scene = try await Scene()
         let recorder = try await scene.recorder()
         let ids = try (0..<Self.crowd).map { try TrackableID("phone-\($0)") }

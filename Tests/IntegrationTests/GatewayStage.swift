@@ -2,10 +2,11 @@ import Foundation
 import TestSupport
 import Testing
 
-/// A broker, a history, a recorder that must have stored what is answered ok, and a gateway; all of it is gone with the test.
+/// A broker, a history, a recorder that must store records before they are answered ok, and a gateway. Everything is
+/// removed with the test.
 final class GatewayStage: Sendable {
     let recording: RecordStage
-    /// Where the gateway listens, however often it is started.
+    /// The gateway's port, the same after each restart.
     let port: Int
     private var state: [String] { ["--state", self.recording.folder.path()] }
 
@@ -14,16 +15,16 @@ final class GatewayStage: Sendable {
         self.port = try LoopbackPort.free()
     }
 
-    /// Starts the recorder; returns once it takes in what comes.
+    /// Starts the recorder, and returns when it receives records.
     func recorder() async throws -> RunningProgram {
         let recorder = try self.recording.recorder()
-        try await recorder.waitForLog("taking in")
+        try await recorder.waitForLog("Recorder is storing messages")
         return recorder
     }
 
-    /// Starts the gateway; returns once it listens.
+    /// Starts the gateway, and returns when it accepts connections.
     ///
-    /// - Parameter broker: The broker's address, where the gateway reaches it another way.
+    /// - Parameter broker: The broker's address, if the gateway reaches it another way.
     func gateway(at broker: String? = nil) async throws -> RunningProgram {
         let gateway = try Programs.start(
             "godwit",
@@ -35,19 +36,19 @@ final class GatewayStage: Sendable {
         return gateway
     }
 
-    /// Makes a token.
+    /// Creates a token.
     func token(_ name: String, _ rights: [String]) async throws -> String {
         let result = try await Programs.run("godwit", ["token", "create", "--name", name] + rights + self.state)
         #expect(result.code == 0, "\(result.errors)")
         return try #require(result.lines.first)
     }
 
-    /// A phone that carries a trackable.
+    /// Returns a phone that tracks a trackable.
     func phone(_ trackable: String) async throws -> OverlandPhone {
         OverlandPhone(token: try await self.token(trackable, ["--publish", trackable]))
     }
 
-    /// The times of a trackable's points in the history, as `godwit history` tells them.
+    /// Returns the times of a trackable's points in the output of `godwit history`.
     func times(of trackable: String) async throws -> [Int] {
         let result = try await Programs.run(
             "godwit", ["history", trackable, "--store", self.recording.address, "--format", "json"])
@@ -58,7 +59,8 @@ final class GatewayStage: Sendable {
         }
     }
 
-    /// Checks that a trackable's history has a point for each of these times, one each, and that `godwit verify` misses nothing.
+    /// Checks that a trackable's history has exactly one point for each of these times, and that `godwit verify`
+    /// reports nothing missing.
     func expectStoredOnce(_ times: [Int], of trackable: String) async throws {
         let stored = try await self.times(of: trackable)
         #expect(Set(stored) == Set(times), "\(Set(times).subtracting(stored).count) of \(times.count) are missing")
@@ -68,11 +70,11 @@ final class GatewayStage: Sendable {
     }
 }
 
-/// A phone as Overland is one: it keeps what it recorded until it is told ok, and sends the oldest first, in batches of whatever
-/// size, over a connection of its own each.
+/// A phone that behaves like Overland: it keeps its records until the answer is ok, and sends the oldest first, in
+/// batches of any size, each over its own connection.
 struct OverlandPhone: Sendable {
     let token: String
-    /// What was not answered ok yet: Features.
+    /// The Features that were not answered ok yet.
     private(set) var queue: [String] = []
 
     init(token: String) { self.token = token }
@@ -88,9 +90,9 @@ struct OverlandPhone: Sendable {
             """)
     }
 
-    /// Sends so many of the oldest, and forgets them where the answer is ok.
+    /// Sends a number of the oldest records, and removes them if the answer is ok.
     ///
-    /// - Returns: The answer; `nil` where none came whole.
+    /// - Returns: The answer; `nil` if no complete answer arrived.
     mutating func send(_ count: Int, to port: Int) async -> LoopbackHTTP.Answer? {
         let batch = self.queue.prefix(count)
         let answer = try? await LoopbackHTTP.request(
@@ -111,8 +113,8 @@ extension LoopbackHTTP.Answer {
         ((try? JSONSerialization.jsonObject(with: self.body)) as? [String: Any])?[name] as? String
     }
 
-    /// Whether Overland takes it for "delivered".
+    /// `true` if Overland treats the answer as "delivered".
     var isTaken: Bool { self.status == 200 && self.member("result") == "ok" }
-    /// What Overland shows in place of that.
+    /// The error that Overland shows for an answer that is not "delivered".
     var shownError: String? { self.status == 200 ? self.member("error") : nil }
 }

@@ -2,11 +2,12 @@ import Foundation
 import TestSupport
 import Testing
 
-/// A gateway whose PostgreSQL is killed and comes back: what needs the history says so in time, the rest goes on.
+/// A gateway whose PostgreSQL is killed and returns. Requests that need the history fail in time with a reason, and
+/// other requests are answered.
 @Suite(.timeLimit(.minutes(5))) struct GatewayStoreOutageTests {
     private let folder = FileManager.default.temporaryDirectory.appending(path: "godwit-outage-\(UUID().uuidString)")
 
-    /// The longest that an answer without a database takes.
+    /// The longest time for an answer without a database.
     private static let patience = Duration.seconds(60)
 
     @Test func theHistoryIsAwayAndComesBack() async throws {
@@ -47,12 +48,13 @@ import Testing
         #expect(readiness.status == 503 && readiness.text.contains(#""history":false"#), "\(readiness.text)")
         #expect(readiness.text.contains(#""broker":true"#) && readiness.text.contains(#""intake":true"#))
         #expect(try await HTTPAnswer.of("/healthz", port: port).status == 200)
-        // The gateway's own recorder stores nothing now: the phone has to send again, and watchers see the position.
+        // The gateway's own recorder cannot store the record: the phone has to send it again, and watchers receive the
+        // position.
         phone.record(latitude: 52, longitude: -8, time: Int(Date().timeIntervalSince1970))
         let refused = await phone.send(1, to: port)
-        #expect(refused?.shownError?.contains("wait for a recorder") == true, "\(refused?.text ?? "none")")
-        let told = try await stream.read { String(decoding: $0, as: UTF8.self).contains("event: position") }
-        #expect(String(decoding: told, as: UTF8.self).contains(#""trackable":"phone""#))
+        #expect(refused?.shownError?.contains("not acknowledged by a recorder") == true, "\(refused?.text ?? "none")")
+        let reported = try await stream.read { String(decoding: $0, as: UTF8.self).contains("event: position") }
+        #expect(String(decoding: reported, as: UTF8.self).contains(#""trackable":"phone""#))
 
         try await database.restart()
         try await self.wait(until: "ready again", for: "/readyz", port, reader) { $0.status == 200 }
@@ -68,7 +70,7 @@ import Testing
         #expect(try await gateway.result(within: .seconds(60)).code == 0, "\(gateway.errors)")
     }
 
-    /// As after a power cut, when the database takes longer to start.
+    /// The order after a power cut, when the database takes longer to start.
     @Test func aGatewayStartsBeforeItsDatabase() async throws {
         try FileManager.default.createDirectory(at: self.folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: self.folder) }
@@ -84,7 +86,7 @@ import Testing
         #expect(hasty.code == 66 && hasty.errors.contains("cannot be reached"), "\(hasty.code) \(hasty.errors)")
         let gateway = try Programs.start("godwit", serve)
         try await gateway.waitForLog("listening on http://127.0.0.1:")
-        #expect(gateway.errors.contains("the history is away"), "\(gateway.errors)")
+        #expect(gateway.errors.contains("History unavailable"), "\(gateway.errors)")
         let match = try #require(gateway.errors.firstMatch(of: #/listening on http://127\.0\.0\.1:(\d+)/#))
         let port = try #require(Int(match.1))
         let path = "/api/v1/trackables/van/history?format=csv"

@@ -2,14 +2,14 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Real gpsd in front of the built agent: what it reports is what a watcher sees, it is asked for the matching cycle, and it may
-/// come and go.
+/// Real gpsd with the built agent: a watcher sees the reports of gpsd, the agent requests the matching cycle, and gpsd
+/// may end and return.
 @Suite(.serialized, .timeLimit(.minutes(10))) struct GpsdTests {
     private static let isWithoutTracks: Comment = "the shared recordings are absent"
 
     // MARK: - Positions
 
-    /// A receiver that the test plays, a gpsd that reads it, and two clients of that gpsd: an agent and `gpspipe`.
+    /// A receiver that the test simulates, a gpsd that reads it, and two clients of that gpsd: an agent and `gpspipe`.
     private struct Stage {
         let receiver: PseudoTerminal
         let gpsd: GPSDProcess
@@ -30,20 +30,21 @@ import Testing
 
         /// Ends everything.
         ///
-        /// - Returns: What `gpspipe` and what the watcher was told.
+        /// - Returns: The fixes that `gpspipe` and the watcher received.
         func end() async throws -> (reported: [Fix], watched: [Fix]) {
             defer { try? FileManager.default.removeItem(at: self.pipeOutput) }
-            // In this order nothing is under way when its reader ends.
+            // In this order, no message is in transit when its reader ends.
             try await self.gpsd.end()
             try await self.pipe.waitForEnd()
-            try await self.track.agent.waitForLog("source lost")
+            try await self.track.agent.waitForLog("Source lost")
             let reported = Fix.reported(try String(contentsOf: self.pipeOutput, encoding: .utf8))
             return (reported, try await self.track.end(fixes: reported.count))
         }
     }
 
-    /// The recordings, and how many lines of each are played: so many that no more than 60 fixes come, all of which a publisher
-    /// keeps even where gpsd makes them later than today (it shifts dates before 2017 by 1,024 weeks), or the broker is slow.
+    /// The recordings, and the number of lines that are played. The numbers limit each to 60 fixes. A publisher keeps
+    /// that many even if gpsd gives them dates in the future (it shifts dates before 2017 by 1,024 weeks), or if the
+    /// broker is slow.
     private static let recordings: [(name: String, lines: Int)] = [
         ("blumax-gps009", .max), ("bt451", .max), ("bundg_zeus_9", 100), ("garmin15x", .max), ("geos-1m", .max),
         ("haicom-305N", 120), ("humminbird-M37", .max), ("motorola-t805", .max), ("nl2008u", .max),
@@ -66,11 +67,12 @@ import Testing
         let (reported, watched) = try await stage.end()
         #expect((5...60).contains(reported.count))
         #expect(watched == reported)
-        // Which of the many talkers of that ship is reported depends on how gpsd's reads fall.
+        // For that ship with many talkers, the reported talker depends on the division of gpsd's reads.
         if name != "bundg_zeus_9" { try self.compare(watched, withCheckOf: name) }
     }
 
-    /// gpsd's own reference for the recording has other dates, and comes from other reads; its places are the same.
+    /// Compares the places with gpsd's own reference for the recording. The dates of the reference differ, because it
+    /// was made with other reads.
     private func compare(_ fixes: [Fix], withCheckOf name: String) throws {
         let reference = Dictionary(
             grouping: Fix.reported(String(decoding: try Self.recording(name, "log.chk"), as: UTF8.self)),
@@ -90,7 +92,7 @@ import Testing
         let (reported, watched) = try await stage.end()
         #expect(watched == reported)
         #expect(watched.allSatisfy { fix in ride.contains { $0.time == fix.time && $0.isAt(fix) } })
-        // It takes gpsd a few sentences to be sure what it reads.
+        // gpsd needs a few sentences to identify its input.
         #expect(Set(watched.map(\.time)).count >= 15)
     }
 
@@ -103,7 +105,7 @@ import Testing
             [gpsd.url], options: ["--default-resolution", "BALANCED/4000/0", "--floor", "MAXIMUM/0/0"])
         func asked(_ cycle: String) -> String { "?DEVICE={\"path\":\"\(receiver.path)\",\"cycle\":\(cycle)}" }
         try await gpsd.waitForClient(asked("4.000"))
-        // The receiver says that it is one whose cycle gpsd can set.
+        // The receiver identifies itself as one whose cycle gpsd can set.
         let start = Fix.recently
         var count = 0
         while !gpsd.log.contains("\"mincycle\":") {
@@ -111,7 +113,7 @@ import Testing
             try #require(count < 200, "gpsd did not recognise the receiver: \(gpsd.log.suffix(2000))")
             let version = NMEAText.sentence("PMTK705,AXN_2.31_3339_13101700,5632,PA6H,1.0")
             try await receiver.send((Fix.invented(count, start: start).sentences + version).utf8)
-            try await Task.sleep(for: .milliseconds(20))  // about as fast as a receiver speaks
+            try await Task.sleep(for: .milliseconds(20))  // about the rate of a receiver
         }
         let eager = try Programs.start(
             "godwit", ["watch", "van", "--broker", track.broker.url, "--resolution", "HIGH/200/0"])
@@ -120,7 +122,7 @@ import Testing
         eager.terminate()
         #expect(try await eager.result(within: .seconds(60)).code == 0)
         try await gpsd.waitForClient(asked("4.000"), count: 2)
-        // One second is the slowest that gpsd knows of this receiver.
+        // One second is the longest cycle that gpsd knows for this receiver.
         try await receiver.waitForCommand("$PMTK300,1000,0,0,0,0*")
         _ = try await track.end(fixes: 0)
     }
@@ -140,7 +142,7 @@ import Testing
             ], options: ["--default-resolution", "LOW/5000/0", "--floor", "MAXIMUM/0/0"])
         let asksForLess = LineServer.Event.line(1, "?DEVICE={\"path\":\"/dev/ttyUSB0\",\"cycle\":5.000};")
         try await coarse.log.wait("the coarse source to run") { $0 == asksForLess }
-        // The fine one may have run for a moment, before anything was known.
+        // The short cycle may have applied for a moment, before any request was known.
         try await fine.waitUntilDeserted()
         let eager = try Programs.start(
             "godwit", ["watch", "van", "--broker", track.broker.url, "--resolution", "HIGH/200/0"])
@@ -159,7 +161,7 @@ import Testing
 
     // MARK: - A gpsd that comes and goes
 
-    /// In the order in which gpsd reports a receiver whose first bytes it does not recognize.
+    /// gpsd reports in this order if it does not recognize the first bytes of the receiver.
     @Test func aReceiverThatGpsdDoesNotKnowAtFirstIsReadOnTheSameConnection() async throws {
         let fix = Fix.invented(0, start: Fix.recently)
         let time = Date(timeIntervalSince1970: Double(fix.time) / 1000).ISO8601Format()
@@ -179,7 +181,7 @@ import Testing
         let track = try await Track.start(["gpsd://127.0.0.1:\(gpsd.port)"])
         try await track.wait(fixes: 1)
         #expect(try await track.end(fixes: 1) == [fix])
-        #expect(!track.agent.errors.contains("source lost") && !track.agent.errors.contains("input refused"))
+        #expect(!track.agent.errors.contains("Source lost") && !track.agent.errors.contains("Input line rejected"))
         #expect(gpsd.arrivals.count == 1)
     }
 
@@ -192,7 +194,7 @@ import Testing
         for number in 0..<10 { try await receiver.send(Fix.invented(number, start: start).sentences.utf8) }
         try await track.wait(fixes: 1)
         try await gpsd.end(SIGKILL)
-        try await track.agent.waitForLog("source lost")
+        try await track.agent.waitForLog("Source lost")
         let before = track.watchedCount
         try await gpsd.launch()
         try await gpsd.waitForClient("?WATCH=", count: 2)
@@ -219,7 +221,7 @@ import Testing
         try await track.wait(fixes: 1)
         let fixes = try await track.end(fixes: 1)
         #expect(fixes == [fix])
-        // Lost is said once, however often it is tried.
-        #expect(track.agent.errors.components(separatedBy: "source lost").count == 2)
+        // The loss is logged once, despite several attempts.
+        #expect(track.agent.errors.components(separatedBy: "Source lost").count == 2)
     }
 }

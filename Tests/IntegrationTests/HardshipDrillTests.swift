@@ -6,11 +6,12 @@ import TrackingMQTT
 import TrackingPublisher
 import TrackingTesting
 
-/// Brokers that refuse and disks that are full: the built agent, real Mosquitto, and a recorder that counts.
+/// Brokers that reject messages, and full disks: the built agent, real Mosquitto, and a recorder that counts the
+/// records.
 @Suite(.serialized, .timeLimit(.minutes(10))) struct HardshipDrillTests {
     // MARK: - Packets
 
-    /// A broker that takes packets of 1 KiB.
+    /// A broker with a packet limit of 1 KiB.
     private func narrowBroker() async throws -> MosquittoProcess {
         try await MosquittoProcess.start(extra: ["max_packet_size 1024"])
     }
@@ -25,13 +26,13 @@ import TrackingTesting
             try await scene.everythingArrived(agent.loggedRecords)
             let largest = scene.recorder.contents.batches.map { HistoryCodec.encode($0).count }.max() ?? 0
             #expect(largest <= 1024)
-            // Small ones, and not one by one.
+            // The batches are small, but contain more than one record.
             #expect(scene.recorder.contents.batches.contains { $0.records.count > 1 })
             #expect(!result.errors.contains("record set aside"))
         }
     }
 
-    /// MQTT 3.1.1 does not tell how large a packet may be: the broker closes the connection.
+    /// MQTT 3.1.1 does not report the packet limit: the broker closes the connection.
     @Test func aBrokerWithAPacketLimitOf1KiBThatSpeaksOnlyMQTT311() async throws {
         let broker = try await self.narrowBroker()
         try await DrillScene.play(on: broker) { scene in
@@ -63,7 +64,7 @@ import TrackingTesting
 
     // MARK: - Refusals
 
-    /// A broker whose rules are in a file.
+    /// A broker with an access file that denies a topic.
     private func broker(denying topic: String, _ folder: URL) async throws -> MosquittoProcess {
         let rules = folder.appending(path: "acl").path()
         try self.deny(topic, in: rules)
@@ -86,12 +87,12 @@ import TrackingTesting
         try await self.withFolder { folder in
             let broker = try await self.broker(denying: "tracking/+/history", folder)
             try await DrillScene.play(on: broker) { scene in
-                // An update every three seconds has room for sixty of the 240 points.
+                // An update every three seconds carries at most sixty of the 240 points.
                 let agent = try scene.agent(
                     "box", source: "jsonl:\(try scene.drive(20_000))",
                     ["--speed", "20", "--default-resolution", "HIGH/60000/0"])
                 try await agent.waitForLog("records are refused")
-                // Live positions go on.
+                // Live positions are still published.
                 let before = scene.recorder.contents.arrivals.count
                 try await agent.wait { _ in scene.recorder.contents.arrivals.count > before + 2 }
                 #expect(scene.recorder.contents.batches.isEmpty)
@@ -101,7 +102,7 @@ import TrackingTesting
                 try await agent.wait(within: .seconds(90)) { _ in !scene.recorder.contents.batches.isEmpty }
                 agent.terminate()
                 let result = try await agent.result(within: .seconds(60))
-                #expect(result.errors.components(separatedBy: "records are refused").count == 2, "told once")
+                #expect(result.errors.components(separatedBy: "records are refused").count == 2, "logged once")
                 #expect(result.code == 0, "\(result.errors.suffix(2000))")
                 try await scene.sendTheRest("box")
                 try await scene.everythingArrived(agent.loggedRecords)
@@ -109,8 +110,9 @@ import TrackingTesting
         }
     }
 
-    /// On MQTT 3.1.1 a broker acknowledges what it forbids, and drops it: what a recorder must acknowledge waits.
-    @Test func aBrokerThatForbidsTheRecordingLaneAndSaysNothingGetsWhatARecorderMustAcknowledge() async throws {
+    /// On MQTT 3.1.1, a broker acknowledges a forbidden message and drops it. A record that needs a recorder's
+    /// acknowledgement stays in the log.
+    @Test func recordsWaitForARecorderWhenTheBrokerSilentlyForbidsTheRecordingLane() async throws {
         try await self.withFolder { folder in
             let broker = try await self.broker(denying: "tracking/+/history", folder)
             try await DrillScene.play(on: broker, recorder: "keeper") { scene in
@@ -132,7 +134,7 @@ import TrackingTesting
                         let place = try #require(Coordinate(latitude: 52 + Double(index) * 1e-4, longitude: -8.5))
                         publisher.publish(Location(coordinate: place, time: UnixTime(1_700_000_000 + Double(index))))
                     }
-                    try await Task.sleep(for: .seconds(3))  // nothing is what is waited for
+                    try await Task.sleep(for: .seconds(3))  // the absence of a change has no condition
                     #expect(scene.recorder.contents.batches.isEmpty)
                     #expect(try await publisher.waiting(limit: 200).count > 100, "the broker was not believed")
                     try self.deny(nil, in: folder.appending(path: "acl").path())
@@ -156,7 +158,7 @@ import TrackingTesting
             let broker = try await self.broker(denying: "tracking/van", folder)
             try await DrillScene.play(on: broker) { scene in
                 let agent = try scene.agent("box", source: "jsonl:\(try scene.drive(20_000))", ["--speed", "20"])
-                // The state says why.
+                // The state has the reason.
                 try await agent.waitForLog("refused the message: Not authorized (0x87) state=OFFLINE trackable=van")
                 try await scene.wait(agent, logged: 100)
                 try self.deny(nil, in: folder.appending(path: "acl").path())
@@ -175,11 +177,11 @@ import TrackingTesting
     // MARK: - The disk
 
     @Test(.enabled(if: geteuid() == 0, "mounts a small file system: run it as root"))
-    func aFullDiskHoldsUpNothingAndResumesByItself() async throws {
+    func livePositionsContinueOnAFullDiskAndRecordingResumesByItself() async throws {
         try await SmallDisk.use(of: 16 << 20) { disk in
             let broker = try await MosquittoProcess.start()
             try await DrillScene.play(on: broker, recorder: "keeper") { scene in
-                // It waits for one recorder more than there are: nothing leaves the log.
+                // The agent waits for an absent recorder, so that every record stays in the log.
                 let spool = disk.appending(path: "box.sqlite").path()
                 let agent = try scene.agent(
                     "box", source: "jsonl:\(try scene.drive(200_000))",
@@ -188,7 +190,7 @@ import TrackingTesting
                 try SmallDisk.fill(disk)
                 try await agent.waitForLog("records were not logged", within: .seconds(90))
                 #expect(agent.errors.contains("disk is full"))
-                // Live positions go on.
+                // Live positions are still published.
                 let newest = scene.recorder.contents.arrivals.filter(\.isLive).map(\.newest).max() ?? 0
                 try await agent.wait(within: .seconds(60)) { _ in
                     scene.recorder.contents.arrivals.contains { $0.isLive && $0.newest > newest + 100 }
@@ -201,7 +203,7 @@ import TrackingTesting
                 #expect(result.code == 0, "\(result.errors.suffix(2000))")
                 try await scene.sendTheRest("box", ["--acknowledge-by", "keeper"], spool: spool)
                 try await scene.everythingArrived(agent.loggedRecords)
-                // The log itself is whole.
+                // The log itself is not damaged.
                 #expect(!result.errors.contains("damaged"))
             }
         }

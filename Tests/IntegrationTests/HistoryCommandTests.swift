@@ -5,7 +5,7 @@ import TrackingCore
 import TrackingMQTT
 import TrackingStore
 
-/// The commands on the history, as a user runs them.
+/// The commands for the history, as a user runs them.
 @Suite(.timeLimit(.minutes(10))) struct HistoryCommandTests {
     // MARK: - Taking in and giving back
 
@@ -16,11 +16,11 @@ import TrackingStore
         let first = try await shelf.run(["import", file, "--trackable", "van"])
         #expect(first.code == 0 && first.output == "300 points stored\n", "\(first.errors)")
         let second = try await shelf.run(["import", file, "--trackable", "van"])
-        #expect(second.code == 0 && second.output == "0 points stored, 300 were there already\n")
+        #expect(second.code == 0 && second.output == "0 points stored, 300 were already stored\n")
         let text = try await shelf.run(["history", "van"])
         #expect(text.code == 0 && text.lines.count == 300)
         #expect(text.lines[0].hasPrefix("2026-05-04T09:00:00Z 52,"), "\(text.lines[0])")
-        // What is written in a format that keeps everything is read again as the same.
+        // Import of a lossless export gives the same points.
         for format in ["json", "geojson", "csv"] {
             let copy = shelf.path("copy.\(format)")
             let export = try await shelf.run(["history", "van", "--format", format, "--output", copy])
@@ -59,7 +59,7 @@ import TrackingStore
                 opened.code == 0 && opened.output.contains(sign),
                 "\(format): \(opened.output.prefix(800)) \(opened.errors)")
         }
-        // Where points are missing, a track is interrupted.
+        // A track is interrupted where points are missing.
         let gpx = try await shelf.run(["history", "van", "--format", "gpx"])
         #expect(gpx.output.components(separatedBy: "<trkseg>").count == 3)
         for (format, piece) in [("gpx", "<trkseg>"), ("kml", "<Placemark>"), ("mfjson", "MovingPoint")] {
@@ -70,25 +70,26 @@ import TrackingStore
         }
     }
 
-    @Test func aHistoryOfSoManyPointsSaysHowFarOffTheOthersAre() async throws {
+    @Test func aSimplifiedHistoryReportsTheDistanceOfTheOmittedPoints() async throws {
         let shelf = try Shelf()
         try await shelf.store(Self.points(1...500))
         let result = try await shelf.run(["history", "van", "--max-points", "20"])
         #expect(result.code == 0 && result.lines.count == 20)
         #expect(
             result.errors
-                == "20 of 500 points: each of the others was at most 0.0 m from where these put it at its time\n")
+                == "20 of 500 points written. The others are at most 0.0 m from the line through these at their time\n")
     }
 
-    @Test func whatIsNotThereIsSaid() async throws {
+    @Test func missingDataIsReported() async throws {
         let shelf = try Shelf()
         let missing = try await shelf.run(["last"])
-        #expect(missing.code == 66 && missing.errors.contains("there is no history \(shelf.file)"))
+        #expect(missing.code == 66 && missing.errors.contains("cannot find the history '\(shelf.file)'"))
         try await shelf.store(Self.points(1...5))
         for command in [["history", "nobody"], ["trips", "nobody"], ["verify", "nobody"]] {
             let result = try await shelf.run(command)
             #expect(result.code == 1 && result.output.isEmpty, "\(command)")
-            #expect(result.errors == "Error: nothing is stored of nobody\n")
+            #expect(
+                result.errors == "Error: nothing is stored of nobody. godwit trackables lists the stored trackables\n")
         }
         let last = try await shelf.run(["last", "van", "nobody"])
         #expect(last.code == 1 && last.lines.count == 1 && last.errors.contains("of nobody"))
@@ -127,7 +128,8 @@ import TrackingStore
     }
 
     @Test func theSameInPostgreSQL() async throws {
-        // What erase says depends on what is under way in other databases of the server.
+        // The output of `erase` depends on activity in other databases of the server, so that this test has its own
+        // server.
         let server = try await PostgresServer.start()
         let environment = ["GODWIT_STORE": try await server.makeDatabase()]
         func run(_ arguments: [String]) async throws -> Programs.Result {
@@ -198,7 +200,7 @@ import TrackingStore
         #expect(try await agent.result(within: .seconds(60)).code == 0)
         for file in [shelf.file, copy] {
             let opened = Shelf(opening: file, in: shelf)
-            // The recorder may be behind.
+            // The recorder may not have stored every record yet.
             try await Self.wait { (try? await opened.run(["verify", "van"]).code) == 0 }
             let verified = try await opened.run(["verify", "van"])
             #expect(verified.code == 0 && verified.lines.last == "complete", "\(verified.output) \(verified.errors)")
@@ -211,7 +213,7 @@ import TrackingStore
         #expect(try await recorder.result(within: .seconds(60)).code == 0)
     }
 
-    /// Waits until something is so.
+    /// Waits until a condition holds.
     private static func wait(until isSo: () async -> Bool) async throws {
         let deadline = ContinuousClock.now + .seconds(120)
         while await !isSo() {
@@ -242,7 +244,7 @@ import TrackingStore
 
     @Test func theTripsThatWereRecordedAndThoseThatAreFound() async throws {
         let shelf = try Shelf()
-        // A recorded trip in the midst of a drive with a stop of ten minutes before it.
+        // A recorded trip within a drive, after a stop of ten minutes.
         let start = 1_790_000_000.0
         var recording = Recording(of: try TrackableID("van"), at: UnixTime(start + 9000))
         recording.points = try (0..<3000).map { second in
@@ -268,7 +270,7 @@ import TrackingStore
         #expect(kinds == ["trip", "stop", "trip", "recorded", "trip"], "\(result.output)")
         #expect(result.lines[3].contains("0:13:20  8.9 km  average 40.1 km/h  top 118.8 km/h"), "\(result.lines[3])")
         #expect(result.lines[3].hasSuffix("car t-1"))
-        // Its fastest point is at 2500: whatever part of it is asked for, it is told whole.
+        // The fastest point is at 2500. A trip is always returned as a whole, for any part of its time.
         for part in [["--from", "2026-09-21T14:55:10Z"], ["--to", "2026-09-21T14:53:20Z"]] {
             let cut = try await shelf.run(["trips", "van"] + part).lines.filter { $0.contains("recorded") }
             #expect(cut == [result.lines[3]], "\(part) \(cut)")
@@ -279,7 +281,7 @@ import TrackingStore
         #expect(objects[1]?["tripId"] as? String == "t-1" && objects[1]?["recorded"] as? Bool == true)
     }
 
-    @Test func whatIsMissingIsSaidUntilItIsThere() async throws {
+    @Test func missingPointsAreReportedUntilTheyArrive() async throws {
         let shelf = try Shelf()
         try await shelf.store(Self.points(1...50) + Self.points(61...100) + Self.points(111...120)) {
             $0.declaration = StreamDeclaration(
@@ -297,7 +299,7 @@ import TrackingStore
         #expect(whole.code == 0 && whole.output.contains(#""complete":true"#), "\(whole.output)")
     }
 
-    /// A device names its stream as it likes.
+    /// A device may choose any name for its stream.
     @Test func theNameOfAStreamForgesNoLine() async throws {
         let shelf = try Shelf()
         var point = try Self.points(1...1)[0]
@@ -330,7 +332,7 @@ import TrackingStore
         try await recorder.close()
         let now = try #require(try await shelf.run(["trackables"]).lines.first)
         #expect(try await shelf.run(["backup", copy]).code == 66, "a file that is there is not replaced")
-        // It is the history of one moment: whole commits, nothing missing. And it is recorded into again.
+        // The copy is the history of one moment, with complete commits and nothing missing. It accepts further records.
         let restored = Shelf(opening: copy, in: shelf)
         let verified = try await restored.run(["verify", "van"])
         #expect(verified.code == 0 && verified.lines.last == "complete", "\(verified.output)")
@@ -343,7 +345,7 @@ import TrackingStore
         #expect(rights == 0o600)
     }
 
-    @Test func whatIsErasedIsInNoFileAndAtNoBroker() async throws {
+    @Test func erasedDataIsInNoFileAndNotRetained() async throws {
         let broker = try await MosquittoProcess.start()
         let shelf = try Shelf()
         let secret = "nobody-is-to-know-this"
@@ -367,7 +369,7 @@ import TrackingStore
         #expect(try await shelf.run(["history", "van"]).code == 1)
         #expect(try shelf.filesHolding(secret).isEmpty)
         #expect(try await Self.kept(at: broker) == ["tracking/other"])
-        // The whole log comes again: nothing of it is taken, and all of it counts as handled.
+        // The whole log is sent again: no record is stored twice, and every record counts as handled.
         try await shelf.store(marked)
         let verified = try await shelf.run(["verify", "van"])
         #expect(verified.code == 0 && verified.lines[0] == "van: 0 points", "\(verified.output)")
@@ -376,8 +378,8 @@ import TrackingStore
         #expect(try await shelf.run(["history", "other"]).lines.count == 10)
     }
 
-    /// What a reader holds on to stays in the file, and a script is to know.
-    @Test func whatCouldNotBeErasedIsToldByTheExitCode() async throws {
+    /// Data that an open reader still uses stays in the file, and the exit code reports it to scripts.
+    @Test func theExitCodeReportsDataThatCouldNotBeErased() async throws {
         let broker = try await MosquittoProcess.start()
         let shelf = try Shelf()
         try await shelf.store(Self.points(1...100))
@@ -414,11 +416,11 @@ import TrackingStore
         #expect(try await shelf.run(["history", "van"]).lines.count == 61)
         #expect(try await Self.kept(at: broker) == ["tracking/van"])
         let unreachable = try await shelf.run(["erase", "van", "--yes", "--broker", "mqtt://127.0.0.1:1"])
-        #expect(unreachable.code == 69 && unreachable.errors.contains("erase again"))
+        #expect(unreachable.code == 69 && unreachable.errors.contains("Erase again"))
         #expect(unreachable.output.hasPrefix("erased: 61 points"))
     }
 
-    @Test func whoMayNotClearWhatTheBrokerKeepsIsTold() async throws {
+    @Test func aMissingRightToClearRetainedMessagesIsReported() async throws {
         let broker = try await MosquittoProcess.start { port, folder in
             let access = folder.appending(path: "acl")
             try "topic read tracking/#\nuser device\ntopic readwrite tracking/#\n"
@@ -435,7 +437,7 @@ import TrackingStore
         #expect(erased.output.contains("not erased: tracking/van at the broker: "), "\(erased.output)")
     }
 
-    @Test func aHistoryOfANewerVersionIsRefused() async throws {
+    @Test func aHistoryOfAnotherVersionIsRefused() async throws {
         let shelf = try Shelf()
         try await shelf.store(Self.points(1...3))
         _ = try await Self.run("sqlite3", [shelf.file, "PRAGMA user_version = 99"])
@@ -445,19 +447,19 @@ import TrackingStore
         }
     }
 
-    /// A backup on a disk of that kind, a history of somebody else.
+    /// A backup on a file system of that kind, and a history of another user.
     @Test(.enabled(if: SmallDisk.isAllowed, "mounts a small file system: run it as root"))
     func aHistoryThatCannotBeWrittenIsRead() async throws {
         let shelf = try Shelf()
         try await shelf.store(Self.points(1...10))
         try await SmallDisk.use(of: 16 << 20) { disk in
-            let names = ["copy.sqlite", "a b%.sqlite", "old.sqlite"].map {
+            let names = ["copy.sqlite", "a b%.sqlite", "empty.sqlite"].map {
                 disk.appending(path: $0).path(percentEncoded: false)
             }
             #expect(try await shelf.run(["backup", names[0]]).code == 0)
-            // As it was recorded into, with its write-ahead log at rest.
+            // A copy after recording, when the write-ahead log is idle.
             try FileManager.default.copyItem(atPath: shelf.file, toPath: names[1])
-            try FileManager.default.copyItem(atPath: Releases.file("history", version: 1).path(), toPath: names[2])
+            try Data().write(to: URL(filePath: names[2]))
             try await ChildProcess.run("/bin/mount", ["-o", "remount,ro", disk.path()])
             for name in names[..<2] {
                 let copy = Shelf(opening: name, in: shelf)
@@ -469,8 +471,8 @@ import TrackingStore
                 let written = try await copy.run(["import", "/dev/null", "--trackable", "van", "--format", "csv"])
                 #expect(written.code == 66, "\(written.errors)")
             }
-            let old = try await Shelf(opening: names[2], in: shelf).run(["last"])
-            #expect(old.code == 66 && old.errors.contains("has version 1 and cannot be written"), "\(old.errors)")
+            let empty = try await Shelf(opening: names[2], in: shelf).run(["last"])
+            #expect(empty.code == 66 && empty.errors.contains("the file is empty"), "\(empty.errors)")
         }
     }
 
@@ -532,21 +534,21 @@ import TrackingStore
         }
         watch.terminate()
         let lines = try await watch.result(within: .seconds(60)).output.split(separator: "\n")
-        let told = lines.filter { $0.hasPrefix("{\"event\":\"trip\"") || $0.hasPrefix("{\"event\":\"event\"") }
-        #expect(told.count == 3, "\(told)")
-        #expect(told.allSatisfy { $0.contains("\"trackable\":\"copy\"") })
-        #expect(told.map { $0.contains("LOW_BATTERY") } == [false, true, false])
-        #expect(told.first?.contains("\"state\":\"ACTIVE\"") == true && told.first?.contains("120") == false)
-        #expect(told.last?.contains("\"endedBy\":\"user\"") == true)
-        #expect(told.allSatisfy { $0.contains("trip-1") || $0.contains("event-1") })
+        let reported = lines.filter { $0.hasPrefix("{\"event\":\"trip\"") || $0.hasPrefix("{\"event\":\"event\"") }
+        #expect(reported.count == 3, "\(reported)")
+        #expect(reported.allSatisfy { $0.contains("\"trackable\":\"copy\"") })
+        #expect(reported.map { $0.contains("LOW_BATTERY") } == [false, true, false])
+        #expect(reported.first?.contains("\"state\":\"ACTIVE\"") == true && reported.first?.contains("120") == false)
+        #expect(reported.last?.contains("\"endedBy\":\"user\"") == true)
+        #expect(reported.allSatisfy { $0.contains("trip-1") || $0.contains("event-1") })
         // Each between the points that it was recorded between.
-        let places = try lines.indices.filter { told.contains(lines[$0]) }.map { index in
+        let places = try lines.indices.filter { reported.contains(lines[$0]) }.map { index in
             try Fix.watched(lines[..<index].joined(separator: "\n")).count
         }
         #expect(places == [5, 10, 15])
     }
 
-    /// Many of one time, and not one point.
+    /// Many events of the same time, and no point.
     @Test func eventsWithoutAPointAreReplayed() async throws {
         let broker = try await MosquittoProcess.start()
         let shelf = try Shelf()
@@ -574,7 +576,7 @@ import TrackingStore
 // MARK: - First what was recorded, then live
 
 extension HistoryCommandTests {
-    /// A recorder that lags behind stores what an agent sends; a watcher comes in the midst of it.
+    /// A recorder stores the records of an agent with a delay, and a watcher connects during the drive.
     @Test(arguments: [Duration.zero, .milliseconds(1500)])
     func betweenHistoryAndLiveNothingIsLeftOutNorTwice(lag: Duration) async throws {
         let broker = try await MosquittoProcess.start()
@@ -583,19 +585,19 @@ extension HistoryCommandTests {
         let client = try MQTTClient(
             configuration: MQTTConfiguration(
                 endpoints: [MQTTEndpoint(host: "127.0.0.1", port: broker.port)], client: ClientID("lagging")))
-        // Its lag is the one that is asked for, however busy the pool's threads are: on the thread that hears the broker.
+        // The executor of the broker connection keeps the delay exact, even when the thread pool is busy.
         let output = try await withTaskExecutorPreference(MQTTEventLoop.shared.executor) {
             try await Self.watched(client, store, shelf, broker, lag)
         }
         let seqs = output.matches(of: #/"seq":(\d+)/#).compactMap { UInt64($0.1) }
         let sorted = seqs.sorted()
-        #expect(sorted.count > 10 && Set(sorted).count == sorted.count, "none is told twice: \(sorted)")
-        // Events and trips have numbers of the same stream; the simulation tells none here.
+        #expect(sorted.count > 10 && Set(sorted).count == sorted.count, "no number appears twice: \(sorted)")
+        // Events and trips use numbers of the same stream; the simulation publishes none here.
         let holes = zip(sorted, sorted.dropFirst()).filter { $1 != $0 + 1 }
         #expect(sorted.first == 1 && holes.isEmpty, "\(holes) in \(sorted)")
     }
 
-    /// What a watcher tells of a drive that is recorded so much later than it comes.
+    /// Returns a watcher's output for a drive that is recorded with this delay.
     private static func watched(
         _ client: MQTTClient, _ store: SQLiteHistoryStore, _ shelf: Shelf, _ broker: MosquittoProcess, _ lag: Duration
     ) async throws -> String {
@@ -644,17 +646,17 @@ extension HistoryCommandTests {
         }
     }
 
-    @Test func aWatcherOfAHistoryThatIsNotThereSaysSo() async throws {
+    @Test func aWatcherReportsAMissingHistory() async throws {
         let watch = try await Programs.run(
             "godwit", ["watch", "van", "--since", "10m", "--store", "sqlite:/nowhere/history.sqlite"])
-        #expect(watch.code == 66 && watch.errors.contains("there is no history /nowhere/history.sqlite"))
+        #expect(watch.code == 66 && watch.errors.contains("cannot find the history '/nowhere/history.sqlite'"))
     }
 }
 
 // MARK: - What the tests need
 
 extension HistoryCommandTests {
-    /// Points of one stream, one a second, northward by about 11 m.
+    /// Returns points of one stream, one a second, northward by about 11 m.
     static func points(_ seqs: ClosedRange<UInt64>) throws -> [Location] {
         try seqs.map { seq in
             let place = Coordinate(latitude: 52 + Double(seq) * 1e-4, longitude: -8.66)
@@ -665,7 +667,7 @@ extension HistoryCommandTests {
         }
     }
 
-    /// Places and times of a drive northward, a second apart.
+    /// Returns places and times of a drive northward, a second apart.
     static func drive(_ count: Int) -> [(latitude: Double, time: String)] {
         (0..<count).map { second in
             let clock = [second / 60, second % 60].map { $0 < 10 ? "0\($0)" : "\($0)" }.joined(separator: ":")
@@ -689,7 +691,7 @@ extension HistoryCommandTests {
         ).result(within: .seconds(60))
     }
 
-    /// Has a broker keep a message.
+    /// Publishes a retained message.
     static func keep(
         _ payload: [UInt8], on topic: String, at broker: MosquittoProcess, as user: String = "device"
     ) async throws {
@@ -702,21 +704,21 @@ extension HistoryCommandTests {
         #expect(sent.code == 0, "\(sent.errors)")
     }
 
-    /// The topics of trackables on which a broker keeps something.
+    /// Returns the trackable topics with a retained message.
     static func kept(at broker: MosquittoProcess) async throws -> [String] {
-        // What stands on the last topic comes when all the rest has come.
+        // The retained message of the last filter arrives after all others.
         try await self.keep(Array("x".utf8), on: "mark", at: broker)
         let listener = try RunningProgram(
             "/usr/bin/mosquitto_sub", ["-p", "\(broker.port)", "-t", "tracking/#", "-t", "mark", "-F", "%t"])
         try await listener.wait(for: "mark\n")
-        let heard = try await listener.end()
-        return heard.lines.filter { $0 != "mark" && !$0.hasPrefix("tracking/_clients/") }.sorted()
+        let received = try await listener.end()
+        return received.lines.filter { $0 != "mark" && !$0.hasPrefix("tracking/_clients/") }.sorted()
     }
 }
 
-/// A history in a folder of its own, and the commands on it.
+/// A history in its own folder, and the commands for it.
 private final class Shelf: Sendable {
-    /// The file of the history.
+    /// The path of the history.
     let file: String
     private let folder: URL
     private let owner: Shelf?
@@ -728,7 +730,7 @@ private final class Shelf: Sendable {
         self.owner = nil
     }
 
-    /// Another history in the same folder.
+    /// Opens another history in the same folder.
     init(opening file: String, in owner: Shelf) {
         self.file = file
         self.folder = owner.folder
@@ -774,7 +776,7 @@ private final class Shelf: Sendable {
         try await store.close()
     }
 
-    /// The files of the folder in which a text stands.
+    /// The files of the folder that contain a text.
     func filesHolding(_ text: String) throws -> [String] {
         try FileManager.default.contentsOfDirectory(atPath: self.folder.path()).filter { name in
             try Data(contentsOf: self.folder.appending(path: name)).range(of: Data(text.utf8)) != nil

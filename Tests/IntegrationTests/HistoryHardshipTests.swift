@@ -4,10 +4,11 @@ import Testing
 import TrackingCore
 import TrackingStore
 
-/// The commands where something is in their way: the output takes nothing, another program has the history.
+/// The commands under adverse conditions: the output cannot be written, or another program uses the history.
 @Suite(.timeLimit(.minutes(5))) struct HistoryHardshipTests {
-    /// A full disk, mostly. A script is to know that it has no token, no link and no list.
-    @Test func whatCannotBeSaidIsNotDone() async throws {
+    /// The output cannot be written, mostly because of a full disk. The exit code tells scripts that there is no token,
+    /// link or list.
+    @Test func aResultThatCannotBePrintedIsAFailure() async throws {
         let broker = try await MosquittoProcess.start()
         try await Self.withFolder { folder in
             let file = folder.appending(path: "history.sqlite").path()
@@ -35,19 +36,19 @@ import TrackingStore
                     #expect(result.code == 0, "it says nothing: \(result.errors)")
                 } else {
                     #expect(result.code == 74, "\(command): \(result.errors)")
-                    #expect(result.errors.contains("standard output cannot be written"), "\(command)")
+                    #expect(result.errors.contains("cannot write to standard output"), "\(command)")
                 }
             }
-            // What it was asked for is done all the same.
+            // The points were erased, although the report could not be written.
             let gone = try await Programs.run("godwit", ["history", "van"], environment: environment)
             #expect(gone.code == 1 && gone.errors.contains("nothing is stored"), "\(gone.errors)")
         }
     }
 
-    /// A recorder that clears up, another import: what is stored together is tried again until it is over. Where the write-ahead log
-    /// has nothing yet, the history is not even opened before.
+    /// Another program writes, such as a recorder that deletes old points or another import. The import retries until
+    /// the other program is done. With an empty write-ahead log, even opening the history has to wait.
     @Test(arguments: ["CREATE TABLE filler (x); DROP TABLE filler; ", ""])
-    func whoImportsWaitsForWhoWrites(before: String) async throws {
+    func anImportWaitsForAnotherWriter(before: String) async throws {
         try await Self.withFolder { folder in
             let file = folder.appending(path: "history.sqlite").path()
             try await SQLiteHistoryStore(path: file).close()
@@ -63,7 +64,7 @@ import TrackingStore
             try await waitUntil { FileManager.default.fileExists(atPath: mark) }
             let program = try Programs.start(
                 "godwit", ["import", points, "--trackable", "van", "--store", "sqlite:\(file)"])
-            try await program.waitForLog("the history takes nothing now")
+            try await program.waitForLog("history busy or unavailable")
             try FileManager.default.removeItem(atPath: mark)
             try await writer.waitForEnd()
             let result = try await program.result(within: .seconds(60))
@@ -71,8 +72,8 @@ import TrackingStore
         }
     }
 
-    /// Nothing is erased yet, so that erasing again would be no help.
-    @Test func whoErasesWaitsForWhoWrites() async throws {
+    /// The import waits before anything is erased: a second attempt by the user would not help.
+    @Test func anErasureWaitsForAnotherWriter() async throws {
         let broker = try await MosquittoProcess.start()
         try await Self.withFolder { folder in
             let file = folder.appending(path: "history.sqlite").path()
@@ -89,7 +90,7 @@ import TrackingStore
                 ], output: "/dev/null")
             try await waitUntil { FileManager.default.fileExists(atPath: mark) }
             let program = try Programs.start("godwit", ["erase", "van", "--yes", "--broker", broker.url] + store)
-            try await program.waitForLog("the history takes nothing now")
+            try await program.waitForLog("history busy or unavailable")
             try FileManager.default.removeItem(atPath: mark)
             try await writer.waitForEnd()
             let result = try await program.result(within: .seconds(60))
@@ -97,8 +98,8 @@ import TrackingStore
         }
     }
 
-    /// Waiting gives nobody a right.
-    @Test func whoMayNotWriteIsToldAtOnce() async throws {
+    /// Waiting cannot change a missing permission.
+    @Test func aMissingWritePermissionIsReportedAtOnce() async throws {
         let server = try await PostgresServer.shared()
         let address = try await server.makeDatabase()
         let reader = "reader_\(UUID().uuidString.prefix(8).lowercased())"
@@ -115,15 +116,15 @@ import TrackingStore
             let theirs = address.replacing("//godwit@", with: "//\(reader)@")
             let refused = try await Programs.run("godwit", file + [theirs])
             #expect(refused.code == 66 && refused.errors.contains("permission denied"), "\(refused.errors)")
-            #expect(!refused.errors.contains("tried again"), "\(refused.errors)")
+            #expect(!refused.errors.contains("trying again"), "\(refused.errors)")
             let read = try await Programs.run("godwit", ["history", "van", "--store", theirs])
             #expect(read.code == 0 && read.lines.count == 1, "\(read.errors)")
         }
     }
 
-    /// Ctrl-C, a closed terminal, `kill`.
+    /// The export is ended by Ctrl-C, a closed terminal or `kill`.
     @Test func anExportThatIsEndedLeavesNothing() async throws {
-        // Of its own: what holds the table would be in the way of others.
+        // A separate server: the lock on the table would block other tests.
         let server = try await PostgresServer.start()
         let address = try await server.makeDatabase()
         try await Self.withFolder { folder in
@@ -155,7 +156,7 @@ import TrackingStore
         try await Self.withFolder { folder in
             let file = folder.appending(path: "history.sqlite").path()
             try await SQLiteHistoryStore(path: file).close()
-            // Some 30 MB: it takes a while to copy.
+            // Copying about 30 MB takes a while.
             let filled = try await HistoryCommandTests.run(
                 "sqlite3",
                 [
@@ -185,8 +186,8 @@ import TrackingStore
         }
     }
 
-    /// SQLite takes such names for addresses: what is behind them would be somewhere else, with the rights of any file.
-    @Test func aPathIsAPathWhateverItLooksLike() async throws {
+    /// SQLite would interpret such names as URIs and open another file, possibly with other permissions.
+    @Test func aPathThatResemblesAnAddressIsAPath() async throws {
         try await Self.withFolder { folder in
             let points = "points.csv"
             try "time,lat,lon\n2026-05-04T09:00:00Z,52,-8\n"

@@ -6,9 +6,9 @@ import TrackingMQTT
 import TrackingRecorder
 import TrackingStore
 
-/// Recorders that would clear what clients left behind, at a broker with the project's own files.
+/// Recorders that clear the retained messages of absent clients, at a broker with the project's own files.
 extension BrokerFilesTests {
-    /// What a client left that is gone, and the presence of one that is believed for a day.
+    /// The retained messages of an absent client, and the presence of a client with a lease of a day.
     private static let left = [
         "van/publisher/gone": #"{"type":"PUBLISHER","session":"g","connection":0,"lease":1,"since":1}"#,
         "van/subscriber/gone": #"{"type":"SUBSCRIBER","session":"g","connection":0,"lease":1,"since":1}"#,
@@ -18,14 +18,15 @@ extension BrokerFilesTests {
         "car/publisher/box": #"{"type":"PUBLISHER","session":"b","connection":0,"lease":86400,"since":1}"#,
     ]
 
-    /// `add-recorder --housekeeper` gives what clearing needs; without it nothing is cleared, and the recorder says so.
+    /// `add-recorder --housekeeper` grants the rights for clearing. Without them nothing is cleared, and the recorder
+    /// reports it.
     @Test(arguments: Access.allCases) func aHousekeeperHasWhatItNeeds(access: Access) async throws {
         try await self.withFiles(access) { broker, folder in
             let root = try MQTTClient(configuration: self.configuration("root", access, broker, folder))
             try await self.with(root) {
                 try await Self.leaveBehind(root)
-                let told = try await self.record("tidy", access, broker, folder, until: Self.hasClearedAll)
-                #expect(!told.contains(where: Self.isRefused), "\(told)")
+                let reported = try await self.record("tidy", access, broker, folder, until: Self.hasClearedAll)
+                #expect(!reported.contains(where: Self.isRefused), "\(reported)")
                 #expect(try await Self.standing(root) == ["car/publisher/box"])
                 try await Self.leaveBehind(root)
                 let refused = try await self.record("rec", access, broker, folder, until: Self.isRefused)
@@ -48,7 +49,7 @@ extension BrokerFilesTests {
         }
     }
 
-    /// Which of it stands.
+    /// Returns the topics of ``left`` that still have a retained message.
     private static func standing(_ root: MQTTClient) async throws -> Set<String> {
         let marker = "tracking/_clients/root"
         return try await root.withSubscription(to: self.left.keys.map { "tracking/\($0)" } + [marker]) { messages in
@@ -62,9 +63,9 @@ extension BrokerFilesTests {
         }
     }
 
-    /// Runs a recorder that has a second's patience, until it tells what is waited for.
+    /// Runs a recorder that clears after one second, until it delivers the expected event.
     ///
-    /// - Returns: All that it told.
+    /// - Returns: All events of the recorder.
     private func record(
         _ name: String, _ access: Access, _ broker: MosquittoProcess, _ folder: URL,
         until isEnough: (RecorderEvent) -> Bool
@@ -81,13 +82,13 @@ extension BrokerFilesTests {
             voice: try transport(name))
         let events = recorder.events
         async let running: Void = recorder.run()
-        var told: [RecorderEvent] = []
+        var reported: [RecorderEvent] = []
         for await event in events {
-            told.append(event)
+            reported.append(event)
             if isEnough(event) { recorder.finish() }
         }
         try await running
         try await store.close()
-        return told
+        return reported
     }
 }

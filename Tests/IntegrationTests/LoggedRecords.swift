@@ -2,7 +2,7 @@ import Foundation
 import Synchronization
 import TrackingCore
 
-/// The records that a program said it had written; each line of its log is read once, however often it is asked.
+/// The records in a program's log. Each line is read only once, for any number of calls.
 final class RecordLog: Sendable {
     private struct State {
         var end: UInt64 = 0
@@ -11,12 +11,13 @@ final class RecordLog: Sendable {
 
     private let state = Mutex(State())
 
-    /// Reads on, and returns all.
+    /// Reads the new lines, and returns all names.
     func names(of program: RunningProgram) -> Set<TestRecorder.Name> {
         self.state.withLock { state in
             let data = program.errorLines(from: state.end)
             state.end += UInt64(data.count)
-            for line in String(decoding: data, as: UTF8.self).split(separator: "\n") where line.hasSuffix(" logged") {
+            for line in String(decoding: data, as: UTF8.self).split(separator: "\n")
+            where line.hasSuffix(" Records written to the log") {
                 state.names.formUnion(Self.names(in: line))
             }
             return state.names
@@ -35,6 +36,6 @@ final class RecordLog: Sendable {
 }
 
 extension RunningProgram {
-    /// The records that an agent with `--log-level trace` said it had written, by name.
+    /// The names of the records that an agent with `--log-level trace` has logged as written.
     var loggedRecords: Set<TestRecorder.Name> { self.recordLog.names(of: self) }
 }

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import TrackingCore
 
-/// The main job as a user does it: the built programs through a real broker.
+/// The main use case: the built programs with a real broker.
 @Suite(.serialized, .timeLimit(.minutes(10))) struct MainJobTests {
     private func field(_ line: String, _ number: Int) -> String {
         String(line.split(separator: ",", omittingEmptySubsequences: false)[number])
@@ -44,7 +44,7 @@ import TrackingCore
         let text = "<gpx version=\"1.1\"><trk><trkseg>\(points.joined())</trkseg></trk></gpx>"
         try text.write(to: file, atomically: true, encoding: .utf8)
         let lines = try await self.replay("gpx:\(file.path())", count: 500)
-        // Every 30 s of the fixes' own time one is sent by itself; the first and the last always.
+        // One fix every 30 s of the fixes' own time is sent by itself, and the first and the last fix always.
         #expect(lines.filter { self.field($0, 11) == "false" }.count == 18)
     }
 
@@ -106,7 +106,7 @@ import TrackingCore
                 "--default-resolution", "HIGH/200/0",
             ])
         let watch = try Programs.start("godwit", ["watch", "van-7", "--broker", broker.url, "--format", "json"])
-        /// How often the watcher said so of itself; the publisher says it of itself, too.
+        /// Returns how often the watcher reported its own state ONLINE. The publisher reports its state as well.
         func online(_ output: String) -> Int {
             output.split(separator: "\n").count {
                 $0.hasPrefix("{\"event\":\"state\"") && $0.contains("\"state\":\"ONLINE\"")
@@ -159,7 +159,7 @@ import TrackingCore
     ]
 
     @Test(arguments: wrongCalls)
-    func theAgentsExitCodeTellsWhatWasWrong(arguments: [String], code: Int32) async throws {
+    func theAgentsExitCodeIdentifiesTheFailure(arguments: [String], code: Int32) async throws {
         let result = try await Programs.run("godwit-agent", arguments)
         #expect(result.code == code, "\(result.errors)")
         #expect(!result.errors.isEmpty)
@@ -173,11 +173,11 @@ import TrackingCore
         ),
         ("godwit", ["watch", "a", "--count", "-1"], "1 or more"),
         ("godwit", ["watch", "a", "--timeout", "-1"], "above 0 seconds"),
-        ("godwit", ["watch", "a", "--cert", "/nonexistent.crt"], "--cert and --key are given together"),
+        ("godwit", ["watch", "a", "--cert", "/nonexistent.crt"], "--cert and --key must be given together"),
     ]
 
     @Test(arguments: outOfRange)
-    func aValueOutOfItsRangeIsToldTheRange(program: String, arguments: [String], message: String) async throws {
+    func theErrorForAValueOutOfRangeNamesTheRange(program: String, arguments: [String], message: String) async throws {
         let result = try await Programs.run(program, arguments)
         #expect(result.code == 64 && result.errors.contains(message), "\(result.errors)")
     }

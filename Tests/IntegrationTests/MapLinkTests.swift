@@ -2,13 +2,13 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What the page shows and asks for when its line breaks, when somebody else signs in, and while things move: in a real Chromium,
-/// with real Mosquitto and `godwit serve`.
+/// The page's display and requests when its connection breaks, when another user signs in, and while positions change:
+/// in a real Chromium, with real Mosquitto and `godwit serve`.
 @Suite(.serialized, .timeLimit(.minutes(10))) struct MapLinkTests {
     private let count = "document.querySelectorAll('#list [role=option]').length"
     private let limit = Duration.seconds(60)
 
-    @Test func whatIsQuietStaysWhenTheLineBreaks() async throws {
+    @Test func quietTrackablesRemainWhenTheConnectionBreaks() async throws {
         let stage = try await MapStage()
         for (index, id) in ["a", "b", "c"].enumerated() {
             try await stage.publish(id, 52.66 + Double(index) / 100, -8.63)
@@ -18,7 +18,7 @@ import Testing
         try await stage.signIn(browser, at: "http://127.0.0.1:\(relay.port)/")
         try await browser.wait(for: "all three", within: self.limit, until: "\(self.count) === 3")
         try await browser.click("#list [role=option]")
-        // It is back within seconds: the page itself notes what it showed meanwhile.
+        // The connection returns within seconds, so that the page itself records its display during the outage.
         try await browser.script(
             """
             window.seen = {};
@@ -33,7 +33,7 @@ import Testing
         let link = "document.querySelector('#link').textContent"
         try await browser.wait(for: "that it is lost", within: self.limit, until: "seen.link && seen.state")
         try await browser.wait(for: "the stream", within: self.limit, until: "\(link) === ''")
-        // What comes then is told on the same page.
+        // The same page shows later positions.
         try await stage.publish("a", 52.5125, -8.63)
         try await browser.wait(
             for: "a new position", within: self.limit,
@@ -42,8 +42,8 @@ import Testing
         #expect(try await browser.script("return !document.querySelector('#panel').hidden", as: Bool.self))
     }
 
-    /// A window that is hidden has no stream that would end with its session.
-    @Test func whoSignsInElsewhereSeesNothingOfWhoWasThere() async throws {
+    /// A hidden window has no stream that would end with its session.
+    @Test func anotherUserSeesNothingOfThePreviousOne() async throws {
         let stage = try await MapStage()
         try await stage.publish("van-7", 52.66, -8.63)
         try await stage.publish("bike-3", 52.67, -8.63)
@@ -57,7 +57,7 @@ import Testing
         ).isTrue()
         try await browser.hide()
         try await browser.wait(for: "that it is hidden", within: self.limit, until: "document.hidden")
-        // As another window of the same browser does.
+        // Another window of the same browser signs in this way.
         let status = try await browser.script(
             """
             return fetch('/session', { method: 'DELETE' }).then(() => fetch('/session', { method: 'POST',
@@ -72,7 +72,7 @@ import Testing
         #expect(try await browser.script("return document.querySelector('#panel').hidden", as: Bool.self))
     }
 
-    @Test func whatComesIntoViewIsAskedForAndWhatLeavesIsNot() async throws {
+    @Test func onlyTrackablesInViewAreRequested() async throws {
         let stage = try await MapStage()
         let tap = try await WireTap.listen(to: stage.broker)
         func waitUntil(_ id: String, isAskedFor interval: Int?) async throws {
@@ -127,7 +127,7 @@ import Testing
         let escape = "\u{E00C}"
         for _ in 0..<2 {
             try await browser.press(escape, escape)
-            // No condition: that nothing happens.
+            // There is no condition for the absence of a change.
             try await Task.sleep(for: .milliseconds(300))
         }
         #expect(try await browser.script("return \(isOpen)", as: Bool.self))
@@ -136,7 +136,7 @@ import Testing
         #expect(try await !browser.script("return \(isOpen)", as: Bool.self))
     }
 
-    @Test func aShareLinkSaysWhyItShowsNothingAndLetsItsPanelBeClosed() async throws {
+    @Test func aShareLinkExplainsItsEmptyMapAndItsPanelCanBeClosed() async throws {
         let stage = try await MapStage()
         let before = Date().timeIntervalSince1970 - 600
         try await stage.publish("van-7", 52.66, -8.63, time: before)
@@ -156,7 +156,7 @@ import Testing
             until: "document.querySelector('#panel-name').textContent === 'My van'")
         try await browser.wait(for: "no notice", within: self.limit, until: "\(notice) === ''")
         try await browser.click("#close")
-        // No condition: that nothing happens.
+        // There is no condition for the absence of a change.
         try await Task.sleep(for: .seconds(2))
         #expect(try await !browser.script("return \(panel)", as: Bool.self))
         relay.cut()

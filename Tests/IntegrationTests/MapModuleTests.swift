@@ -8,7 +8,7 @@ import Testing
         let stage = try await MapStage()
         let browser = try await WebDriver.start()
         try await browser.open(stage.url)
-        let told = try await browser.script(
+        let reported = try await browser.script(
             """
             return import('/map/fleet.js').then(({ Fleet }) => {
               const fleet = new Fleet();
@@ -38,7 +38,7 @@ import Testing
             "0.001", "0.003", "2,3,4", "2", "2,3,4", "901", "2000", "2000", "1500", "3", "2", "now", "60 min ahead",
             "dated 60 min ahead", "just now", "90 s ago",
         ]
-        #expect(told == expected)
+        #expect(reported == expected)
     }
 
     @Test func aDeviceWhoseClockIsAheadIsListedWithItsLead() async throws {
@@ -71,7 +71,7 @@ import Testing
         let stage = try await MapStage()
         let browser = try await WebDriver.start()
         try await browser.open(stage.url)
-        let told = try await browser.script(
+        let reported = try await browser.script(
             """
             return import('/map/live.js').then(async ({ Live }) => {
               const made = [];
@@ -92,7 +92,7 @@ import Testing
               made[0].tell('heartbeat', { now: 2 }, 'e-7-1');
               await new Promise((done) => setTimeout(done, 2900));
               const parts = [heard.slice(0, 4).join(' '), made[0].isClosed, made[1].url];
-              // A pause that is over does not count again.
+              // A pause that has ended does not count again.
               live.stop();
               live.start();
               const real = Date.now;
@@ -101,7 +101,7 @@ import Testing
               live.start();
               Date.now = real;
               parts.push(made[made.length - 1].url);
-              // Somebody else's stream begins with nothing.
+              // The stream of another user begins without events.
               heard.length = 0;
               made[made.length - 1].tell('hello', hello('two'));
               parts.push(heard.join(' '), made[made.length - 1].url);
@@ -110,8 +110,8 @@ import Testing
             })
             """, as: [String].self)
         let resumed = "/api/v1/live?lastEventId=e-7-1"
-        #expect(told == ["time opened time lost", "true", resumed, resumed, "time replaced", "/api/v1/live"])
-        // Who hides the page while the gateway is asked why it refused opens nothing by that.
+        #expect(reported == ["time opened time lost", "true", resumed, resumed, "time replaced", "/api/v1/live"])
+        // A page that is hidden while it asks the gateway for the reason of a refusal opens no stream.
         let opened = try await browser.script(
             """
             return import('/map/live.js').then(async ({ Live }) => {
@@ -132,7 +132,7 @@ import Testing
             })
             """, as: [Int].self)
         #expect(opened == [2, 2])
-        // What was not dropped, because the gateway had too much to do, still stands.
+        // The page repeats the removal of a request until the gateway accepts it.
         let asked = try await browser.script(
             """
             return import('/map/live.js').then(async ({ Live }) => {
@@ -157,7 +157,7 @@ import Testing
         let stage = try await MapStage()
         let browser = try await WebDriver.start()
         try await browser.open(stage.url)
-        let told = try await browser.script(
+        let reported = try await browser.script(
             """
             return import('/map/history.js').then(async ({ History, markGaps }) => {
               const asked = [];
@@ -174,13 +174,13 @@ import Testing
               const written = new Date(to.value).toISOString();
               const spans = asked.filter((url) => url.includes('/history?'))
                 .map((url) => url.match(/from=([^&]*)&to=([^&]*)/).slice(1).join(' ').replace(written, 'written'));
-              // In a gap it stays where it was.
+              // The marker stays in place during a gap.
               history.points = markGaps([[0, 0], [10, 1], [20, 2], [7220, 3], [7230, 4]].map(([time, lng]) => ({ time, lng, lat: 0, speed: 9 })));
               const [within, behind] = [history.at(3620), history.at(7225)];
               return [...spans, within.lng, Boolean(within.isGap), Math.round(behind.lng * 10) / 10, Boolean(behind.isGap)].map(String);
             })
             """, as: [String].self)
-        // Where clocks are put back, at 01:00 UTC, an hour has two names.
+        // At the end of daylight saving time, 01:00 UTC, an hour has two names.
         try await browser.move(toZone: "Europe/Dublin")
         try await browser.open(stage.url)
         let names = try await browser.script(
@@ -192,6 +192,6 @@ import Testing
         let picked = "2026-10-26T06:33:20.000Z"
         let until = "2026-10-26T07:33:21.000Z"
         #expect(
-            told == ["\(picked) \(until)", "\(picked) \(until)", "\(picked) written", "2", "true", "3.5", "false"])
+            reported == ["\(picked) \(until)", "\(picked) \(until)", "\(picked) written", "2", "true", "3.5", "false"])
     }
 }

@@ -16,8 +16,8 @@ final class MapStage: Sendable {
     private let serving: [String]
 
     /// - Parameters:
-    ///   - hasDrive: Whether there is a history, with a drive of `van-7`, which nothing is heard of.
-    ///   - options: More of `godwit serve`.
+    ///   - hasDrive: `true` for a history with a drive of `van-7`, which publishes nothing.
+    ///   - options: Further options of `godwit serve`.
     init(hasDrive: Bool = false, _ options: [String] = []) async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "godwit-map-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -40,7 +40,7 @@ final class MapStage: Sendable {
         try await gateway.waitForLog("listening")
     }
 
-    /// Ends the gateway, does something meanwhile, and starts another one in its place.
+    /// Ends the gateway, runs `body`, and starts another gateway with the same settings.
     func restart(meanwhile body: () async throws -> Void) async throws {
         let former = self.gateway.withLock { $0 }
         former.terminate()
@@ -51,7 +51,7 @@ final class MapStage: Sendable {
         try await gateway.waitForLog("listening")
     }
 
-    /// A command of the gateway's folder; what it says.
+    /// Runs a command with the gateway's folder, and returns its output.
     func run(_ arguments: [String]) async throws -> String {
         let result = try await Programs.run("godwit", arguments + ["--state", self.folder.path()])
         try #require(result.code == 0, "\(result.errors)")
@@ -64,7 +64,8 @@ final class MapStage: Sendable {
         "sqlite:\(folder.appending(path: "history.sqlite").path())"
     }
 
-    /// A simulated device in Limerick that says little, as this default resolution has it, as long as nobody asks.
+    /// Starts a simulated device in Limerick. At this default resolution it publishes rarely as long as there are no
+    /// requests.
     func agent(_ id: String, _ resolution: String = "LOW/20000/0") throws -> RunningProgram {
         try Programs.start(
             "godwit-agent",
@@ -74,7 +75,7 @@ final class MapStage: Sendable {
             ])
     }
 
-    /// Tells the broker where a trackable is, as a program without presence does.
+    /// Publishes a retained position, as a program without presence does.
     func publish(_ id: String, _ latitude: Double, _ longitude: Double, time: Double? = nil) async throws {
         let payload = """
             {"location":{"type":"Feature","geometry":{"type":"Point","coordinates":[\(longitude),\(latitude)]},"properties":\
@@ -104,7 +105,7 @@ final class MapStage: Sendable {
         return made.output.trimmingCharacters(in: .whitespacesAndNewlines)
     }
 
-    /// Waits until the device is at this interval, in ms.
+    /// Waits until the device has this interval, in ms.
     func resolution(_ interval: Int, _ tap: WireTap) async throws {
         let deadline = ContinuousClock.now + .seconds(60)
         while true {
@@ -115,7 +116,7 @@ final class MapStage: Sendable {
         }
     }
 
-    /// Puts a drive that ended a minute ago into the history: a bend through Limerick, with a stop in the middle.
+    /// Imports a drive that ended a minute ago into the history: a bend through Limerick, with a stop in the middle.
     private static func importDrive(_ id: String, minutes: Int, in folder: URL) async throws {
         let end = Date().timeIntervalSince1970 - 60
         let count = minutes * 12
@@ -138,7 +139,7 @@ final class MapStage: Sendable {
         try #require(imported.code == 0, "\(imported.errors)")
     }
 
-    /// Keeps a picture for whoever looks at the build.
+    /// Saves a screenshot as a result of the build.
     func keep(_ picture: Data, _ name: String) async throws {
         let folder = Programs.root.appending(path: ".build/screenshots")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -146,12 +147,12 @@ final class MapStage: Sendable {
     }
 }
 
-/// Many trackables that move, as one publisher that makes no presence tells them.
+/// Many moving trackables of one publisher without presence.
 final class Swarm: Sendable {
     private let sender: RunningProgram
 
     static func start(_ count: Int, on broker: MosquittoProcess, every seconds: Double = 1) async throws -> Swarm {
-        // No client at hand publishes to many topics.
+        // No available client publishes to many topics.
         let script = """
             import json, math, socket, struct, time
             def text(s): b = s.encode(); return struct.pack('>H', len(b)) + b

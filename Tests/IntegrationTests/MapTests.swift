@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import TrackingCore
 
-/// The map in a real Chromium: real Mosquitto, agent, recorder and `godwit serve`. Screenshots are kept in
+/// The map in a real Chromium, with real Mosquitto, agent, recorder and `godwit serve`. Screenshots are saved in
 /// `.build/screenshots`.
 @Suite(.serialized, .timeLimit(.minutes(10))) struct MapTests {
     // MARK: - Live
@@ -17,7 +17,7 @@ import TrackingCore
         try await stage.keep(try await browser.screenshot(), "sign-in")
         try await browser.type("gw_wrong", into: "#token")
         let note = "document.querySelector('#door-note').textContent"
-        // A gateway that is away says nothing of the token.
+        // An unreachable gateway does not mean that the token is invalid.
         try await browser.script(
             "window.real = window.fetch; window.fetch = () => Promise.reject(new TypeError('away')); return true",
             as: Bool.self
@@ -32,7 +32,7 @@ import TrackingCore
         try await browser.wait(for: "the van in the list", until: "document.querySelector('#list .ONLINE')")
         try await browser.click("#list [role=option]")
         try await browser.wait(for: "the panel", until: "!document.querySelector('#panel').hidden")
-        // It moves: its place in the panel changes again and again.
+        // The trackable moves: its place in the panel changes repeatedly.
         let place =
             "[...document.querySelectorAll('#facts dt')].find(e => e.textContent === 'Place').nextSibling.textContent"
         let first = try await browser.script("return \(place)", as: String.self)
@@ -51,14 +51,14 @@ import TrackingCore
         try await browser.wait(
             for: "that it is followed",
             until: "document.querySelector('#follow').getAttribute('aria-pressed') === 'true'")
-        // No condition: so that the picture that is kept shows a trail.
+        // There is no condition: the saved picture should show a trail.
         try await Task.sleep(for: .seconds(3))
         try await stage.keep(try await browser.screenshot(), "live")
         let name = "document.querySelector('#panel-name').textContent"
         _ = try await stage.run(["trackables", "set", "van-7", "name=The van"])
         try await browser.wait(for: "a name that is given meanwhile", until: "\(name) === 'The van'")
         #expect(try await browser.complaints().filter { !$0.contains("401") } == [])
-        // Who may not any more sees nothing, and another who signs in nothing but what is theirs.
+        // A user whose token is revoked sees nothing, and the next user sees only the trackables of the new token.
         let other = try stage.agent("bike-3")
         try await browser.wait(
             for: "both", until: "document.querySelectorAll('#list [role=option]').length === 2")
@@ -99,7 +99,8 @@ import TrackingCore
         withExtendedLifetime(agent) {}
     }
 
-    /// Two that are a degree apart, with the antimeridian between them, are beside each other, and so are the places of a line.
+    /// Two trackables that are a degree apart on both sides of the antimeridian are shown beside each other, and so are
+    /// the places of a line.
     @Test func theAntimeridianIsNoEdge() async throws {
         let stage = try await MapStage()
         for (id, longitude) in [("east", 179.5), ("west", -179.5)] {
@@ -119,7 +120,7 @@ import TrackingCore
             for: "both", until: "document.querySelectorAll('#list [role=option]').length === 2")
         try await browser.click("#fit")
         for (id, side) in [("east", -1), ("west", 1), ("east", -1)] {
-            // Where it is when both fill the map as far as a whole level of zoom lets them.
+            // The expected position when both fill the map as far as a whole zoom level allows.
             try await browser.script(
                 """
                 document.querySelector('#close').click();
@@ -149,7 +150,7 @@ import TrackingCore
         #expect(try await browser.complaints().filter { !$0.contains("401") } == [])
     }
 
-    @Test func whatIsClearedIsNotShownAnyMore() async throws {
+    @Test func aClearedPositionIsNotShown() async throws {
         let stage = try await MapStage()
         func publish(_ options: [String]) async throws {
             let sent = try await RunningProgram(
@@ -187,7 +188,8 @@ import TrackingCore
         try await publish(["-m", position(at: now + 1)])
         try await browser.wait(for: "a new beginning", until: place)
         #expect(try await browser.complaints().filter { !$0.contains("401") } == [])
-        // What is cleared while no gateway runs is told by nobody: the page begins anew with another one.
+        // No message reports a position that is cleared while no gateway runs. The page starts again with the next
+        // gateway.
         try await stage.restart { try await publish(["-n"]) }
         try await browser.wait(
             for: "that it is gone", until: "document.querySelectorAll('#list [role=option]').length === 0")
@@ -214,7 +216,7 @@ import TrackingCore
         #expect(early != late)
         #expect(try await browser.script("return document.querySelectorAll('#trips li').length", as: Int.self) > 0)
         try await stage.keep(try await browser.screenshot(), "history")
-        // The later choice counts, whichever answer comes last.
+        // The later selection counts, in any order of the answers.
         let gpx = "document.querySelector('#as-gpx').href"
         try await browser.script(
             """
@@ -233,10 +235,10 @@ import TrackingCore
         try await browser.wait(for: "the later choice", until: "!document.querySelector('#replay').hidden")
         let chosen = try await browser.script("return \(gpx)", as: String.self)
         try await browser.wait(for: "that nobody waits for the former", until: "window.isLate === 'AbortError'")
-        // No condition: nothing is what is waited for.
+        // There is no condition for the absence of a change.
         try await Task.sleep(for: .milliseconds(200))
         #expect(try await browser.script("return \(gpx)", as: String.self) == chosen)
-        // What could not be asked was not nothing.
+        // A failed request is not shown as an empty history.
         let note = "document.querySelector('#history-note').textContent"
         try await browser.script(
             "window.fetch = () => Promise.resolve(new Response('{}', { status: 503 })); document.querySelector('[data-span=\"3600\"]').click(); return true",
@@ -264,13 +266,13 @@ import TrackingCore
         withExtendedLifetime(agent) {}
     }
 
-    /// The line is not drawn over what is missing, by the rule of docs/map.md.
+    /// The line has a gap where points are missing, by the rule of docs/reference/map.md.
     @Test func theLineIsBrokenWherePointsAreMissing() async throws {
         let stage = try await MapStage()
         let browser = try await WebDriver.start()
         try await browser.open(stage.url)
-        // Five points a second apart, six minutes, three points, what the gateway says is missing, two points, once simplified; then
-        // six minutes of a slow tracker.
+        // Five points a second apart, six minutes, three points, a gap that the gateway reports, two points, and one
+        // simplification; then six minutes of a slow tracker.
         let gaps = try await browser.script(
             """
             return import('/map/history.js').then(({ markGaps }) => {
@@ -295,7 +297,7 @@ import TrackingCore
             })
             """, as: [String].self)
         #expect(drawn == ["m4 l3 m2 l1", "m3 l4 m1 l2"])
-        // A request that is not taken now is asked again; one of what nothing was heard of is not.
+        // The page repeats a rejected request for a known trackable, but not one for an unknown trackable.
         let asked = try await browser.script(
             """
             return import('/map/live.js').then(async ({ Live }) => {
@@ -316,7 +318,7 @@ import TrackingCore
         #expect(asked == ["a", "a", "a", "b"])
     }
 
-    /// What the page draws between updates is what `LocationAnimator` says.
+    /// Between updates, the page's animator draws the positions of `LocationAnimator`.
     @Test func thePagesAnimatorIsLocationAnimator() async throws {
         let table = try AnimatorCase.all.map { try $0.played() }
         let stage = try await MapStage()
@@ -336,9 +338,9 @@ import TrackingCore
             }))
             """, as: [[[Double]]].self)
         #expect(frames.count == table.count)
-        for (index, (told, expected)) in zip(frames, table).enumerated() {
-            #expect(told.count == expected.count)
-            for (step, (one, other)) in zip(told, expected).enumerated() {
+        for (index, (reported, expected)) in zip(frames, table).enumerated() {
+            #expect(reported.count == expected.count)
+            for (step, (one, other)) in zip(reported, expected).enumerated() {
                 let isSame = one.count == other.count && zip(one, other).allSatisfy { abs($0 - $1) < 1e-9 }
                 #expect(isSame, "case \(index), step \(step): the page \(one), LocationAnimator \(other)")
             }
@@ -349,7 +351,8 @@ import TrackingCore
 
     @Test func aShareLinkOpensWithoutAnAccountAndDiesOnTime() async throws {
         let stage = try await MapStage()
-        // A link tells only what comes after it was made, and by itself this device says nothing until the link has ended.
+        // A link shows only positions after its creation. Without a request, this device publishes nothing before the
+        // link has ended.
         let agent = try stage.agent("van-7", "LOW/600000/0")
         let other = try stage.agent("bike-3")
         try await waitUntil {
@@ -376,20 +379,20 @@ import TrackingCore
         let stage = try await MapStage()
         let browser = try await WebDriver.start(isDark: true)
         try await stage.signIn(browser)
-        // As many frames as an empty page gets of the same Chromium.
+        // The number of frames that an empty page gets in the same Chromium.
         let frames =
             "const start = performance.now(); let n = 0; return new Promise(done => { const step = () => { n += 1; performance.now() - start < 2000 ? requestAnimationFrame(step) : done(n); }; step(); })"
         let empty = try await browser.script(frames, as: Int.self)
         let swarm = try await Swarm.start(1_000, on: stage.broker)
         try await browser.wait(
             for: "all of them", until: "Number(document.querySelector('#count').textContent) >= 1000")
-        // No condition: what the page did to take them in is not what is measured.
+        // There is no condition: the work for the page's first updates is not part of the measurement.
         try await Task.sleep(for: .seconds(1))
         let painted = try await browser.script(
             "const n = godwitFrames; return new Promise(done => setTimeout(() => done(godwitFrames - n), 2000))",
             as: Int.self)
         try await stage.keep(try await browser.screenshot(), "thousand")
-        // `make bench` asks for a share, on a machine that does nothing else; here it is enough that they move.
+        // `make bench` requires a share of the frames, on an otherwise idle machine. This test only requires movement.
         let share = Double(painted) / Double(empty)
         let least = ProcessInfo.processInfo.environment["GODWIT_FRAMES"].flatMap { Double($0) } ?? 0
         let verdict = share >= 0.5 ? "ok" : "MISSED"

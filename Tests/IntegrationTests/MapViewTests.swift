@@ -2,12 +2,12 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What is to be seen: on narrow and dense screens, with tiles of a region, without Leaflet, of thousands, and of what was recorded
-/// alone. In a real Chromium, with real Mosquitto and `godwit serve`.
+/// The page's display on narrow and dense screens, with tiles of a region, without Leaflet, with thousands of
+/// trackables, and with recorded positions only. In a real Chromium, with real Mosquitto and `godwit serve`.
 @Suite(.serialized, .timeLimit(.minutes(10))) struct MapViewTests {
     private let limit = Duration.seconds(60)
 
-    /// A map of a page that is not signed in, as the modules are given it.
+    /// Creates a map, as the modules receive it, on a page that is not signed in.
     private static let makeMap = """
         const makeMap = (width) => {
           const box = document.createElement('div');
@@ -17,11 +17,11 @@ import Testing
         };
         """
 
-    @Test func whatIsBroughtIntoViewIsNotUnderThePanel() async throws {
+    @Test func aSelectedTrackableIsNotUnderThePanel() async throws {
         let stage = try await MapStage()
         let browser = try await WebDriver.start()
         try await browser.open(stage.url)
-        // At the right edge of a map that is narrow, and of one that is not; over the foot of it; over all of it.
+        // The panel at the right edge of a narrow and of a wide map, over its foot, and over all of it.
         let shown = try await browser.script(
             """
             \(Self.makeMap)
@@ -59,7 +59,7 @@ import Testing
         try await browser.click("#fit")
         let scale = "document.querySelector('.leaflet-control-scale-line').textContent"
         try await browser.wait(for: "a close map", within: self.limit, until: "/^[1-9]00 m$/.test(\(scale))")
-        // Who closes the panel with a key goes on in the list.
+        // After the panel is closed with a key, the focus is in the list.
         try await browser.script("document.querySelector('#close').focus(); return true", as: Bool.self).isTrue()
         try await browser.press("\u{E007}")
         try await browser.wait(
@@ -86,7 +86,7 @@ import Testing
         #expect(counts == [0, 0, 1, 1, 0])
     }
 
-    @Test func whereLeafletIsMissingThePageSaysSo() async throws {
+    @Test func thePageReportsThatLeafletIsMissing() async throws {
         let stage = try await MapStage(["--leaflet", "/nowhere"])
         let browser = try await WebDriver.start()
         try await browser.open(stage.url)
@@ -104,7 +104,7 @@ import Testing
             until: "document.querySelector('#notice').innerText.includes('not valid')")
     }
 
-    @Test func aCanvasIsMadeOnceWhateverTheDensityOfTheScreen() async throws {
+    @Test func aCanvasIsMadeOnceOnScreensOfAnyDensity() async throws {
         let stage = try await MapStage()
         let browser = try await WebDriver.start()
         try await stage.signIn(browser)
@@ -157,7 +157,7 @@ import Testing
         #expect(shown == [false, true, true, false, true, false, true])
     }
 
-    @Test func whatWasOnlyRecordedIsListedAndHasItsHistory() async throws {
+    @Test func aRecordedTrackableIsListedAndHasItsHistory() async throws {
         let stage = try await MapStage(hasDrive: true)
         let browser = try await WebDriver.start()
         try await stage.signIn(browser)
@@ -172,7 +172,7 @@ import Testing
         let state = try await browser.script(
             "return document.querySelector('#panel-state').textContent", as: String.self)
         #expect(state.hasPrefix("Offline; recorded until"))
-        // What is not told any more was erased; what somebody else may not read is not kept.
+        // A trackable that is no longer listed was erased. Nothing is kept for another user, who may not read it.
         let listed = try await browser.script(
             """
             return Promise.all([import('/map/names.js'), import('/map/fleet.js')]).then(async ([{ Names }, { Fleet }]) => {

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import TrackingCore
 
-/// What somebody gives the programs by mistake.
+/// Mistakes in the use of the programs.
 @Suite(.timeLimit(.minutes(5))) struct MisuseTests {
     private func withFolder(_ body: (URL) async throws -> Void) async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "godwit-\(UUID().uuidString)")
@@ -20,7 +20,9 @@ import TrackingCore
             let result = try await Programs.run(
                 "godwit-agent", ["run", "--config", file.path(), "--spool", file.path(), "--battery", "none"])
             #expect(result.code == 66)
-            #expect(result.errors.contains("\(file.path()) is not a log and was left as it is"), "\(result.errors)")
+            #expect(
+                result.errors.contains("\(file.path()): the file is not a log, and it was not changed"),
+                "\(result.errors)")
             #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path()) == ["agent.yaml"])
             #expect(try String(contentsOf: file, encoding: .utf8) == text)
         }
@@ -39,9 +41,9 @@ import TrackingCore
                 ])
             #expect(result.code == 66, "\(result.errors)")
             let lines = result.errors.split(separator: "\n")
-            #expect(lines.count { $0.contains("input refused") } == 10)
-            #expect(result.errors.contains("unsaid=90"), "\(result.errors)")
-            #expect(result.errors.contains("nmea:\(file.path()) is no NMEA"))
+            #expect(lines.count { $0.contains("Input line rejected") } == 10)
+            #expect(result.errors.contains("count=90"), "\(result.errors)")
+            #expect(result.errors.contains("nmea:\(file.path()): the input is not NMEA"))
         }
     }
 
@@ -75,7 +77,7 @@ import TrackingCore
         try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/\(id)/fd/\(descriptor)")
     }
 
-    @Test func whatIsOpenedIsNeverTakenForAStandardDescriptor() async throws {
+    @Test func anOpenedFileNeverGetsAStandardDescriptor() async throws {
         try await self.withFolder { folder in
             let broker = try await MosquittoProcess.start()
             let log = folder.appending(path: "log").path()
@@ -87,7 +89,7 @@ import TrackingCore
                 ])
             let arguments = ["watch", "van-7", "--broker", broker.url, "--count", "2"]
             #expect(try await Programs.run("godwit", arguments).code == 0)
-            // What there is to tell reaches nobody.
+            // The watcher receives positions, but cannot print them.
             #expect(try await self.startClosed("godwit", arguments).result(within: .seconds(60)).code == 74)
             for descriptor in 0...2 { #expect(self.link(descriptor, of: agent.id) == "/dev/null") }
             #expect(self.link(3, of: agent.id) != nil)
@@ -98,7 +100,7 @@ import TrackingCore
 
     // MARK: - The live table
 
-    @Test func whatIsLoggedDoesNotBreakTheTable() async throws {
+    @Test func logLinesDoNotBreakTheTable() async throws {
         let broker = try await MosquittoProcess.start()
         let terminal = try TestTerminal(columns: 160, rows: 20)
         let watch = try RunningProgram(
@@ -108,13 +110,13 @@ import TrackingCore
         try await terminal.wait { $0.contains { $0.hasPrefix("connected; ") } }
         try await ChildProcess.run(
             "/usr/bin/mosquitto_pub", ["-p", "\(broker.port)", "-t", "tracking/van-7", "-m", "no JSON"])
-        try await terminal.wait { $0.contains { $0.contains("1 line logged, written at the end") } }
+        try await terminal.wait { $0.contains { $0.contains("1 log line, shown at the end") } }
         #expect(terminal.lines[0].hasPrefix("trackable        state"))
         #expect(terminal.lines.joined().contains("message skipped"))
         #expect(terminal.lines.last { !$0.isEmpty }?.hasPrefix("connected; ") == true)
         terminal.press("q")
         #expect(try await watch.result(within: .seconds(60)).code == 0)
-        // Once the terminal is as it was, it is written for good.
+        // The log line is written again after the terminal is restored, so that it stays visible.
         let end = terminal.raw.components(separatedBy: "\u{1B}[?25h").last ?? ""
         #expect(end.contains("message skipped"), "\(end)")
     }

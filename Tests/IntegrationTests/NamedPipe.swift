@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// A pipe with a name, of which the test holds the reading end.
+/// A named pipe whose reading end the test holds.
 final class NamedPipe {
     let path = FileManager.default.temporaryDirectory.appending(path: "godwit-pipe-\(UUID().uuidString)").path()
     private var descriptor: Int32 = -1
@@ -22,7 +22,7 @@ final class NamedPipe {
         self.descriptor = -1
     }
 
-    /// Waits until something was written.
+    /// Waits until something was written to the pipe.
     func wait() async throws {
         let deadline = ContinuousClock.now + .seconds(60)
         var buffer = [UInt8](repeating: 0, count: 4_096)
@@ -32,7 +32,7 @@ final class NamedPipe {
         }
     }
 
-    /// Fills it up: who writes to it waits from now on.
+    /// Fills the pipe, so that every further write blocks.
     func fill() throws {
         let writer = open(self.path, O_WRONLY | O_NONBLOCK | O_CLOEXEC)
         guard writer >= 0 else { throw TestSupportError("\(self.path) cannot be written") }

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What is in `ops/`, against the real Prometheus' tool and what the programs serve.
+/// The files of `ops/`, with the real promtool and the metrics of the programs.
 @Suite(.timeLimit(.minutes(5))) struct OpsTests {
     @Test func theAlertsAreSoundAndEachIsTried() async throws {
         let cases = try Self.text("ops/alerts_test.yml")
@@ -15,7 +15,7 @@ import Testing
         }
     }
 
-    /// What the dashboard and the alerts ask for is what the programs serve from their start, before anything went wrong.
+    /// Each metric of the dashboard and the alerts is served from the start, before any failure.
     @Test func everyFigureIsServed() async throws {
         let stage = try await RecordStage()
         let recorder = try stage.recorder(["--listen", "127.0.0.1:0"])
@@ -33,7 +33,7 @@ import Testing
             try await program.waitForLog("listening on http://127.0.0.1:")
             let match = try #require(program.errors.firstMatch(of: #/listening on http://127\.0\.0\.1:(\d+)/#))
             let port = try #require(Int(match.1))
-            // A request is counted once it is answered.
+            // A request is counted after its answer.
             _ = try await HTTPAnswer.of("/healthz", port: port)
             let page = try await HTTPAnswer.of("/metrics", port: port).text
             served.formUnion(page.matches(of: #/(?m)^(godwit_[a-z_]+)[{ ]/#).map { String($0.1) })

@@ -4,9 +4,9 @@ import Testing
 import TrackingControl
 import TrackingCore
 
-/// Overland's set-up link gives an agent its broker, user, password and trackable, by way of a real gateway.
+/// Overland's set-up link configures an agent's broker, user, password and trackable through a real gateway.
 @Suite(.timeLimit(.minutes(10))) struct OverlandSetupTests {
-    @Test func aGatewayTellsAnAgentWhereToConnect() async throws {
+    @Test func aSetupLinkConfiguresAnAgent() async throws {
         let scene = try AgentScene(await MosquittoProcess.start())
         let state = ["--state", scene.file("gateway")]
         let created = try await Programs.run(

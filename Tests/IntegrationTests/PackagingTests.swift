@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The files in packaging/ are what systemd and a shell can use.
+/// The files in packaging/ are valid for systemd and for a shell.
 @Suite(.timeLimit(.minutes(10))) struct PackagingTests {
     private static let folder = Programs.root.appending(path: "packaging")
     private static let analyzer = "/usr/bin/systemd-analyze"
@@ -41,7 +41,7 @@ import Testing
         #expect(try await RunningProgram(Self.analyzer, security).result().code == 0, "an exposure of at most 2.0")
     }
 
-    /// Each service has limits of memory and descriptors, and writes no core dump; the page names them.
+    /// Each service has limits of memory and descriptors, and writes no core dump. The page names the limits.
     @Test(arguments: [("agent", "256M", "4096"), ("recorder", "1G", "65536"), ("gateway", "2G", "65536")])
     func theUnitsHaveLimits(name: String, memory: String, files: String) throws {
         let unit = try String(contentsOf: Self.folder.appending(path: "godwit-\(name).service"), encoding: .utf8)
@@ -58,7 +58,7 @@ import Testing
         }
     }
 
-    @Test func theUnitsExposureIsWhatThePageSays() async throws {
+    @Test func theUnitsExposureMatchesThePage() async throws {
         try await self.withUnit { unit in
             let check = try await RunningProgram(
                 Self.analyzer, ["security", "--offline=true", "--no-pager", "--threshold=20", unit]
@@ -78,7 +78,8 @@ import Testing
         }
     }
 
-    /// Whether the clock is synchronised decides whether a receiver's date is corrected.
+    /// The agent corrects a receiver's date only if the clock is synchronised, so that it has to query the state of the
+    /// clock.
     @Test func theUnitLetsTheAgentAskAboutTheClock() throws {
         let unit = try String(contentsOf: Self.folder.appending(path: "godwit-agent.service"), encoding: .utf8)
         let denied = try #require(unit.firstRange(of: "\nSystemCallFilter=~@privileged"))
@@ -99,15 +100,15 @@ import Testing
             Self.folder.appending(path: "godwit-agent-supervised").path(), ["/bin/sh", "-c", script])
     }
 
-    /// OpenRC's supervisor starts again whatever ends.
-    @Test(arguments: [64, 77]) func whatWouldEndSoAgainIsNotStartedAgain(code: Int) async throws {
+    /// OpenRC's supervisor restarts every program that ends.
+    @Test(arguments: [64, 77]) func permanentFailuresAreNotRestarted(code: Int) async throws {
         let wrapper = try self.supervised("exit \(code)")
         try await wrapper.waitForLog("it ended with \(code)")
         wrapper.terminate()
         _ = try await wrapper.result(within: .seconds(60))
     }
 
-    @Test func whatMayGetBetterEndsAndIsToldToEnd() async throws {
+    @Test func recoverableFailuresAreRestartedAndTheServiceStops() async throws {
         #expect(try await self.supervised("exit 69").result(within: .seconds(60)).code == 69)
         let wrapper = try self.supervised("trap 'exit 7' TERM; echo up; while :; do sleep 0.1; done")
         try await wrapper.wait { $0 == "up\n" }

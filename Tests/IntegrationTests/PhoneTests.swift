@@ -3,7 +3,7 @@ import FoundationNetworking
 import TestSupport
 import Testing
 
-/// Phones as they are, against the built gateway and a real broker.
+/// Real requests of phones, with the built gateway and a real broker.
 @Suite(.timeLimit(.minutes(10))) struct PhoneTests {
     private final class Scene: Sendable {
         let folder = FileManager.default.temporaryDirectory.appending(path: "godwit-phone-\(UUID().uuidString)")
@@ -31,7 +31,7 @@ import Testing
                 "godwit", ["send"] + arguments + ["--broker", self.broker.url, "--timeout", "120"])
         }
 
-        /// Starts the gateway, and tells where it listens.
+        /// Starts the gateway, and returns its address.
         func serve(_ more: [String] = []) async throws -> (RunningProgram, URL) {
             let gateway = try Programs.start(
                 "godwit",
@@ -74,7 +74,7 @@ import Testing
         let body = try Self.fixture("overland-ios-1.3.json")
         let answer = try await Self.send(body, to: url, headers)
         #expect(answer.status == 200 && answer.body.contains(#""result":"ok""#), "\(answer.body)")
-        // Once more, as when the answer was lost.
+        // The phone repeats the request, as after a lost answer.
         #expect(try await Self.send(body, to: url, headers).status == 200)
         try await scene.tap.wait {
             !$0.updates(of: "bike").isEmpty && $0.events("VISIT", of: "bike").count == 1
@@ -82,7 +82,7 @@ import Testing
         }
         #expect(scene.tap.updates(of: "bike").map(\.seq).count == 1, "sent twice, told once")
 
-        // Its OwnTracks mode sends the token so, without base64.
+        // Overland's OwnTracks mode sends the token in this form, without base64.
         let inOwnTracksMode = try await Self.send(
             try Self.fixture("overland-owntracks-mode.json"), to: url,
             headers.merging(["Authorization": "Basic \(token):"]) { $1 })
@@ -115,7 +115,7 @@ import Testing
         _ = try await gateway.result(within: .seconds(60))
     }
 
-    /// A phone shows the trackables that its token may read, and carries out an operator's commands, whichever app it has.
+    /// A phone shows the trackables that its token may read, and executes an operator's commands, with either app.
     @Test func phonesGetFriendsAndCommandsWithTheirAnswers() async throws {
         let scene = try await Scene()
         let jane = try await scene.token("jane", ["--publish", "jane-phone", "--read", "bike"])

@@ -14,7 +14,7 @@ struct Programs {
         var lines: [String] { self.output.split(separator: "\n").map(String.init) }
     }
 
-    /// Starts a program of this package; its output goes to files, so that no pipe can fill up.
+    /// Starts a program of this package. Its output is written to files, so that no pipe can fill up.
     static func start(
         _ name: String, _ arguments: [String], environment: [String: String] = [:], input: String = "/dev/null",
         terminal: TestTerminal? = nil
@@ -39,22 +39,22 @@ struct Programs {
     }
 }
 
-/// A program of this package that runs; killed at the latest when the last reference to it goes.
+/// A running program of this package. It is killed at the latest with its last reference.
 final class RunningProgram: Sendable {
-    /// What was read of its log so far.
+    /// The records in the part of its log that was read so far.
     let recordLog = RecordLog()
     private let process: ChildProcess
     private let folder = FileManager.default.temporaryDirectory.appending(path: "godwit-test-\(UUID().uuidString)")
 
     /// - Parameters:
-    ///   - terminal: The terminal that it writes to, in place of a file.
-    ///   - errors: Where its standard error goes, in place of a file.
+    ///   - terminal: The terminal for its output, in place of a file.
+    ///   - errors: The destination of its standard error, in place of a file.
     init(
         executable: URL, arguments: [String], environment: [String: String], input: String, terminal: String? = nil,
         errors: String? = nil
     ) throws {
         try FileManager.default.createDirectory(at: self.folder, withIntermediateDirectories: true)
-        // `swift test` sets NO_COLOR where its own output is no terminal.
+        // `swift test` sets NO_COLOR if its own output is no terminal.
         let inherited = ProcessInfo.processInfo.environment.filter {
             !$0.key.hasPrefix("GODWIT_") && $0.key != "NO_COLOR"
         }
@@ -74,12 +74,12 @@ final class RunningProgram: Sendable {
 
     /// Its process id.
     var id: Int32 { self.process.id }
-    /// What it wrote to standard output so far.
+    /// The standard output so far.
     var output: String { self.text("out") }
-    /// What it wrote to standard error so far.
+    /// The standard error so far.
     var errors: String { self.text("err") }
 
-    /// What it wrote to standard error from byte `start` on, up to the end of its last whole line.
+    /// Returns the standard error from byte `start` on, up to the end of its last whole line.
     func errorLines(from start: UInt64) -> Data {
         guard let file = try? FileHandle(forReadingFrom: self.folder.appending(path: "err")) else { return Data() }
         defer { try? file.close() }
@@ -96,10 +96,10 @@ final class RunningProgram: Sendable {
     /// Sends a signal, while it runs.
     func signal(_ number: Int32) { self.process.signal(number) }
 
-    /// Asks it to end, as `kill` does.
+    /// Requests the program's end, as `kill` does.
     func terminate() { self.signal(SIGTERM) }
 
-    /// Waits until the output has what is looked for.
+    /// Waits until the output matches a condition.
     func wait(within limit: Duration = .seconds(120), for isThere: (String) -> Bool) async throws {
         let deadline = ContinuousClock.now.advanced(by: limit)
         while !isThere(self.output) {
@@ -109,10 +109,10 @@ final class RunningProgram: Sendable {
         }
     }
 
-    /// Waits until it has logged what is looked for.
+    /// Waits until the log contains a text.
     func waitForLog(_ text: String, within limit: Duration = .seconds(120)) async throws {
         try await self.wait(within: limit) { _ in
-            // Whole lines: the rest of one may be wanted as well.
+            // Only whole lines are searched: a later call may search for the rest of a line.
             let lines = self.errors.split(separator: "\n", omittingEmptySubsequences: false).dropLast()
             return lines.contains { $0.contains(text) }
         }
@@ -122,7 +122,8 @@ final class RunningProgram: Sendable {
     func result(within limit: Duration) async throws -> Programs.Result {
         do {
             let status = try await self.process.waitForEnd(within: limit)
-            // As `waitpid` has it: the low seven bits are the signal that ended it, the next byte the exit code.
+            // In the format of `waitpid`, the low seven bits are the signal that ended it, and the next byte is the
+            // exit code.
             let code = status & 0x7F == 0 ? (status >> 8) & 0xFF : 128 + (status & 0x7F)
             return Programs.Result(code: code, output: self.output, errors: self.errors)
         } catch {

@@ -2,7 +2,7 @@ import Foundation
 import Testing
 import TrackingCore
 
-/// The table of topics in docs/protocol.md, against the code's one enumeration of topics.
+/// Compares the table of topics in docs/reference/protocol.md with the code's one enumeration of topics.
 @Suite struct ProtocolPageTests {
     private static let topics: [Topic] = {
         let (id, client) = (try! TrackableID("ID"), try! ClientID("CLIENT"))  // both are plain letters
@@ -15,7 +15,7 @@ import TrackingCore
     }()
 
     @Test func theTableNamesExactlyTheTopicsOfTheCode() throws {
-        let page = try String(contentsOf: Programs.root.appending(path: "docs/protocol.md"), encoding: .utf8)
+        let page = try String(contentsOf: Programs.root.appending(path: "docs/reference/protocol.md"), encoding: .utf8)
         var rows: [String: Bool] = [:]
         for line in page.split(separator: "\n") where line.hasPrefix("| `tracking/") {
             let cells = line.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) }

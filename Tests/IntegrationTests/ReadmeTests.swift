@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What README.md promises is done word by word.
+/// The statements of README.md hold word by word.
 @Suite(.timeLimit(.minutes(10))) struct ReadmeTests {
     private static func text(_ path: String) throws -> String {
         try String(contentsOf: Programs.root.appending(path: path), encoding: .utf8)
@@ -29,7 +29,7 @@ import Testing
         try self.blocks(["console", "sh"], in: "README.md").flatMap { $0.split(separator: "\n").map(String.init) }
     }
 
-    @Test func theFirstScreenSaysHowToSeeItAndHowToTestIt() throws {
+    @Test func theFirstScreenExplainsTheDemoAndTheTests() throws {
         let lines = try Self.text("README.md").split(separator: "\n", omittingEmptySubsequences: false)
         #expect(lines.count <= 150)
         #expect(lines.prefix(24).contains("make demo") && lines.prefix(24).contains("make test"))
@@ -61,7 +61,7 @@ import Testing
     }
 
     @Test func theDashboardAndTheAlertsSpeakOfFiguresThatThereAre() throws {
-        let page = try Self.text("docs/operations.md")
+        let page = try Self.text("docs/reference/metrics.md")
         for file in ["ops/alerts.yml", "ops/dashboard.json"] {
             let names = try Self.text(file).matches(of: #/godwit_[a-z_]+/#).map { match in
                 String(match.0).replacing("_seconds_bucket", with: "_seconds")
@@ -73,12 +73,12 @@ import Testing
 
     // MARK: - The commands
 
-    /// The commands of every block, in their order: `make`'s targets exist, and the programs find each other.
+    /// Runs the commands of every block in order: the targets of `make` exist, and the programs find each other.
     @Test func theCommandsWork() async throws {
         let broker = try await MosquittoProcess.start()
         let gpsd = try FakeGPSD()
         defer { gpsd.stop() }
-        // mosquitto_sub finds the broker's port here, as a user would tell it for good.
+        // mosquitto_sub reads the broker's port from this file, as in a user's permanent configuration.
         try "-p \(broker.port)\n".write(
             to: broker.directory.appending(path: "mosquitto_sub"), atomically: true, encoding: .utf8)
         var started: [(line: String, command: RunningProgram)] = []
@@ -103,7 +103,8 @@ import Testing
             case "godwit" where line.hasPrefix("godwit watch"): try await command.wait(for: " van-7 location 52.6")
             case "godwit" where line.hasPrefix("godwit token"): try await command.wait(for: "gw_")
             case "godwit" where line.hasPrefix("godwit serve"): try await command.waitForLog("listening on")
-            case "godwit" where line.hasPrefix("godwit record"): try await command.waitForLog("taking in")
+            case "godwit" where line.hasPrefix("godwit record"):
+                try await command.waitForLog("Recorder is storing messages")
             case "mosquitto_sub": try await command.wait(for: "tracking/van-7 {\"location\"")
             default: break
             }
@@ -139,16 +140,17 @@ import Testing
         }
     }
 
-    @Test func whatOneExamplePublishesTheOtherWatches() async throws {
+    @Test func oneExampleReceivesThePositionsOfTheOther() async throws {
         let broker = try await MosquittoProcess.start()
         let gpsd = try FakeGPSD()
         defer { gpsd.stop() }
-        let carry = try Programs.start("doc-examples", ["carry", "\(broker.port)", "gpsd://127.0.0.1:\(gpsd.port)"])
+        let publisher = try Programs.start(
+            "doc-examples", ["track", "\(broker.port)", "gpsd://127.0.0.1:\(gpsd.port)"])
         let program = Programs.root.appending(path: ".build/debug/doc-examples").path()
         let watch = try RunningProgram("/usr/bin/stdbuf", ["-oL", program, "watch", "\(broker.port)"])
         try await watch.wait(within: .seconds(60)) { Set($0.split(separator: "\n")).count >= 2 }
         #expect(watch.output.contains("52.6"))
         try await watch.end()
-        try await carry.end()
+        try await publisher.end()
     }
 }

@@ -4,18 +4,18 @@ import Testing
 import TrackingCore
 import TrackingStore
 
-/// A broker, a folder that is gone with the test, and what runs there: recorders, and agents that wait for them.
+/// A broker, a temporary folder, and the programs of a test: recorders, and agents that wait for their acknowledgement.
 final class RecordStage: Sendable {
     let folder: URL
     let broker: MosquittoProcess
-    /// The history, as `--store` takes it.
+    /// The address of the history, for `--store`.
     let address: String
-    let van = try! TrackableID("van")  // a name that keeps the rules
+    let van = try! TrackableID("van")  // a valid name
 
     /// - Parameters:
     ///   - extra: Lines for the broker's configuration.
-    ///   - hasStockLimits: Whether the broker has Mosquitto's own limits on queues, in place of ours.
-    ///   - store: A history elsewhere, as `--store` takes it; `nil` for a file in the folder.
+    ///   - hasStockLimits: `true` for a broker with Mosquitto's own queue limits, in place of the project's.
+    ///   - store: The address of another history, for `--store`; `nil` for a file in the folder.
     init(extra: [String] = [], hasStockLimits: Bool = false, store: String? = nil) async throws {
         self.folder = FileManager.default.temporaryDirectory.appending(path: "godwit-record-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: self.folder, withIntermediateDirectories: true)
@@ -28,10 +28,10 @@ final class RecordStage: Sendable {
 
     deinit { try? FileManager.default.removeItem(at: self.folder) }
 
-    /// The history's file, where it is in one.
+    /// The path of the history, if it is a file.
     var database: String { String(self.address.dropFirst("sqlite:".count)) }
 
-    /// Starts a recorder, named `keeper` where `more` does not name it.
+    /// Starts a recorder. Its name is `keeper`, unless `more` gives another.
     func recorder(_ more: [String] = []) throws -> RunningProgram {
         try Programs.start(
             "godwit",
@@ -41,7 +41,8 @@ final class RecordStage: Sendable {
             ] + more)
     }
 
-    /// Starts an agent that sends a drive of four fixes a second; it waits for `keeper` where `more` names nobody.
+    /// Starts an agent that sends a drive of four fixes a second. It waits for `keeper`, unless `more` names another
+    /// recorder.
     func agent(fixes: Int, speed: String, _ more: [String] = []) throws -> RunningProgram {
         let drive = self.folder.appending(path: "drive-\(fixes).jsonl")
         if !FileManager.default.fileExists(atPath: drive.path()) {
@@ -64,7 +65,7 @@ final class RecordStage: Sendable {
             ] + (more.contains("--acknowledge-by") ? [] : ["--acknowledge-by", "keeper"]) + more)
     }
 
-    /// Does something with the history, beside the recorders.
+    /// Runs `body` with the history, while recorders use it as well.
     func withStore<Value>(_ body: (any HistoryStore) async throws -> Value) async throws -> Value {
         let store: any HistoryStore =
             try await self.address.hasPrefix("sqlite:")
@@ -105,12 +106,12 @@ final class RecordStage: Sendable {
         try #require(try await self.withStore { try await $0.verify(self.van) })
     }
 
-    /// What `godwit verify` says, in the end.
+    /// Returns the result of `godwit verify`.
     func verify() async throws -> Programs.Result {
         try await Programs.run("godwit", ["verify", "van", "--store", self.address])
     }
 
-    /// Ends recorders in order.
+    /// Terminates recorders and checks that they end in order.
     func end(_ recorders: RunningProgram...) async throws {
         for recorder in recorders {
             recorder.terminate()
@@ -120,9 +121,9 @@ final class RecordStage: Sendable {
     }
 }
 
-/// Mosquitto's own clients, as other people's programs are.
+/// Mosquitto's own clients, as examples of other programs.
 enum MosquittoTool {
-    /// - Parameter isLines: Whether each line is a message.
+    /// - Parameter isLines: `true` if each line is a message.
     static func publish(
         _ text: String, to topic: String, isLines: Bool = false, on broker: MosquittoProcess
     ) async throws {
@@ -137,7 +138,7 @@ enum MosquittoTool {
         }
     }
 
-    /// What stands on a topic; empty when nothing does.
+    /// Returns the retained message of a topic; empty if there is none.
     static func retained(_ topic: String, on broker: MosquittoProcess) async throws -> String {
         let file = FileManager.default.temporaryDirectory.appending(path: "godwit-retained-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: file) }

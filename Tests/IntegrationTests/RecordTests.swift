@@ -6,16 +6,16 @@ import TrackingRuntime
 import TrackingMQTT
 import TrackingStore
 
-/// `godwit record` as a user runs it: real Mosquitto, the built agent, and what is in the history in the end.
+/// `godwit record` as a user runs it: real Mosquitto, the built agent, and the final content of the history.
 ///
-/// `GODWIT_DRILL_KILLS` makes the drill longer: how often something is killed.
+/// `GODWIT_DRILL_KILLS`: how often a program is killed; a larger number makes the drill longer.
 @Suite(.serialized, .timeLimit(.minutes(60))) struct RecordTests {
     private static let kills = Int(ProcessInfo.processInfo.environment["GODWIT_DRILL_KILLS"] ?? "") ?? 9
 
     @Test func aDriveIsStoredOnceAndLeavesTheDevice() async throws {
         let stage = try await RecordStage()
         let recorder = try stage.recorder()
-        try await recorder.waitForLog("taking in")
+        try await recorder.waitForLog("Recorder is storing messages")
         let agent = try stage.agent(fixes: 2_000, speed: "1000")
         let result = try await agent.result(within: .seconds(60))
         #expect(result.code == 0, "\(result.errors.suffix(2000))")
@@ -24,7 +24,7 @@ import TrackingStore
         try await stage.waitUntilStored(written)
         #expect(try await stage.stored().count == 2_000)
         #expect(try await stage.report().isComplete)
-        // Nothing is left on the device that the recorder has acknowledged.
+        // The device keeps no record that the recorder has acknowledged.
         try await waitUntil {
             try await MosquittoTool.retained("tracking/van/ack/keeper", on: stage.broker).contains("2000")
         }
@@ -33,10 +33,10 @@ import TrackingStore
         #expect(try await MosquittoTool.retained("tracking/_clients/keeper", on: stage.broker).contains("offline"))
     }
 
-    @Test func nothingAcceptedIsMissingWhoeverIsKilled() async throws {
+    @Test func acceptedRecordsSurviveEveryKill() async throws {
         let stage = try await RecordStage()
         var recorder = try stage.recorder()
-        try await recorder.waitForLog("taking in")
+        try await recorder.waitForLog("Recorder is storing messages")
         var written: Set<TestRecorder.Name> = []
         for number in 0..<Self.kills {
             let agent = try stage.agent(fixes: 40_000, speed: "20")
@@ -49,7 +49,7 @@ import TrackingStore
                 try await Task.sleep(for: .milliseconds(Int.random(in: 0...300)))
                 recorder = try stage.recorder()
             case 1:
-                // It keeps nothing on disk: what it had taken is gone with it.
+                // This broker saves nothing on disk: its messages are lost when it is killed.
                 try await stage.broker.kill()
                 try await Task.sleep(for: .milliseconds(Int.random(in: 0...300)))
                 try await stage.broker.restart()
@@ -71,11 +71,11 @@ import TrackingStore
         #expect(try await recorder.result(within: .seconds(60)).code == 0, "\(recorder.errors.suffix(2000))")
     }
 
-    /// Messages of a publisher that knows nothing of us: the broker's own acknowledgement has to wait for the commit.
+    /// Messages of another program's publisher: the broker's acknowledgement has to wait for the commit.
     @Test func aStrangersPositionsAreStoredOnceThoughTheRecorderIsKilled() async throws {
         let stage = try await RecordStage()
         var recorder = try stage.recorder()
-        try await recorder.waitForLog("taking in")
+        try await recorder.waitForLog("Recorder is storing messages")
         let count = 3_000
         let client = try MQTTClient(
             configuration: MQTTConfiguration(
@@ -116,15 +116,15 @@ import TrackingStore
         #expect(try await stage.report().points == count)
         #expect(try await stage.report().unnumbered == count)
         // The one before may have stored the last point: whoever is ended while its program loads ends by the signal.
-        try await recorder.waitForLog("taking in")
+        try await recorder.waitForLog("Recorder is storing messages")
         recorder.terminate()
         #expect(try await recorder.result(within: .seconds(60)).code == 0, "\(recorder.errors.suffix(2000))")
     }
 
-    @Test func whatCannotBeReadIsSetAsideAndTheRestGoesOn() async throws {
+    @Test func unreadableMessagesAreQuarantinedAndOthersStored() async throws {
         let stage = try await RecordStage()
         let recorder = try stage.recorder()
-        try await recorder.waitForLog("taking in")
+        try await recorder.waitForLog("Recorder is storing messages")
         let bad = [
             "tracking/van": "nonsense", "tracking/van/history": "{\"batch\":", "tracking/van/event": "[[[[",
         ]
@@ -151,19 +151,19 @@ import TrackingStore
     @Test func aStoreThatIsAwayIsWaitedFor() async throws {
         let stage = try await RecordStage()
         let recorder = try stage.recorder()
-        try await recorder.waitForLog("taking in")
+        try await recorder.waitForLog("Recorder is storing messages")
         let first = try stage.agent(fixes: 1_200, speed: "20")
         try await first.wait { _ in first.loggedRecords.count >= 20 }
         try await stage.waitUntilStored(first.loggedRecords)
-        // Another program holds the database: as good as a disk that is full.
+        // Another program holds the database, with the same effect as a full disk.
         let lock = try ChildProcess(
             "/usr/bin/env",
             // The recorder may be in the middle of a commit.
             ["sqlite3", stage.database, ".timeout 20000", "BEGIN IMMEDIATE; SELECT 1;", ".shell sleep 12"],
             output: stage.folder.appending(path: "lock").path())
-        try await recorder.waitForLog("the store takes nothing", within: .seconds(60))
+        try await recorder.waitForLog("Store is unavailable", within: .seconds(60))
         try await lock.waitForEnd(within: .seconds(60))
-        try await recorder.waitForLog("the store takes again", within: .seconds(60))
+        try await recorder.waitForLog("Store is available again", within: .seconds(60))
         #expect(try await first.result(within: .seconds(120)).code == 0, "\(first.errors.suffix(2000))")
         try await stage.waitUntilStored(first.loggedRecords)
         #expect(try await stage.report().isComplete)
@@ -171,8 +171,9 @@ import TrackingStore
         #expect(try await recorder.result(within: .seconds(60)).code == 0)
     }
 
-    /// What comes after the file was removed is not acknowledged: the broker has it for the recorder that comes next.
-    @Test func aFileThatIsRemovedTakesNothingWithItThatComesLater() async throws {
+    /// A message that arrives after the file was removed is not acknowledged: the broker keeps it for the next
+    /// recorder.
+    @Test func removingTheFileLosesNoLaterRecord() async throws {
         let stage = try await RecordStage()
         func publish(_ seqs: ClosedRange<Int>) async throws {
             let lines = seqs.map { seq in
@@ -185,7 +186,7 @@ import TrackingStore
         }
         let names = try (6...15).map { TestRecorder.Name(stream: try #require(StreamID("one")), seq: $0) }
         let recorder = try stage.recorder()
-        try await recorder.waitForLog("taking in")
+        try await recorder.waitForLog("Recorder is storing messages")
         try await publish(1...5)
         for file in try FileManager.default.contentsOfDirectory(atPath: stage.folder.path())
         where file.hasPrefix("history.sqlite") {
@@ -196,12 +197,12 @@ import TrackingStore
         recorder.terminate()
         #expect(try await recorder.result(within: .seconds(60)).code == 0)
         let next = try stage.recorder()
-        try await next.waitForLog("taking in")
+        try await next.waitForLog("Recorder is storing messages")
         try await stage.waitUntilStored(Set(names))
         try await stage.end(next)
     }
 
-    /// At its start as well; one that ends at once is asked for with --fail-fast.
+    /// A server that is absent at the start is waited for as well. Ending at once requires --fail-fast.
     @Test func aServerThatComesLaterIsWaitedFor() async throws {
         let server = try await PostgresServer.start()
         let stage = try await RecordStage(store: try await server.makeDatabase())
@@ -209,9 +210,9 @@ import TrackingStore
         let hasty = try stage.recorder(["--fail-fast"])
         #expect(try await hasty.result(within: .seconds(60)).code == 66, "\(hasty.errors)")
         let recorder = try stage.recorder()
-        try await recorder.waitForLog("the store takes nothing")
+        try await recorder.waitForLog("History unavailable")
         try await server.restart()
-        try await recorder.waitForLog("taking in", within: .seconds(60))
+        try await recorder.waitForLog("Recorder is storing messages", within: .seconds(60))
         let agent = try stage.agent(fixes: 40, speed: "1000")
         #expect(try await agent.result(within: .seconds(60)).code == 0, "\(agent.errors.suffix(2000))")
         try await stage.waitUntilStored(agent.loggedRecords)
@@ -231,9 +232,9 @@ import TrackingStore
                 ], environment: ["GODWIT_SHARE_SECRET": Self.shareSecret])
         }
         var first = try recorder("one")
-        try await first.waitForLog("taking in")
+        try await first.waitForLog("Recorder is storing messages")
         let second = try recorder("two")
-        try await second.waitForLog("taking in")
+        try await second.waitForLog("Recorder is storing messages")
         let agent = try stage.agent(fixes: 3_000, speed: "200", ["--acknowledge-by", "team"])
         try await agent.wait { _ in agent.loggedRecords.count >= 300 }
         first.signal(SIGKILL)
@@ -250,7 +251,7 @@ import TrackingStore
         try await store.close()
         #expect(report.points == 3_000)
         #expect(report.isComplete)
-        // Of what two of them acknowledge in one moment the lower may come last: the next batch would put it right.
+        // The lower of two simultaneous acknowledgements may arrive last. The next batch would correct it.
         #expect(try await MosquittoTool.retained("tracking/van/ack/team", on: stage.broker).contains("streams"))
         for recorder in [first, second] {
             recorder.terminate()
@@ -258,14 +259,14 @@ import TrackingStore
             #expect(result.code == 0, "\(result.errors.suffix(2000))")
             #expect(!result.errors.contains(Self.shareSecret))
         }
-        // The subscription has the secret, and not the public name of the group.
+        // The subscription contains the secret, and not the public name of the group.
         #expect(stage.broker.log.contains("$share/\(Self.shareSecret)/tracking/+/history"))
         #expect(!stage.broker.log.contains("$share/team/"))
     }
 
     private static let shareSecret = "c0ffee00c0ffee00"
 
-    /// Any user of the broker could join a group that needs its public name alone.
+    /// Any user of the broker could join a group that needs only its public name.
     @Test(arguments: [nil, "short", "team", "0123456789/abcdef"]) func aGroupNeedsASecret(secret: String?) async throws
     {
         let environment = secret.map { ["GODWIT_SHARE_SECRET": $0] } ?? [:]
@@ -276,11 +277,12 @@ import TrackingStore
         if let secret, secret != "team" { #expect(!result.errors.contains(secret)) }
     }
 
-    /// What is too old goes at the start, is not stored again when it comes again, and is not missing.
-    @Test func whatIsTooOldGoesByTheRuleOfItsTrackable() async throws {
+    /// Points that are too old are deleted at the start, not stored again when they are repeated, and not reported as
+    /// missing.
+    @Test func oldPointsAreDeletedByTheRuleOfTheirTrackable() async throws {
         let stage = try await RecordStage()
         var recorder = try stage.recorder()
-        try await recorder.waitForLog("taking in")
+        try await recorder.waitForLog("Recorder is storing messages")
         let agent = try stage.agent(fixes: 50, speed: "1000")
         #expect(try await agent.result(within: .seconds(60)).code == 0, "\(agent.errors.suffix(2000))")
         try await stage.waitUntilStored(agent.loggedRecords)
@@ -304,7 +306,7 @@ import TrackingStore
         try await stage.end(recorder)
 
         recorder = try stage.recorder(["--keep", "30d", "--keep", "bus=36500d", "--keep", "tram=45s"])
-        try await recorder.waitForLog("taking in")
+        try await recorder.waitForLog("Recorder is storing messages")
         for (id, count) in [(stage.van, 0), (tram, 0), (bus, 1)] { try await wait(id, for: count) }
         for id in ["van", "bus", "tram"] {
             let verified = try await Programs.run("godwit", ["verify", id, "--store", stage.address])
@@ -312,7 +314,7 @@ import TrackingStore
         }
         let history = try await Programs.run("godwit", ["history", "van", "--store", stage.address])
         #expect(history.code == 1 && history.output.isEmpty, "\(history.output)")
-        // The same again is known, though it is gone; what follows is new, and too old as well.
+        // A repeated point is known although it was deleted. The next point is new, but also too old.
         try await MosquittoTool.publish(old, to: "tracking/tram", on: stage.broker)
         let fresh = old.replacing("1700000000", with: "\(Int(Date().timeIntervalSince1970))")
             .replacing("\"seq\":1", with: "\"seq\":2")
@@ -321,7 +323,7 @@ import TrackingStore
         try await stage.end(recorder)
     }
 
-    /// A machine whose clock starts twenty years ahead, and nobody vouches for it: what it has recorded is not too old.
+    /// On a machine whose unverified clock starts twenty years ahead, no recorded point is too old.
     @Test(.enabled(if: !SystemClockTrust.isSynchronized, "this machine's clock is vouched for"))
     func aClockThatIsAheadRemovesNothing() async throws {
         let libraries = ["x86_64", "aarch64"].map { "/usr/lib/\($0)-linux-gnu/faketime/libfaketimeMT.so.1" }
@@ -330,7 +332,7 @@ import TrackingStore
         }
         let stage = try await RecordStage()
         var recorder = try stage.recorder()
-        try await recorder.waitForLog("taking in")
+        try await recorder.waitForLog("Recorder is storing messages")
         let now = Int(Date().timeIntervalSince1970)
         for (seq, time) in [now - 90 * 86_400, now].enumerated() {
             let text = """
@@ -342,7 +344,7 @@ import TrackingStore
         try await stage.waitUntilStored(
             Set([1, 2].map { TestRecorder.Name(stream: StreamID("s1")!, seq: $0) }))  // a valid name
         try await stage.end(recorder)
-        // Through a program in between: libfaketime moves the environment of the first one.
+        // Started through another program: libfaketime moves the environment of the first program.
         recorder = try RunningProgram(
             executable: URL(filePath: "/usr/bin/env"),
             arguments: [
@@ -353,24 +355,24 @@ import TrackingStore
                 "LD_PRELOAD": library, "FAKETIME": "+20y", "DONT_FAKE_MONOTONIC": "1",
                 "FAKETIME_DONT_FAKE_MONOTONIC": "1",
             ], input: "/dev/null")
-        try await recorder.waitForLog("removed what was too old")
-        try await recorder.waitForLog("ages are counted by what was recorded last")
+        try await recorder.waitForLog("Expired records were removed")
+        try await recorder.waitForLog("Retention counts ages from the newest record")
         #expect(try await stage.stored().map(\.seq) == [2])
         try await stage.end(recorder)
     }
 
-    /// A broker that forgot the recorder's session: something may be missing that no number tells of.
+    /// A broker that lost the recorder's session: records may be missing without a gap in the numbers.
     @Test func aSessionThatTheBrokerForgotIsShown() async throws {
         let stage = try await RecordStage()
         let recorder = try stage.recorder()
-        try await recorder.waitForLog("taking in")
+        try await recorder.waitForLog("Recorder is storing messages")
         let agent = try stage.agent(fixes: 20, speed: "1000")
         #expect(try await agent.result(within: .seconds(60)).code == 0, "\(agent.errors.suffix(2000))")
         try await stage.waitUntilStored(agent.loggedRecords)
         #expect(try await !stage.verify().output.contains("possible gap"))
-        // It keeps nothing on disk.
+        // The broker saves nothing on disk.
         try await stage.broker.restart()
-        try await recorder.waitForLog("the broker kept no session for this recorder")
+        try await recorder.waitForLog("Broker kept no session for this recorder")
         let deadline = ContinuousClock.now + .seconds(60)
         while try await stage.report().possibleGaps.isEmpty, ContinuousClock.now < deadline {
             try await Task.sleep(for: .milliseconds(50))
@@ -382,11 +384,11 @@ import TrackingStore
         try await stage.end(recorder)
     }
 
-    /// Two drives that were recorded, one that is under way, and a recorder at work: each point once, by time, with no hole.
+    /// Two recorded drives, a current drive, and a running recorder: each point appears once, by time, without a gap.
     @Test func aWatcherGetsTheHistoryAndThenWhatIsLive() async throws {
         let stage = try await RecordStage()
         let recorder = try stage.recorder()
-        try await recorder.waitForLog("taking in")
+        try await recorder.waitForLog("Recorder is storing messages")
         let agents = try ["van", "bus"].map { id in
             try Programs.start(
                 "godwit-agent",
@@ -425,7 +427,7 @@ import TrackingStore
             #expect(seqs.first == 1 && seqs.count > 10 && Set(seqs).count == seqs.count, "none twice: \(seqs)")
             #expect(zip(seqs, seqs.dropFirst()).allSatisfy { $1 == $0 + 1 }, "none is missing: \(seqs)")
         }
-        // What was recorded: both, by time.
+        // The recorded points of both drives, by time.
         let first = points.prefix(14)
         #expect(Set(first.map { $0[id] }).count == 2)
         #expect(first.map { $0[time] } == first.map { $0[time] }.sorted())
@@ -434,7 +436,7 @@ import TrackingStore
         try await stage.end(recorder)
     }
 
-    @Test func wrongUsageAndAnUnusableHistoryAreToldByTheirCodes() async throws {
+    @Test func wrongUsageAndAnUnusableHistoryHaveTheirOwnExitCodes() async throws {
         let stage = try await RecordStage()
         for arguments in [
             ["--receive-maximum", "0"], ["--keep", "ninety"], ["--keep", "1d", "--keep", "2d"], ["--name", "a b"],

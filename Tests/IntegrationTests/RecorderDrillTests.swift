@@ -4,9 +4,10 @@ import Testing
 import TrackingCore
 import TrackingStore
 
-/// What devices accepted is in the history once, whoever is killed, stalls or floods.
+/// Every record that devices accepted is in the history once, despite killed programs, stalls and floods.
 ///
-/// `GODWIT_DRILL_KILLS`: how often each is killed; `GODWIT_DRILL_STALL`: for how many seconds a recorder stands still.
+/// `GODWIT_DRILL_KILLS`: how often each program is killed. `GODWIT_DRILL_STALL`: the length of a recorder's stall, in
+/// seconds.
 @Suite(.serialized, .timeLimit(.minutes(120))) struct RecorderDrillTests {
     private static let kills = Self.number("GODWIT_DRILL_KILLS") ?? 10
     private static let stall = Self.number("GODWIT_DRILL_STALL") ?? 10
@@ -19,7 +20,7 @@ import TrackingStore
         let server = try await PostgresServer.start()
         let stage = try await RecordStage(store: try await server.makeDatabase())
         var recorder = try stage.recorder()
-        try await recorder.waitForLog("taking in")
+        try await recorder.waitForLog("Recorder is storing messages")
         let agent = try stage.agent(fixes: 400_000, speed: "20")
         for victim in (0..<Self.kills).flatMap({ _ in Victim.allCases }).shuffled() {
             try await Task.sleep(for: .milliseconds(Int.random(in: 50...800)))
@@ -30,7 +31,7 @@ import TrackingStore
                 try await Task.sleep(for: .milliseconds(Int.random(in: 0...300)))
                 recorder = try stage.recorder()
             case .broker:
-                // It keeps nothing on disk: what it had taken is gone with it.
+                // This broker saves nothing on disk: its messages are lost when it is killed.
                 try await stage.broker.kill()
                 try await Task.sleep(for: .milliseconds(Int.random(in: 0...300)))
                 try await stage.broker.restart()
@@ -42,12 +43,13 @@ import TrackingStore
         }
         agent.terminate()
         #expect(try await agent.result(within: .seconds(60)).code == 0, "\(agent.errors.suffix(2000))")
-        // What the broker took while it had forgotten the recorder is still on the device, which goes on.
+        // Records that the broker accepted without the recorder's session are still on the device, and the next agent
+        // sends them.
         let next = try stage.agent(fixes: 400_000, speed: "20")
         try await stage.waitUntilStored(agent.loggedRecords, within: .seconds(180))
         next.terminate()
         #expect(try await next.result(within: .seconds(60)).code == 0, "\(next.errors.suffix(2000))")
-        // It sends the rest, and ends by itself once the broker has it, for a recorder that is there.
+        // The agent sends its backlog to the present recorder, and ends by itself when the broker has every record.
         let last = try stage.agent(fixes: 8, speed: "20")
         #expect(try await last.result(within: .seconds(120)).code == 0, "\(last.errors.suffix(2000))")
         let written = agent.loggedRecords.union(next.loggedRecords).union(last.loggedRecords)
@@ -58,11 +60,11 @@ import TrackingStore
         try await stage.end(recorder)
     }
 
-    /// What the broker's queue had no room for comes again on the recording lane.
+    /// Messages that exceeded the broker's queue are sent again on the recording lane.
     @Test func aRecorderThatStallsMissesNothing() async throws {
         let stage = try await RecordStage(hasStockLimits: true)
         let recorder = try stage.recorder()
-        try await recorder.waitForLog("taking in")
+        try await recorder.waitForLog("Recorder is storing messages")
         // A hundred messages a second; in the short form three times as many, so that the queue of 1,000 is too short.
         let rate = Self.stall >= 30 ? 100 : 300
         let agent = try stage.agent(
@@ -70,7 +72,7 @@ import TrackingStore
         try await agent.wait { _ in agent.loggedRecords.count >= rate }
         recorder.signal(SIGSTOP)
         try await Task.sleep(for: .seconds(Self.stall))
-        // The slower the broker is, the more positions share a message.
+        // With a slower broker, a message contains more positions.
         let deadline = ContinuousClock.now + .seconds(120)
         while !stage.broker.log.contains("Outgoing messages are being dropped") {
             try #require(ContinuousClock.now < deadline, "the broker has room for everything")
@@ -78,7 +80,7 @@ import TrackingStore
         }
         recorder.signal(SIGCONT)
         let written = agent.loggedRecords
-        try await recorder.waitForLog("the broker drops messages", within: .seconds(60))
+        try await recorder.waitForLog("Broker drops messages", within: .seconds(60))
         // The agent drives on meanwhile.
         try await stage.waitUntilStored(written, within: .seconds(120))
         agent.terminate()
@@ -87,11 +89,12 @@ import TrackingStore
         #expect(try await stage.stored().isSuperset(of: written))
     }
 
-    /// On the live lane, each a message, at the pace of the broker's acknowledgements; and as a backlog in batches.
+    /// The burst is sent on the live lane, one position per message at the pace of the broker's acknowledgements, and
+    /// as a backlog in batches.
     @Test(arguments: ["max", "1000000"]) func aBurstIsStoredWithTheBrokersStockLimits(speed: String) async throws {
         let stage = try await RecordStage(hasStockLimits: true)
         let recorder = try stage.recorder()
-        try await recorder.waitForLog("taking in")
+        try await recorder.waitForLog("Recorder is storing messages")
         let agent = try stage.agent(fixes: 20_000, speed: speed, ["--default-resolution", "HIGH/0/0"])
         try await Self.everythingIsStored(agent, 20_000, stage)
         try await stage.end(recorder)

@@ -4,9 +4,9 @@ import Testing
 import TrackingCore
 import TrackingStore
 
-/// What a recorder is sent by those who mean it ill, and what its store refuses: the rest goes on.
+/// A recorder with malicious messages, and with records that its store rejects: other records are stored.
 @Suite(.serialized, .timeLimit(.minutes(10))) struct RecorderHardshipTests {
-    /// A position as another program may send it.
+    /// A position of another program.
     private static func update(time: String, latitude: String = "52.5", more: String = "") -> String {
         """
         {"location":{"type":"Feature","geometry":{"type":"Point","coordinates":[-8.5,\(latitude)]},"properties":\
@@ -14,16 +14,16 @@ import TrackingStore
         """
     }
 
-    /// Each is set aside with a reason, under the name of the trackable, and its neighbours are stored.
-    @Test func whatMakesNoSenseIsSetAsideWithTheReason() async throws {
+    /// Each message is quarantined with a reason, under the name of the trackable, and its neighbours are stored.
+    @Test func anInvalidMessageIsQuarantinedWithTheReason() async throws {
         let stage = try await RecordStage()
         let recorder = try stage.recorder()
-        try await recorder.waitForLog("taking in")
+        try await recorder.waitForLog("Recorder is storing messages")
         let hostile = [
             "latitude": Self.update(time: "1700000000", latitude: "91"),
             "infinite": Self.update(time: "1700000000", latitude: "1e999"),
             "infinity": Self.update(time: "1700000000", latitude: "Infinity"),
-            // Milliseconds; as seconds, the year 55840.
+            // Milliseconds; read as seconds, they give the year 55840.
             "milliseconds": Self.update(time: "1700000000000"),
             "brackets": String(repeating: "[", count: 200_000),
             "nothing": String(repeating: " ", count: 200_000),
@@ -31,7 +31,7 @@ import TrackingStore
         for (name, text) in hostile {
             try await MosquittoTool.publish(text, to: "tracking/\(name)", on: stage.broker)
         }
-        // More than the recorder tells the broker that it takes: the broker keeps it to itself.
+        // The message exceeds the recorder's packet limit: the broker does not deliver it.
         try await MosquittoTool.publish(
             String(repeating: "\u{0}", count: 1_000_000), to: "tracking/van", on: stage.broker)
         let agent = try stage.agent(fixes: 100, speed: "1000")
@@ -44,11 +44,11 @@ import TrackingStore
         try await stage.end(recorder)
     }
 
-    /// A clock that is ahead is no reason to lose a point; it is never where the trackable was last.
+    /// A point of a clock that is ahead is stored, but never becomes the last position.
     @Test func aPositionOfATimeToComeIsStoredAndNeverTheLast() async throws {
         let stage = try await RecordStage()
         let recorder = try stage.recorder()
-        try await recorder.waitForLog("taking in")
+        try await recorder.waitForLog("Recorder is storing messages")
         let now = Date().timeIntervalSince1970
         let times = [now - 10, now + 7 * 86_400, 1_700_000_000_000, now - 5]
         for (seq, time) in times.enumerated() {
@@ -68,7 +68,7 @@ import TrackingStore
     @Test func oneThatFloodsDoesNotHoldUpTheOthers() async throws {
         let stage = try await RecordStage()
         let recorder = try stage.recorder()
-        try await recorder.waitForLog("taking in")
+        try await recorder.waitForLog("Recorder is storing messages")
         let flood = (0..<30_000).map { Self.update(time: "\(1_700_000_000 + $0)") }.joined(separator: "\n")
         async let flooding: Void = MosquittoTool.publish(flood, to: "tracking/flood", isLines: true, on: stage.broker)
         let agent = try stage.agent(fixes: 200, speed: "50")
@@ -78,11 +78,12 @@ import TrackingStore
         try await stage.end(recorder)
     }
 
-    /// A stream has a bounded number of ranges: what would begin another stays on the device, and that is said.
-    @Test func aStreamWithTooManyGapsIsSaid() async throws {
+    /// A stream has a limited number of ranges. A record that would begin another range stays on the device, and the
+    /// recorder reports it.
+    @Test func aStreamWithTooManyGapsIsReported() async throws {
         let stage = try await RecordStage()
         let recorder = try stage.recorder()
-        try await recorder.waitForLog("taking in")
+        try await recorder.waitForLog("Recorder is storing messages")
         // Every other number is gone, in messages of less than 128 KB.
         for part in 0..<9 {
             let gone = (0..<7_500).map { index in
@@ -95,7 +96,7 @@ import TrackingStore
         }
         let beyond = Self.update(time: "1700000000", more: ",\"stream\":\"s1\",\"seq\":1000000")
         try await MosquittoTool.publish(beyond, to: "tracking/van", on: stage.broker)
-        try await recorder.waitForLog("not taken: a stream has too many gaps", within: .seconds(60))
+        try await recorder.waitForLog("Records were not accepted: a stream has too many gaps", within: .seconds(60))
         // One next to it is; the one beyond is not acknowledged, and not stored.
         let agent = try stage.agent(fixes: 20, speed: "1000")
         #expect(try await agent.result(within: .seconds(60)).code == 0, "\(agent.errors.suffix(2000))")
@@ -106,12 +107,12 @@ import TrackingStore
 
     // MARK: - What the store refuses
 
-    /// Every half that has the record is refused, until it stands alone.
+    /// Each half with the record is rejected, until the record is alone.
     @Test(arguments: [false, true]) func aRecordThatTheStoreAlwaysRefusesBecomesAGap(isPostgres: Bool) async throws {
         let server = isPostgres ? try await PostgresServer.shared() : nil
         let stage = try await RecordStage(store: try await server?.makeDatabase())
         var recorder = try stage.recorder()
-        try await recorder.waitForLog("taking in")
+        try await recorder.waitForLog("Recorder is storing messages")
         try await stage.end(recorder)
         if let server {
             try await server.execute(
@@ -128,15 +129,15 @@ import TrackingStore
                 ])
         }
         recorder = try stage.recorder()
-        try await recorder.waitForLog("taking in")
+        try await recorder.waitForLog("Recorder is storing messages")
         let agent = try stage.agent(fixes: 200, speed: "1000")
-        // It ends: 42 counts as handled, and nothing waits for it.
+        // The agent ends: record 42 counts as handled and is not pending.
         #expect(try await agent.result(within: .seconds(90)).code == 0, "\(agent.errors.suffix(2000))")
         let others = agent.loggedRecords.filter { $0.seq != 42 }
         #expect(others.count == 199)
         try await stage.waitUntilStored(others)
         #expect(try await stage.stored() == others)
-        #expect(recorder.errors.contains("the store refuses a record"))
+        #expect(recorder.errors.contains("Store rejected a record"))
         let report = try await stage.report()
         #expect(report.isComplete && report.streams.first?.coverage[.refused] == SeqSet([42...42]))
         let aside = try await stage.withStore { try await $0.quarantined(limit: 10) }.first { $0.seq == 42 }
@@ -154,14 +155,14 @@ import TrackingStore
         try await SmallDisk.use(of: 16 << 20) { disk in
             let stage = try await RecordStage(store: "sqlite:\(disk.appending(path: "history.sqlite").path())")
             let recorder = try stage.recorder()
-            try await recorder.waitForLog("taking in")
+            try await recorder.waitForLog("Recorder is storing messages")
             let agent = try stage.agent(fixes: 6_000, speed: "50")
             try await agent.wait { _ in agent.loggedRecords.count >= 50 }
             try SmallDisk.fill(disk)
-            try await recorder.waitForLog("the store takes nothing", within: .seconds(60))
+            try await recorder.waitForLog("Store is unavailable", within: .seconds(60))
             #expect(recorder.errors.contains("full"), "\(recorder.errors.suffix(500))")
             try FileManager.default.removeItem(at: disk.appending(path: SmallDisk.filler))
-            try await recorder.waitForLog("the store takes again", within: .seconds(60))
+            try await recorder.waitForLog("Store is available again", within: .seconds(60))
             #expect(try await agent.result(within: .seconds(120)).code == 0, "\(agent.errors.suffix(2000))")
             try await stage.waitUntilStored(agent.loggedRecords)
             #expect(try await stage.report().isComplete)
@@ -182,14 +183,14 @@ import TrackingStore
                 "info",
             ],
             environment: ["NOTIFY_SOCKET": manager.name])
-        try await recorder.waitForLog("taking in")
+        try await recorder.waitForLog("Recorder is storing messages")
         let agent = try stage.agent(fixes: 1_200, speed: "20")
         try await agent.wait { _ in agent.loggedRecords.count >= 20 }
         try await server.kill()
-        try await recorder.waitForLog("the store takes nothing", within: .seconds(60))
-        while try await !manager.next().hasPrefix("STATUS=the store takes nothing") {}
+        try await recorder.waitForLog("Store is unavailable", within: .seconds(60))
+        while try await !manager.next().hasPrefix("STATUS=history unavailable") {}
         try await server.restart()
-        try await recorder.waitForLog("the store takes again", within: .seconds(60))
+        try await recorder.waitForLog("Store is available again", within: .seconds(60))
         while try await manager.next() != "STATUS=recording" {}
         #expect(try await agent.result(within: .seconds(120)).code == 0, "\(agent.errors.suffix(2000))")
         try await stage.waitUntilStored(agent.loggedRecords)

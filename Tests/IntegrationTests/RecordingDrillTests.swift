@@ -5,18 +5,18 @@ import TrackingCore
 import TrackingSpool
 import TrackingTesting
 
-/// Nothing recorded is lost, whoever is killed: the built agent, real Mosquitto, and a recorder that counts.
+/// No record is lost when programs are killed: the built agent, real Mosquitto, and a recorder that counts the records.
 ///
-/// `GODWIT_DRILL_KILLS` makes the drills longer: how often each is killed.
+/// `GODWIT_DRILL_KILLS`: how often each program is killed; a larger number makes the drills longer.
 @Suite(.serialized, .timeLimit(.minutes(30))) struct RecordingDrillTests {
     private static let kills = Int(ProcessInfo.processInfo.environment["GODWIT_DRILL_KILLS"] ?? "") ?? 8
 
-    /// A folder that is gone with the test, with a drive in it that takes `seconds` at four fixes a second.
+    /// A temporary folder with a drive of `fixes` fixes.
     private final class Stage: Sendable {
         let folder = FileManager.default.temporaryDirectory.appending(path: "godwit-drill-\(UUID().uuidString)")
         let broker: MosquittoProcess
 
-        /// - Parameter isPersistent: Whether the broker keeps what it has on disk.
+        /// - Parameter isPersistent: `true` if the broker saves its messages on disk.
         init(fixes: Int, isPersistent: Bool = false) async throws {
             try FileManager.default.createDirectory(at: self.folder, withIntermediateDirectories: true)
             let lines = (0..<fixes).map { index in
@@ -35,7 +35,7 @@ import TrackingTesting
         /// The agents' log.
         var spool: String { self.folder.appending(path: "spool.sqlite").path() }
 
-        /// The streams in the log of an agent that has ended.
+        /// Returns the streams in the log of an agent that has ended.
         func streamsHeld() async throws -> Set<StreamID> {
             let log = SQLiteSpool(path: self.spool)
             let held = try await log.open(now: UnixTime(0)).trackables.values.flatMap(\.streams)
@@ -52,13 +52,13 @@ import TrackingTesting
                     "--source", "jsonl:\(self.folder.appending(path: "drive.jsonl").path())", "--speed", "20",
                     "--spool", self.spool, "--log-level", "trace",
                     "--default-resolution", "HIGH/1000/0", "--batch-size", "20", "--batch-window", "0.2",
-                    // A replay thins itself to what is asked of it: every fix is.
+                    // A replay thins itself to the requested resolution: this one requests every fix.
                     "--sensor-resolution", "HIGH/0/0",
                 ] + more)
         }
     }
 
-    /// Checks that all of `names` came, each with one content, and in order within its stream.
+    /// Checks that all of `names` arrived, each with one content, and in order within its stream.
     private static func check(_ recorder: TestRecorder, _ names: Set<TestRecorder.Name>) async throws {
         try await recorder.wait(for: names, within: .seconds(60))
         for (name, contents) in recorder.contents.records {
@@ -94,7 +94,7 @@ import TrackingTesting
         }
     }
 
-    /// `GODWIT_DRILL_BACKLOG` makes the backlog longer.
+    /// `GODWIT_DRILL_BACKLOG`: the length of the backlog.
     @Test func theNewestPositionIsTheFirstAfterAnOutage() async throws {
         let count = Int(ProcessInfo.processInfo.environment["GODWIT_DRILL_BACKLOG"] ?? "") ?? 10_000
         let stage = try await Stage(fixes: count)
@@ -104,14 +104,14 @@ import TrackingTesting
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { await recorder.run() }
             try await recorder.waitUntilListening()
-            // The recording ends: the agent has nothing left to do but to send what it keeps.
+            // The recording ends: the agent only has to send its backlog.
             let agent = try stage.agent(
                 ["--speed", "1000000", "--batch-size", "200", "--batch-window", "20"], port: proxy.port)
             try await agent.wait(within: .seconds(120)) { _ in agent.loggedRecords.count >= count }
             proxy.mode = .pass
             let result = try await agent.result(within: .seconds(120))
             #expect(result.code == 0, "\(result.errors.suffix(2000))")
-            // The broker had it when the agent left; the recorder may be behind.
+            // The broker had every record when the agent ended; the recorder may be behind.
             try await recorder.wait(for: agent.loggedRecords, within: .seconds(120))
             group.cancelAll()
         }
@@ -124,7 +124,7 @@ import TrackingTesting
         #expect(missing.isEmpty, "missing: \(missing.prefix(20)) of \(missing.count)")
     }
 
-    /// One keeps nothing on disk, what the other kept is deleted.
+    /// One broker saves nothing on disk, and the saved messages of the other are deleted.
     @Test(arguments: [false, true])
     func brokersThatAreKilledAndForgetLoseNothingThatARecorderMustAcknowledge(isWiped: Bool) async throws {
         let stage = try await Stage(fixes: 20_000, isPersistent: isWiped)
@@ -137,7 +137,7 @@ import TrackingTesting
                 let agent = try stage.agent(["--acknowledge-by", "keeper"])
                 let enough = Int.random(in: 5...60)
                 try await agent.wait { _ in agent.loggedRecords.count >= enough }
-                // What it had taken is gone with it.
+                // The messages of the killed broker are lost.
                 try await stage.broker.kill()
                 if isWiped { try stage.broker.wipe() }
                 let more = enough + Int.random(in: 1...40)
@@ -175,7 +175,7 @@ import TrackingTesting
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { await recorder.run() }
             try await recorder.waitUntilListening()
-            // An agent that is stopped does not wait for acknowledgements: the next one goes on where it left.
+            // An agent that is stopped does not wait for acknowledgements: the next one sends the rest.
             let deadline = ContinuousClock.now + .seconds(60)
             repeat {
                 let agent = try stage.agent(["--acknowledge-by", "keeper"], port: proxy.port)
@@ -186,7 +186,7 @@ import TrackingTesting
             } while try await !stage.streamsHeld().isDisjoint(with: streams) && ContinuousClock.now < deadline
             group.cancelAll()
         }
-        // The agent was told of all, also of those that no acknowledgement names any more.
+        // The agent received every acknowledgement, also for streams that the current acknowledgement no longer lists.
         #expect(try await stage.streamsHeld().isDisjoint(with: streams))
     }
 }

@@ -1,16 +1,16 @@
 import Foundation
 import TestSupport
 
-/// A line to a server on this machine that a test cuts: every connection through it at once, without a word to anybody; or that takes
-/// its time.
+/// A relay to a server on this machine. A test can cut all of its connections at once without notice, or delay its
+/// data.
 final class Relay: Sendable {
-    /// Where it listens.
+    /// The relay's port.
     let port: Int
     private let program: RunningProgram
 
-    /// Starts one; returns once it listens.
+    /// Starts a relay, and returns when it accepts connections.
     ///
-    /// - Parameter delay: How many seconds what goes through it takes, each way.
+    /// - Parameter delay: The delay of data in each direction, in seconds.
     init(to server: Int, delay: Double = 0) async throws {
         self.port = try LoopbackPort.free()
         let script = """
@@ -58,6 +58,6 @@ final class Relay: Sendable {
 
     deinit { self.program.signal(SIGKILL) }
 
-    /// Cuts what goes through it now; new connections are let through.
+    /// Cuts all current connections. New connections are accepted.
     func cut() { self.program.signal(SIGUSR1) }
 }

@@ -2,7 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// A stranger who may request resolutions neither blinds a device nor makes it busy (docs/resolution.md).
+/// A stranger with the right to request resolutions can neither silence nor overload a device
+/// (docs/reference/resolution.md).
 @Suite(.serialized) struct RequestLimitTests {
     private func start(_ broker: MosquittoProcess, _ more: [String] = []) throws -> RunningProgram {
         try Programs.start(

@@ -7,13 +7,13 @@ import TrackingPublisher
 import TrackingSubscriber
 import TrackingTesting
 
-/// The publisher and the subscriber on a real broker that fails, and on ways to it that do: their states go where
-/// docs/resolution.md says, never to FAILED, and end ONLINE by themselves.
+/// The publisher and the subscriber with a real broker and connections that fail. Their states follow
+/// docs/reference/resolution.md, never become FAILED, and return to ONLINE by themselves.
 @Suite(.timeLimit(.minutes(10))) struct RoleFaultTests {
     private typealias Publisher = AssetPublisher<MQTTTransport>
     private typealias Subscriber = AssetSubscriber<MQTTTransport>
 
-    /// A device and a watcher of `van`, each with a way of its own to one broker, and what they told.
+    /// A device and a watcher of `van`, each with its own connection to one broker, and their events.
     private final class Scene: Sendable {
         let broker: MosquittoProcess
         let deviceWay: FaultProxy
@@ -63,7 +63,7 @@ import TrackingTesting
             return (configuration, session)
         }
 
-        /// Runs both, sees them ONLINE and a first position arrive, and takes leave in order after `body`.
+        /// Runs both, waits until they are ONLINE and a first position arrives, and stops both in order after `body`.
         func play(_ body: () async throws -> Void) async throws {
             let states = self.publisher.states
             let events = self.subscriber.events
@@ -90,7 +90,7 @@ import TrackingTesting
             #expect(!self.watcherStates.contains(.failed))
         }
 
-        /// The next position, a minute later.
+        /// Publishes the next position, a minute later.
         func moveOn() throws {
             let number = self.fixes.withLock { fixes in
                 fixes += 1
@@ -106,7 +106,7 @@ import TrackingTesting
             self.watched.elements.compactMap { if case .state(_, let state, _) = $0 { state } else { nil } }
         }
 
-        /// Waits until the position arrived, and both are ONLINE in the end.
+        /// Waits until the position arrives and both are ONLINE at the end.
         func bothOnline(seq: UInt64) async throws {
             try await self.watched.wait("position \(seq)", within: .seconds(60)) {
                 if case .location(_, let update) = $0 { update.update.location.seq ?? 0 >= seq } else { false }
@@ -125,7 +125,8 @@ import TrackingTesting
             try await self.published.wait("OFFLINE", within: .seconds(60)) { $0 == .offline }
         }
 
-        /// It may have heard of the publisher's end before it lost its own connection: OFFLINE is told once.
+        /// The watcher may have received the publisher's absence before it lost its own connection: OFFLINE is
+        /// delivered only once.
         func watcherLeavesOnline() async throws {
             try await self.watched.wait("a lost connection", within: .seconds(60)) {
                 if case .connection(_?) = $0 { true } else { false }
@@ -143,7 +144,7 @@ import TrackingTesting
         try await scene.play { try await body(scene) }
     }
 
-    /// What the publisher said of itself: ONLINE, gone, and back by way of PUBLISHING.
+    /// The states of the publisher: ONLINE, OFFLINE, and ONLINE again after PUBLISHING.
     private let goneAndBack: [PublisherState] = [.publishing, .online, .offline, .publishing, .online]
 
     private func states(_ scene: Scene) -> [PublisherState] {
@@ -178,7 +179,7 @@ import TrackingTesting
     @Test func aBrokerThatFreezes() async throws {
         try await self.play { scene in
             scene.broker.freeze()
-            // Found out by a heartbeat that is not answered.
+            // A missing answer to a heartbeat reveals the fault.
             try await scene.publisherLeavesOnline()
             try await scene.watcherLeavesOnline()
             try scene.moveOn()
@@ -194,7 +195,7 @@ import TrackingTesting
             for _ in 0..<20 { try scene.moveOn() }
             try await scene.bothOnline(seq: 21)
             #expect(self.states(scene) == [.publishing, .online], "slow is not gone")
-            // What did not fit rode along: every position is there.
+            // Skipped positions are part of the next update: every position arrived.
             let seqs = scene.watched.elements.flatMap { event -> [UInt64] in
                 guard case .location(_, let update) = event, !update.isLate else { return [] }
                 return (update.skipped + [update.update.location]).compactMap(\.seq)
@@ -208,7 +209,7 @@ import TrackingTesting
             scene.deviceWay.mode = .refuse
             scene.deviceWay.cut()
             try await scene.publisherLeavesOnline()
-            // Its will tells the watcher, who is connected and hears of no reason.
+            // The publisher's will reports its absence to the watcher, which is connected and receives no reason.
             try await scene.watched.wait("the publisher's absence", within: .seconds(60)) {
                 if case .presence(_, let presence) = $0 { presence.status == .absent } else { false }
             }
@@ -219,7 +220,8 @@ import TrackingTesting
         }
     }
 
-    /// The broker has not heard of the end when the device comes back: its late will must not make it absent.
+    /// The broker has not detected the end of the first connection when the device returns: the late will must not make
+    /// the device absent.
     @Test func aDeviceWhoseConnectionIsHalfOpen() async throws {
         try await self.play { scene in
             scene.deviceWay.swallow()

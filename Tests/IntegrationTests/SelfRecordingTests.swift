@@ -2,9 +2,10 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `godwit serve` without a named recorder: what phones were answered is stored, by this program or by one that is started later.
+/// `godwit serve` without a named recorder: the acknowledged records of phones are stored, by this program or by one
+/// that starts later.
 @Suite(.serialized, .timeLimit(.minutes(10))) struct SelfRecordingTests {
-    /// A broker, a home for the state and the history, and a token that publishes and reads.
+    /// A broker, a home folder for the state and the history, and a token that publishes and reads.
     private final class Stage: Sendable {
         let broker: MosquittoProcess
         let folder: URL
@@ -29,7 +30,7 @@ import Testing
 
         deinit { try? FileManager.default.removeItem(at: self.folder) }
 
-        /// Starts the gateway as the README does, on a port that is known.
+        /// Starts the gateway as the README does, on a known port.
         func serve(_ more: [String] = []) async throws -> RunningProgram {
             let gateway = try Programs.start(
                 "godwit",
@@ -56,7 +57,7 @@ import Testing
                 body: points.joined(separator: "\n"), within: .seconds(60))
         }
 
-        /// The status of the history, and the number of its points.
+        /// Returns the status of the history's answer, and the number of its points.
         func history() async throws -> (status: Int, points: Int) {
             let answer = try await LoopbackHTTP.request(
                 "GET", "/api/v1/trackables/van/history?format=json", port: self.port,
@@ -101,7 +102,7 @@ import Testing
         #expect(try await stage.history().points == 200)
         #expect(try await stage.upload(190..<250).status == 200)
         #expect(try await stage.history().points == 250)
-        // A recorder of its own takes over, and gives back when it ends.
+        // A separate recorder takes over, and the gateway records again when it ends.
         let recorder = try stage.record(stage.store)
         try await gateway.waitForLog("the built-in recorder is off")
         #expect(try await stage.upload(250..<300).status == 200)
@@ -119,7 +120,7 @@ import Testing
         let options = stage.store + ["--acknowledge-by", "keeper"]
         let hasty = try await Programs.run(
             "godwit", ["serve", "--broker", stage.broker.url, "--listen", "127.0.0.1:0", "--fail-fast"] + options)
-        #expect(hasty.code == 66 && hasty.errors.contains("there is no history"), "\(hasty.errors)")
+        #expect(hasty.code == 66 && hasty.errors.contains("cannot find the history"), "\(hasty.errors)")
         let gateway = try await stage.serve(options)
         let ready = try await HTTPAnswer.of("/readyz", port: stage.port)
         #expect(ready.status == 503 && ready.text.contains("the history does not exist"), "\(ready.text)")

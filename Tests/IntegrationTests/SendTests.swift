@@ -7,7 +7,7 @@ import TrackingMQTT
 
 /// `godwit send` through a real broker, to devices in this process.
 @Suite(.timeLimit(.minutes(10))) struct SendTests {
-    /// Runs a device for `trackable` while `body` runs: it carries out what comes on its command topic.
+    /// Runs a device for `trackable` during `body`. The device executes the commands on its command topic.
     private func withDevice(
         _ broker: MosquittoProcess, _ trackable: String, _ agent: FakeAgent, answersDirectly: Bool,
         _ body: () async throws -> Void
@@ -49,7 +49,7 @@ import TrackingMQTT
         }
     }
 
-    /// A setting is written as on the command line; elsewhere a destination is a place, or none.
+    /// A setting is written as on the command line. Other commands take a destination as a place or as `none`.
     @Test(arguments: [
         ("configure", "destination=52.5,13.4", "configure [\"destination=52.5,13.4\"]"),
         ("configure", "destination=none", "configure [\"destination=none\"]"),
@@ -73,21 +73,21 @@ import TrackingMQTT
         #expect(result.output == "gone: no answer\n")
     }
 
-    @Test func whereTheBrokerIsNotThereNobodyAnswers() async throws {
+    @Test func withoutABrokerTheCommandFails() async throws {
         let port = try LoopbackPort.free()
         let result = try await Programs.run(
             "godwit", ["send", "report", "van", "--broker", "mqtt://127.0.0.1:\(port)", "--fail-fast"])
         #expect(result.code == 69, "\(result.output)")
     }
 
-    /// Once, and why; else the device would seem to be silent.
+    /// The error appears once, with the reason. Otherwise the device would appear to be silent.
     @Test(arguments: [["send", "report", "van", "--timeout", "3"], ["watch", "van", "--timeout", "3"]])
-    func whoIsNotConnectedSaysSo(arguments: [String]) async throws {
+    func aFailedConnectionIsReported(arguments: [String]) async throws {
         let port = try LoopbackPort.free()
         let result = try await Programs.run("godwit", arguments + ["--broker", "mqtt://127.0.0.1:\(port)"])
-        let told = result.errors.split(separator: "\n").filter { $0.contains("not connected") }
-        #expect(told.count == 1 && told.first?.contains("warning") == true, "\(result.errors)")
-        #expect(told.first?.contains("127.0.0.1:\(port)") == true, "\(result.errors)")
+        let reported = result.errors.split(separator: "\n").filter { $0.contains("not connected") }
+        #expect(reported.count == 1 && reported.first?.contains("warning") == true, "\(result.errors)")
+        #expect(reported.first?.contains("127.0.0.1:\(port)") == true, "\(result.errors)")
     }
 
     @Test(arguments: [
@@ -101,7 +101,7 @@ import TrackingMQTT
     }
 }
 
-/// A device that knows its commands and nothing else.
+/// A device that only executes commands.
 private struct Device: Sendable {
     let transport: MQTTTransport
     let trackable: TrackableID

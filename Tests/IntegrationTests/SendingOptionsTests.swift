@@ -2,9 +2,9 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What becomes of positions and events by the agent's options, from its input to the wire.
+/// The effects of the agent's sending options on positions and events, from its input to its messages.
 @Suite(.serialized, .timeLimit(.minutes(10))) struct SendingOptionsTests {
-    /// A broker, who listens to it, and a folder of the test's own.
+    /// A broker, a client that receives its messages, and a temporary folder.
     private final class Stage: Sendable {
         let folder = FileManager.default.temporaryDirectory.appending(path: "godwit-sending-\(UUID().uuidString)")
         let broker: MosquittoProcess
@@ -24,7 +24,7 @@ import Testing
             return file.path()
         }
 
-        /// An agent that takes in every fix and asks for no other.
+        /// Starts an agent that reads every fix and requests no other resolution.
         func agent(
             _ more: [String], environment: [String: String] = [:], input: String = "/dev/null"
         ) throws -> RunningProgram {
@@ -38,7 +38,7 @@ import Testing
         }
     }
 
-    /// A way of `count` seconds northward at 20 m/s, or where `steps` says after so many; `more` are further properties of each.
+    /// A drive northward with one fix a second, at `steps(second)` times 20 m, and with the further properties `more`.
     private func way(
         _ count: Int, steps: (Int) -> Int = { $0 }, more: (Int) -> String = { _ in "" }
     ) -> String {
@@ -49,10 +49,10 @@ import Testing
         }.joined(separator: "\n") + "\n"
     }
 
-    /// The numbers that the agent said it had written.
+    /// The numbers that the agent has logged as written.
     private func logged(_ agent: RunningProgram) -> Set<Int> { Set(agent.loggedRecords.map { Int($0.seq) }) }
 
-    /// The numbers of all points that came on either lane.
+    /// The numbers of all points that arrived on either lane.
     private func arrived(_ tap: WireTap) -> Set<Int> {
         Set(tap.points(of: "van").compactMap(WireTap.seq))
     }
@@ -68,19 +68,20 @@ import Testing
         #expect(try await agent.result(within: .seconds(60)).code == 0)
         try await stage.tap.wait { self.arrived($0) == Set(1...120) }
         let updates = stage.tap.updates(of: "van").map(\.seq)
-        // 25 fixes are 500 m, and the last position goes at the end; where the broker is slow, a newer one goes in its place.
+        // 25 fixes are 500 m, and the last position is sent at the end. With a slow broker, a newer position replaces
+        // an older one.
         #expect((2...7).contains(updates.count) && updates.last == 120, "\(updates)")
         for (number, seq) in updates.dropLast().enumerated() { #expect(seq >= number * 25, "\(updates)") }
     }
 
-    @Test func whatIsHeldBackIsInTheLogAtOnceAndGoesAtTheEnd() async throws {
+    @Test func deferredRecordsAreInTheLogAtOnceAndSentAtTheEnd() async throws {
         let stage = try await Stage()
         let drive = try stage.file("drive.jsonl", self.way(4_000))
         let agent = try stage.agent([
             "--source", "jsonl:\(drive)", "--speed", "20", "--defer", "1000000", "--batch-window", "0.1",
             "--log-level", "trace",
         ])
-        // What was there when it was connected goes, and no more.
+        // The records before the connection are sent, and no others.
         try await stage.tap.wait { !$0.updates(of: "van").isEmpty }
         let before = self.logged(agent).count
         try await agent.wait { _ in self.logged(agent).count >= before + 120 }
@@ -108,7 +109,7 @@ import Testing
         #expect(states.contains("ONLINE"), "\(states)")
         #expect(stage.tap.messages(on: "van/resolution").allSatisfy { $0.json["maximumSilence"] as? Int == 0 })
         #expect(!watch.output.contains(#""event":"location""#))
-        // Events have no place, in batches neither: what happened where would be told live.
+        // Events have no place, not even in batches: the place of an event would be published live.
         #expect(!stage.tap.messages(on: "van/event").contains { $0.json["location"] != nil })
         try await watch.end()
     }
@@ -123,7 +124,7 @@ import Testing
         #expect(try await agent.result(within: .seconds(60)).code == 0)
         // 60 points, STARTED and STOPPING.
         #expect(self.logged(agent) == Set(1...62))
-        // The presence came and went.
+        // The presence was published and cleared.
         try await stage.tap.wait { tap in
             tap.messages.last { $0.topic.hasPrefix("tracking/van/publisher/") }?.payload == ""
         }
@@ -151,7 +152,7 @@ import Testing
         let agent = try stage.agent(["--source", "jsonl:-", "--mock", policy], input: input)
         #expect(try await agent.result(within: .seconds(60)).code == 0)
         try await stage.tap.wait { self.arrived($0).count == (policy == "mark" ? 30 : 20) }
-        // A live receiver's too: this one says that it makes up what it tells.
+        // A live receiver's positions as well: this receiver reports that its data is simulated.
         let receiver = try LineServer(welcome: "")
         let nmea = try stage.agent([
             "--trackable", "sim", "--source", "nmea:tcp://127.0.0.1:\(receiver.port)", "--mock", policy,
@@ -176,7 +177,7 @@ import Testing
     func significantChangesAreRecorded(value: String, more: [String], expected: [Int]) async throws {
         let stage = try await Stage()
         let input = try stage.file("drive.jsonl", self.way(120))
-        // A little more than the step: what rounding leaves of 200 m is less.
+        // A little more than the step: rounding makes 200 m smaller.
         let agent = try stage.agent(
             ["--source", "jsonl:-", "--significant-change", value == "only" ? value : "199"] + more, input: input)
         #expect(try await agent.result(within: .seconds(60)).code == 0)
@@ -185,9 +186,9 @@ import Testing
         #expect(Set(times.map { Int($0) - 1_700_000_000 + 1 }) == Set(expected))
     }
 
-    @Test func aPauseIsToldAndNotRecorded() async throws {
+    @Test func aPauseIsPublishedAndNotRecorded() async throws {
         let stage = try await Stage()
-        // 30 s of driving, four minutes at a traffic jam's end, 30 s of driving.
+        // 30 s of driving, four minutes in a traffic jam, 30 s of driving.
         let input = try stage.file("drive.jsonl", self.way(300, steps: { min($0, 30) + max(0, $0 - 270) }))
         let agent = try stage.agent(
             ["--source", "jsonl:-", "--pause", "on", "--pause-after", "60", "--visits"], input: input)
@@ -204,7 +205,7 @@ import Testing
         #expect((0..<80).allSatisfy(seconds.contains))
     }
 
-    @Test func statisticsRideAlongAndTheLifeOfTheAgentIsTold() async throws {
+    @Test func statisticsAreIncludedAndTheAgentsStartAndStopArePublished() async throws {
         let stage = try await Stage()
         let input = try stage.file("drive.jsonl", self.way(5))
         let agent = try stage.agent(
@@ -228,11 +229,11 @@ import Testing
     }
 
     @Test(arguments: [["--low-battery", "20"], ["--resolution", "HIGH/100/0", "--battery-threshold", "20"]])
-    func aLowBatteryIsToldOnceACrossing(threshold: [String]) async throws {
+    func aLowBatteryIsPublishedOncePerCrossing(threshold: [String]) async throws {
         let stage = try await Stage()
         let battery = try stage.file("battery", "50\n")
         let agent = try stage.agent(["--source", "simulate:", "--battery", "file:\(battery)"] + threshold)
-        // 19.5 at first; back and forth; well above; and below again.
+        // 19.5 at first, then back and forth, well above, and below again.
         for (percent, count) in [(50, 0), (19, 1), (22, 1), (18, 1), (23, 1), (19, 2)] {
             _ = try stage.file("battery", "\(percent)\n")
             try await stage.tap.wait(within: .seconds(60)) { tap in
@@ -247,11 +248,11 @@ import Testing
 
     // MARK: - A clock that is not set
 
-    /// The agent believes that it is 1970; its receiver knows the day, but not at once.
+    /// The agent's clock starts in 1970. Its receiver knows the date, but not at once.
     @Test func aDeviceThatBootedIn1970NumbersAndHasTheReceiversTime() async throws {
         let stage = try await Stage()
         let receiver = try LineServer(welcome: "")
-        // Through `env`: libfaketime moves the environment of the first program that it is loaded into, and Swift looks for its
+        // Started through `env`: libfaketime moves the environment of the first program, and Swift looks for its
         // arguments in front of it.
         let agent = try RunningProgram(
             "/usr/bin/env",
@@ -263,13 +264,13 @@ import Testing
         try await stage.tap.wait { tap in
             !tap.events("STARTED", of: "van").isEmpty && receiver.openConnections == 1
         }
-        // Without a date: a time of day, in GGA alone. Such a point is no live position and comes in a batch.
+        // GGA alone gives a time of day without a date. Such a point is not a live position and is sent in a batch.
         let start = Fix.recently / 86_400 * 86_400 + 43_200
         let dateless = Fix.invented(0, start: start).sentences.split(separator: "\r\n")[1] + "\r\n"
         receiver.send(String(dateless))
         try await stage.tap.wait { $0.points(of: "van").count >= 1 }
         for number in 1...3 { receiver.send(Fix.invented(number, start: start).sentences) }
-        // The next epoch ends the one before.
+        // The next epoch completes the one before.
         receiver.send(Fix.invented(4, start: start).sentences)
         try await stage.tap.wait { tap in
             tap.points(of: "van").contains { WireTap.properties($0)["time"] as? Int == start + 3 }
@@ -289,13 +290,13 @@ import Testing
         for kind in ["SOURCE_LOST", "STOPPING"] {
             let event = try #require(stage.tap.events(kind, of: "van").first)
             let time = event["time"] as? Double ?? 0
-            // What has passed on the device since the receiver told the time.
+            // The time includes the time that has passed on the device since the receiver's first date.
             #expect((Double(start)...Double(start + 120)).contains(time), "\(kind) at \(time)")
             #expect((event["detail"] as? [String: Any])?["clock"] == nil)
         }
     }
 
-    /// What makes a program believe that its clock was set to this when it started.
+    /// The environment for a program whose clock has this time when it starts.
     private static func environment(at time: String) throws -> [String: String] {
         let folders = try FileManager.default.contentsOfDirectory(atPath: "/usr/lib")
         let paths = folders.map { "/usr/lib/\($0)/faketime/libfaketimeMT.so.1" }
@@ -311,9 +312,9 @@ import Testing
 
     // MARK: - A program that is told
 
-    @Test func aProgramIsToldEachEventAsItIsOnTheWire() async throws {
+    @Test func aProgramReceivesEachEventAsPublished() async throws {
         let stage = try await Stage()
-        let told = stage.folder.appending(path: "told").path()
+        let reported = stage.folder.appending(path: "told").path()
         let script = try stage.file(
             "tell.sh",
             """
@@ -324,13 +325,13 @@ import Testing
         try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: script)
         let agent = try stage.agent(
             [
-                "--source", "simulate:", "--tracking-stats", "--notify", "\(script) \(told)  second ",
+                "--source", "simulate:", "--tracking-stats", "--notify", "\(script) \(reported)  second ",
                 "--broker", "mqtt://me@127.0.0.1:\(stage.broker.port)",
             ], environment: ["GODWIT_PASSWORD": "secret", "GODWIT_BROKER": "mqtt://me:secret@127.0.0.1:1"])
         try await stage.tap.wait { !$0.messages(on: "van").isEmpty }
         #expect(try await agent.end().code == 0)
         try await stage.tap.wait { !$0.events("STOPPING", of: "van").isEmpty }
-        let lines = try String(contentsOfFile: told, encoding: .utf8).split(separator: "\n").map(String.init)
+        let lines = try String(contentsOfFile: reported, encoding: .utf8).split(separator: "\n").map(String.init)
         let wire = stage.tap.messages(on: "van/event").map(\.payload)
         #expect(lines == wire.map { "van|second|0|\($0)" })
         #expect(wire.count == 2 && wire[0].contains("STARTED") && wire[1].contains("STOPPING"))
@@ -344,22 +345,22 @@ import Testing
             ["--source", "jsonl:-", "--tracking-stats", "--notify", command], input: input)
         let result = try await agent.result(within: .seconds(60))
         #expect(result.code == 0)
-        #expect(result.errors.contains("the program of --notify failed"), "\(result.errors)")
+        #expect(result.errors.contains("Event program failed"), "\(result.errors)")
         try await stage.tap.wait { self.arrived($0).count == 20 }
     }
 
-    @Test func whatAProgramHasNoTimeForIsCounted() async throws {
+    @Test func eventsThatTheProgramMissesAreCounted() async throws {
         let stage = try await Stage()
-        // In and out of a zone with each of 1,500 fixes.
+        // Each of 1,500 fixes enters or leaves a zone.
         let input = try stage.file("drive.jsonl", self.way(1_500, steps: { $0 % 2 * 50 }))
         let agent = try stage.agent(
             ["--source", "jsonl:-", "--zone", "home,52,18.4,100", "--notify", "sleep 60"], input: input)
         let result = try await agent.result(within: .seconds(60))
         #expect(result.code == 0)
         try await stage.tap.wait { tap in tap.points(of: "van").contains { WireTap.seq($0) ?? 0 >= 2_990 } }
-        let told = result.errors.matches(of: #/count=(\d+) .*events were not told/#).compactMap { Int($0.1) }
+        let reported = result.errors.matches(of: #/count=(\d+) .*Event program missed events/#).compactMap { Int($0.1) }
         // Of 1,500, one was told, or one more for every half minute that it took; 1,000 waited for the end.
-        #expect((1_497...1_499).contains(told.reduce(0, +)) && told.contains(1_000), "\(result.errors)")
+        #expect((1_497...1_499).contains(reported.reduce(0, +)) && reported.contains(1_000), "\(result.errors)")
     }
 
     // MARK: - Units
@@ -383,7 +384,7 @@ import Testing
 }
 
 extension String {
-    /// NMEA sentences with the checksum that they should have.
+    /// NMEA sentences with their correct checksums.
     fileprivate var withChecksums: String {
         self.split(separator: "\r\n").map { line in
             NMEAText.sentence(String(line.dropFirst().prefix { $0 != "*" }))

@@ -7,7 +7,7 @@ import TrackingTesting
 
 /// `godwit serve`, `godwit token` and `godwit share` as a user runs them.
 @Suite(.timeLimit(.minutes(10))) struct ServeTests {
-    /// A broker, a history, a folder that is gone with the test, and a gateway on them.
+    /// A broker, a history, a temporary folder, and a gateway on them.
     private final class Stage: Sendable {
         let folder = FileManager.default.temporaryDirectory.appending(path: "godwit-serve-\(UUID().uuidString)")
         let broker: MosquittoProcess
@@ -36,9 +36,9 @@ import TrackingTesting
 
         deinit { try? FileManager.default.removeItem(at: self.folder) }
 
-        /// Starts a gateway and waits until it listens.
+        /// Starts a gateway and waits until it accepts connections.
         func serve(_ more: [String] = []) async throws -> (program: RunningProgram, port: Int) {
-            // The history is read: a recorder elsewhere is named.
+            // The gateway only reads this history, so that a separate recorder is named.
             let recorder = more.contains("--store") ? ["--acknowledge-by", "keeper"] : []
             let program = try Programs.start(
                 "godwit",
@@ -93,7 +93,7 @@ import TrackingTesting
             try await HTTPAnswer.of(path, port: port, headers: ["Authorization: Bearer \(secret)"]).status
         }
         #expect(try await status("/session") == 200)
-        // What was recorded is from before the link.
+        // The recorded positions are older than the link.
         #expect(try await status("/api/v1/trackables/van%207%2Fb/position") == 404)
         #expect(try await status("/api/v1/trackables/van%207%2Fb/history") == 403)
         let deadline = ContinuousClock.now.advanced(by: .seconds(60))
@@ -123,14 +123,14 @@ import TrackingTesting
         #expect(String(decoding: rest, as: UTF8.self).contains("expired"))
         await #expect(throws: TestSupportError.self) { try await streams[1].read(within: .seconds(1)) }
         gateway.terminate()
-        // What the others read ends with the gateway, and does not keep it.
+        // The stream ends with the gateway, and does not delay the gateway's end.
         let last = try await streams[1].read { String(decoding: $0, as: UTF8.self).contains("shutdown") }
         #expect(String(decoding: last, as: UTF8.self).contains(#"event: end"#))
         #expect(try await gateway.result(within: .seconds(60)).code == 0, "\(gateway.errors)")
     }
 
-    /// What is erased is told to nobody any more, by no part of a gateway that runs.
-    @Test func whatIsErasedIsForgottenByAGatewayThatRuns() async throws {
+    /// No part of a running gateway returns an erased position again.
+    @Test func aRunningGatewayForgetsAnErasedTrackable() async throws {
         let stage = try await Stage()
         let watch = try Programs.start(
             "godwit", ["watch", "van-7", "--broker", stage.broker.url, "--format", "json", "--silent"])
@@ -165,7 +165,7 @@ import TrackingTesting
             let answer = try await get(path)
             #expect(!answer.text.contains("52.5125"), "\(path): \(answer.text)")
         }
-        // Streams that begin, and those that resume; what comes now is a new beginning.
+        // New and resumed streams both start again with the next position.
         let fresh = try await EventStream("/api/v1/live", port: port, headers: headers)
         let resumed = try await EventStream("/api/v1/live?lastEventId=\(first.id)", port: port, headers: headers)
         try await publish(3)
@@ -178,7 +178,7 @@ import TrackingTesting
         try await watch.wait(for: #""seq":3"#)
         let lines = watch.output.split(separator: "\n").filter { $0.contains(#""event":"location""#) }
         #expect(lines.count == 4 && !lines[2].contains("coordinates"), "\(watch.output)")
-        // Any user of MQTT clears it so; and an erasing is heard also where the broker keeps nothing.
+        // Any MQTT user clears a position in this way. An erasure is also received if the broker retained no message.
         try await stage.publish(["-r", "-n"])
         try await Self.wait { try await get("trackables/van-7/position").status == 404 }
         try await publish(4, [])
@@ -190,8 +190,9 @@ import TrackingTesting
         #expect(try await gateway.result(within: .seconds(60)).code == 0, "\(gateway.errors)")
     }
 
-    /// Its connection is down while a trackable is erased, and so nobody tells it: what the broker still keeps does.
-    @Test func whatIsErasedWhileTheGatewayHearsNothingIsForgottenToo() async throws {
+    /// The connection is down during the erasure, so that no message reports it: the gateway compares the retained
+    /// messages instead.
+    @Test func aTrackableErasedWhileTheGatewayIsDisconnectedIsForgottenToo() async throws {
         let stage = try await Stage()
         let proxy = try FaultProxy(to: stage.broker.port)
         let (gateway, port) = try await stage.serve(stage.store + ["--broker", "mqtt://127.0.0.1:\(proxy.port)"])
@@ -217,7 +218,7 @@ import TrackingTesting
         let cleared = try await stream.first { $0.name == "position" }
         #expect(cleared.data == #"{"trackable":"van-7"}"#)
         #expect(try await get("trackables/van-7/position").status == 404)
-        // A second gateway on the folder is told so before it listens to anything.
+        // A second gateway on the folder fails before it opens its port.
         let second = try await stage.run(["serve", "--broker", stage.broker.url, "--listen", "127.0.0.1:0"])
         #expect(second.code != 0 && second.errors.contains("--state") && !second.errors.contains("listening"))
         gateway.terminate()
@@ -232,7 +233,7 @@ import TrackingTesting
         }
     }
 
-    /// Whatever is presented, however, and however talkative the log is.
+    /// No form of a secret appears in the log, at any log level.
     @Test func noSecretIsLogged() async throws {
         let stage = try await Stage()
         let (gateway, port) = try await stage.serve(stage.store + ["--log-level", "trace"])
@@ -296,10 +297,10 @@ import TrackingTesting
     @Test(arguments: ["foo", "https://a.example/path", "https://a.example/", "ftp://a.example", "https://"])
     func anOriginIsNamedAsBrowsersDo(text: String) async throws {
         let result = try await Programs.run("godwit", ["serve", "--cors", text])
-        #expect(result.code == 64 && result.errors.contains("--cors is an origin"), "\(result.errors)")
+        #expect(result.code == 64 && result.errors.contains("--cors must be an origin"), "\(result.errors)")
     }
 
-    @Test func aRecorderTellsItsFigures() async throws {
+    @Test func aRecorderServesItsMetrics() async throws {
         let stage = try await Stage()
         let recorder = try Programs.start(
             "godwit",
@@ -340,8 +341,8 @@ import TrackingTesting
         #expect(try await recorder.result(within: .seconds(60)).code == 0, "\(recorder.errors)")
     }
 
-    /// The running server keeps to what its description says: schemathesis makes up the requests. The live stream has no end, so
-    /// it is left out, and so is the readiness, which is 503 while the broker is being connected.
+    /// The running server conforms to its description, with requests that schemathesis generates. The live stream is
+    /// excluded because it has no end, and the readiness because it is 503 until the broker is connected.
     @Test func theServerKeepsToItsDescription() async throws {
         let home = ProcessInfo.processInfo.environment["HOME"] ?? ""
         let cache = ProcessInfo.processInfo.environment["XDG_CACHE_HOME"] ?? "\(home)/.cache"
@@ -357,7 +358,7 @@ import TrackingTesting
             arguments: [
                 "run", "http://127.0.0.1:\(port)/api/v1/openapi.json", "--header", "Authorization: Bearer \(token)",
                 "--max-examples", "40", "--phases", "examples,coverage,fuzzing", "--no-color",
-                // The same requests each time, and time enough for each on a machine that does other things.
+                // The same requests each time, with enough time for each on a busy machine.
                 "--generation-deterministic", "--suppress-health-check", "all",
                 "--request-timeout", "60", "--checks",
                 "not_a_server_error,status_code_conformance,content_type_conformance,response_schema_conformance,response_headers_conformance,unsupported_method",

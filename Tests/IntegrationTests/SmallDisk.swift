@@ -2,12 +2,12 @@ import Foundation
 import TestSupport
 import Testing
 
-/// A file system in memory that fills up, for tests that may mount one.
+/// A small file system in memory, for tests that may mount one.
 enum SmallDisk {
-    /// Whether this user may mount.
+    /// `true` if this user may mount a file system.
     static let isAllowed = geteuid() == 0
 
-    /// Mounts one of so many bytes, and takes it away after `body`.
+    /// Mounts a file system of a number of bytes, and removes it after `body`.
     static func use(of bytes: Int, _ body: (URL) async throws -> Void) async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "godwit-disk-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -31,6 +31,6 @@ enum SmallDisk {
         }
     }
 
-    /// The file to be removed for room.
+    /// The file to remove for free space.
     static let filler = "filler"
 }

@@ -4,7 +4,8 @@ import Testing
 import TrackingControl
 import TrackingCore
 
-/// What is read goes on while the agent is steered: nothing is lost, nothing comes twice, nothing is told that is not to be.
+/// The agent reads its source without a break during its controls: no fix is lost, repeated, or published while
+/// publishing is off.
 @Suite(.timeLimit(.minutes(10))) struct SourceContinuityTests {
     private static let start = 1_700_000_000
 
@@ -21,14 +22,14 @@ import TrackingCore
 
         init(_ scene: AgentScene) throws {
             self.path = scene.file("in")
-            // Open for both, so that neither end waits for the other.
+            // Open for reading and writing, so that neither end waits for the other.
             guard mkfifo(self.path, 0o600) == 0, case let descriptor = open(self.path, O_RDWR | O_NONBLOCK | O_CLOEXEC),
                 descriptor >= 0
             else { throw TestSupportError("no pipe at \(self.path)") }
             self.descriptor = descriptor
         }
 
-        /// - Throws: When it is not taken within 60 s.
+        /// - Throws: An error if the text is not read within 60 s.
         func write(_ text: String) async throws {
             var bytes = Array(text.utf8)[...]
             let deadline = ContinuousClock.now + .seconds(60)
@@ -46,7 +47,7 @@ import TrackingCore
         deinit { close(self.descriptor) }
     }
 
-    /// Seconds after the start of every position that was told, sent or skipped or in a batch.
+    /// The seconds after the start of every published position, sent, skipped or in a batch.
     private static func seconds(_ listener: AgentScene.Listener) -> Set<Int> {
         var found: Set<Int> = []
         for text in listener.payloads("van-7") {
@@ -97,21 +98,21 @@ import TrackingCore
         let drive = scene.file("drive.jsonl")
         try (0..<400).map { Self.line($0) }.joined().write(toFile: drive, atomically: true, encoding: .utf8)
         let agent = try await scene.start(["--source", "jsonl:\(drive)", "--speed", "10"] + Self.lively)
-        // Nearly everything is acknowledged: all of it hardly ever is while the recording runs.
+        // Nearly all records are acknowledged: while the recording runs, there is almost always a pending one.
         try await scene.status {
             ($0.lastFix?.time.seconds ?? 0) > Double(Self.start) + 60 && $0.connection.isUp && $0.queue.points < 25
         }
         let link = "godwit://setup?broker=mqtt%3A%2F%2F127.0.0.1%3A\(other.port)"
         try await scene.done(["setup", link, "--yes"])
-        // It ends with the recording.
+        // The agent ends with the recording.
         let ended = try await agent.result(within: .seconds(120))
         #expect(ended.code == 0, "\(ended.errors)")
-        let told = Self.seconds(after)
-        #expect(told.contains(399))
-        #expect(told.min() ?? 0 > 30, "it did not begin anew")
+        let reported = Self.seconds(after)
+        #expect(reported.contains(399))
+        #expect(reported.min() ?? 0 > 30, "it did not begin anew")
     }
 
-    @Test func whatIsPipedInWhileItIsOffIsToldToNobody() async throws {
+    @Test func fixesReadWhileTheAgentIsOffAreNotPublished() async throws {
         let scene = try AgentScene(await MosquittoProcess.start())
         let listener = try await scene.listen()
         let pipe = try Pipe(scene)
@@ -119,7 +120,7 @@ import TrackingCore
         try await pipe.write(Self.line(1))
         try await listener.wait("van-7") { !$0.isEmpty }
         try await scene.done(["off"])
-        // More than a pipe holds: it is taken out while the agent is off.
+        // More than the capacity of a pipe: the agent reads it while it is off.
         for index in 10..<2_000 { try await pipe.write(Self.line(index)) }
         try await scene.done(["on"])
         try await pipe.write(Self.line(5_000))
@@ -132,7 +133,7 @@ import TrackingCore
     @Test func offAndZonesAreInForceAlsoWhereTheyCannotBeKept() async throws {
         let scene = try AgentScene(await MosquittoProcess.start())
         let agent = try await scene.start(["--default-resolution", "HIGH/200/0"])
-        // A folder in the place of the file.
+        // A folder takes the place of the file.
         try FileManager.default.createDirectory(
             atPath: scene.file("state/godwit/van-7.sqlite.settings"), withIntermediateDirectories: true)
         let refused = try await scene.control(["configure", "batch-size=7"])

@@ -15,7 +15,7 @@ import TrackingRuntime
         #expect(zip(fixes, Self.ride).allSatisfy { $0.isAt($1) })
     }
 
-    /// A file with this text, gone with the folder.
+    /// Writes a text to a temporary file.
     private func withFile(_ text: String, _ body: (String) async throws -> Void) async throws {
         let file = FileManager.default.temporaryDirectory.appending(path: "godwit-\(UUID().uuidString)#1.txt")
         try text.write(to: file, atomically: true, encoding: .utf8)
@@ -51,7 +51,7 @@ import TrackingRuntime
 
     @Test(arguments: ["nmea", "jsonl", "gpx"]) func aRecordingIsReplayedAtItsPace(format: String) async throws {
         try await self.withFile(Self.text(format)) { path in
-            // Four seconds, four times as fast; once more where something held one of the programs up.
+            // Four seconds, four times as fast. The replay is repeated if the machine delayed one of the programs.
             var (times, tries) = ([Double](), 0)
             while !(0.3..<3.5).contains((times.last ?? 0) - (times.first ?? 0)) {
                 tries += 1
@@ -61,7 +61,7 @@ import TrackingRuntime
         }
     }
 
-    /// Replays the ride; when the watcher received each position, in Unix seconds.
+    /// Replays the ride, and returns the time at which the watcher received each position, in Unix seconds.
     private func replay(_ source: String) async throws -> [Double] {
         let started = ContinuousClock.now
         let track = try await Track.start([source], options: ["--default-resolution", "HIGH/0/0", "--speed", "4"])
@@ -71,7 +71,7 @@ import TrackingRuntime
         return try self.receptions(track.watch.output)
     }
 
-    /// When the watcher received each position, in Unix seconds.
+    /// Returns the time at which the watcher received each position, in Unix seconds.
     private func receptions(_ output: String) throws -> [Double] {
         struct Line: Decodable { var receivedAt: Double }
         return try output.split(separator: "\n").filter { $0.hasPrefix("{\"event\":\"location\"") }
@@ -86,7 +86,7 @@ import TrackingRuntime
         try await track.wait(fixes: 3)
         server.welcome(with: Self.ride[3...].map(\.sentences).joined())
         server.dropEveryone()
-        try await track.agent.waitForLog("source lost")
+        try await track.agent.waitForLog("Source lost")
         try await track.wait(fixes: 5)
         self.expectRide(try await track.end(fixes: 5))
         #expect(server.log.elements.allSatisfy { if case .line = $0 { false } else { true } }, "it is never written to")
@@ -97,7 +97,7 @@ import TrackingRuntime
         let track = try await Track.start(
             ["nmea:\(receiver.path)#speed=38400"],
             options: ["--default-resolution", "HIGH/500/0", "--floor", "MAXIMUM/0/0"])
-        // Asked who it is, it says that it is one whose cycle can be set.
+        // The receiver answers the query for its identity with a model whose cycle can be set.
         try await receiver.waitForCommand("$PMTK605*31\r\n")
         try await receiver.send(NMEAText.sentence("PMTK705,AXN_2.31,5632,PA6H,1.0").utf8)
         try await receiver.waitForCommand("$PMTK220,500*2B\r\n")
@@ -113,8 +113,8 @@ import TrackingRuntime
 
     // MARK: - Dates
 
-    /// Which of the two happens depends on whether this machine's clock is synchronised; each is proved by a unit test as well.
-    @Test func aDateThatIs1024WeeksOffIsCorrectedOrMarkedAndSaid() async throws {
+    /// The result depends on the synchronisation of this machine's clock. A unit test proves each of the two results.
+    @Test func aDateThatIs1024WeeksOffIsCorrectedOrMarkedAndReported() async throws {
         let period = 1_024 * 7 * 86_400
         let server = try LineServer()
         let track = try await Track.start(["nmea:tcp://127.0.0.1:\(server.port)"])

@@ -3,7 +3,7 @@ import TestSupport
 import TrackingCore
 import TrackingMQTT
 
-/// A recorder for one trackable that keeps in memory what reaches it on both lanes, and acknowledges it where it has a name.
+/// A recorder for one trackable that keeps the records of both lanes in memory, and acknowledges them if it has a name.
 final class TestRecorder: Sendable {
     /// A record's name.
     struct Name: Hashable, Comparable, CustomStringConvertible {
@@ -15,19 +15,19 @@ final class TestRecorder: Sendable {
         }
     }
 
-    /// What it keeps.
+    /// The records and their order of arrival.
     struct Store {
-        /// How often each record came, and as what.
+        /// The contents of each record, one for each arrival.
         var records: [Name: [[UInt8]]] = [:]
-        /// What came, was declared gone, or is below the oldest.
+        /// The numbers that arrived, were declared gone, or are below the oldest.
         var handled: [StreamID: SeqSet] = [:]
-        /// The highest number after which no other comes.
+        /// The highest number of each stream that has ended.
         var ends: [StreamID: UInt64] = [:]
         /// Each location message and batch, in order of arrival: the number of its newest record.
         var arrivals: [(isLive: Bool, newest: UInt64)] = []
         var batches: [HistoryBatch] = []
         var isListening = false
-        /// The streams, the one that something came of last at the end.
+        /// The streams, ordered by their latest record.
         var streams: [StreamID] = []
 
         mutating func saw(_ stream: StreamID) {
@@ -51,7 +51,7 @@ final class TestRecorder: Sendable {
         self.transport = try MQTTTransport(configuration: configuration)
     }
 
-    /// What has reached it so far.
+    /// The records so far.
     var contents: Store { self.store.withLock { $0 } }
 
     /// Runs until cancelled.
@@ -86,7 +86,7 @@ final class TestRecorder: Sendable {
         case .history:
             guard let batch = try? HistoryCodec.decode(message.payload).batch else { return }
             self.take(batch)
-        default: break  // a publisher came: it is told again
+        default: break  // a new publisher needs the acknowledgement again
         }
         self.acknowledge()
     }
@@ -132,7 +132,7 @@ final class TestRecorder: Sendable {
         self.transport.send([.publish(OutgoingMessage(topic: topic, payload: payload, isRetained: true), 2)])
     }
 
-    /// Waits until nothing that is sent from now on passes it by.
+    /// Waits until every message from now on is received.
     func waitUntilListening() async throws {
         let deadline = ContinuousClock.now + .seconds(60)
         while !self.contents.isListening {
@@ -141,9 +141,9 @@ final class TestRecorder: Sendable {
         }
     }
 
-    /// Waits until all of `names` are there.
+    /// Waits until all of `names` have arrived.
     ///
-    /// - Throws: `TestSupportError` that names every missing one.
+    /// - Throws: `TestSupportError` that names every missing record.
     func wait(for names: Set<Name>, within limit: Duration) async throws {
         let deadline = ContinuousClock.now + limit
         while true {

@@ -8,12 +8,12 @@ struct Track {
     let agent: RunningProgram
     let watch: RunningProgram
 
-    /// Starts all three; the watcher listens before the agent speaks, and asks for nothing.
+    /// Starts all three. The watcher is subscribed before the agent publishes, and requests nothing.
     ///
     /// - Parameters:
-    ///   - sources: What follows `--source`, each.
-    ///   - options: More for the agent. Unless they say otherwise, every fix is sent.
-    ///   - input: The file that is the agent's standard input.
+    ///   - sources: The values of the `--source` options.
+    ///   - options: Further options of the agent. By default every fix is sent.
+    ///   - input: The file for the agent's standard input.
     static func start(
         _ sources: [String], options: [String] = ["--default-resolution", "HIGH/0/0"], input: String = "/dev/null"
     ) async throws -> Track {
@@ -28,17 +28,17 @@ struct Track {
         return Track(broker: broker, agent: agent, watch: watch)
     }
 
-    /// How many positions the watcher printed so far.
+    /// The number of positions that the watcher has printed.
     var watchedCount: Int { self.watch.output.components(separatedBy: "{\"event\":\"location\"").count - 1 }
 
-    /// Waits until the watcher printed so many positions.
+    /// Waits until the watcher has printed a number of positions.
     func wait(fixes count: Int) async throws {
         try await self.watch.wait { _ in self.watchedCount >= count }
     }
 
-    /// Waits for the agent's end, asking for it unless its source is to end by itself; then ends the watcher.
+    /// Waits for the agent's end, and terminates it unless its source ends by itself; then ends the watcher.
     ///
-    /// - Returns: All positions that the watcher printed; at least `count`, or the test fails.
+    /// - Returns: All positions that the watcher printed. The test fails with fewer than `count`.
     func end(fixes count: Int, byItself: Bool = false) async throws -> [Fix] {
         if !byItself { self.agent.terminate() }
         let agent = try await self.agent.result(within: .seconds(60))

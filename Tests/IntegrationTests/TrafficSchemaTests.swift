@@ -2,11 +2,11 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What the programs really say, against docs/schemas and docs/asyncapi.yaml.
+/// Validates the real traffic of the programs against docs/reference/schemas and docs/reference/asyncapi.yaml.
 @Suite(.timeLimit(.minutes(10))) struct TrafficSchemaTests {
     private static let validator = Programs.root.appending(path: "Tests/Schemas/validate.py").path()
 
-    /// Everything that the protocol has in use, and what is cleared with an empty payload.
+    /// Every kind of message in the protocol, and the topics that are cleared with an empty payload.
     private static let kinds: Set = [
         "locationUpdate", "rawUpdate", "publisherPresence", "subscriberPresence", "resolutionRequest",
         "resolutionInForce", "trip", "event", "liveness", "historyBatch", "acknowledgement",
@@ -20,7 +20,7 @@ import Testing
         #expect(check.code == 0, "\(check.errors)")
     }
 
-    @Test func whatTheProgramsSayIsWhatTheSchemasSay() async throws {
+    @Test func theProgramsTrafficMatchesTheSchemas() async throws {
         let broker = try await MosquittoProcess.start()
         let capture = try await self.capture(broker)
         let recorder = try TestRecorder(of: "order:17", on: broker, acknowledgingAs: "keeper")
@@ -37,7 +37,7 @@ import Testing
         #expect(Set(seen) == Self.kinds)
     }
 
-    /// Writes down everything that passes the broker, from now on.
+    /// Captures every message of the broker from now on.
     private func capture(_ broker: MosquittoProcess) async throws -> RunningProgram {
         let capture = try RunningProgram(
             "/usr/bin/mosquitto_sub",
@@ -53,7 +53,7 @@ import Testing
     /// The log of the courier.
     private func spool(_ broker: MosquittoProcess) -> String { broker.directory.appending(path: "spool.sqlite").path() }
 
-    /// Leaves points in the courier's log that were not sent.
+    /// Leaves unsent points in the courier's log.
     private func queue(_ broker: MosquittoProcess) async throws {
         let drive = broker.directory.appending(path: "drive.jsonl")
         try "\(Self.feature)\n\(Self.feature)\n".write(to: drive, atomically: true, encoding: .utf8)
@@ -66,7 +66,7 @@ import Testing
         #expect(agent.code == 0, "\(agent.errors)")
     }
 
-    /// A courier near its destination whose battery sinks, a watcher that leaves, and one that dies.
+    /// Runs a courier near its destination with a sinking battery, a watcher that leaves, and one that is killed.
     private func live(_ broker: MosquittoProcess, _ capture: RunningProgram) async throws {
         let battery = broker.directory.appending(path: "battery")
         try "50".write(to: battery, atomically: true, encoding: .utf8)
@@ -89,7 +89,7 @@ import Testing
         try "10".write(to: battery, atomically: true, encoding: .utf8)
         try await capture.wait(for: "\"kind\":\"LOW_BATTERY\"")
         try await capture.wait(for: "\"lowBattery\":true")
-        // An event goes on both lanes.
+        // An event is published on both lanes.
         try await capture.wait { Self.has(batch: "\"kind\":\"LOW_BATTERY\"", in: $0) }
         try await capture.wait(for: "/ack/keeper\t{\"streams\":{\"")
         try await capture.wait(for: "/trip\t{\"tripId\"")
@@ -102,7 +102,7 @@ import Testing
         try await capture.wait(for: "\"status\":\"offline\"")
         #expect(try await orderly.end().code == 0)
         #expect(try await agent.end().code == 0)
-        // The publisher's presence, cleared.
+        // The clearing of the publisher's presence.
         try await capture.wait(within: .seconds(60)) { text in
             text.split(separator: "\n").contains { $0.contains("/publisher/") && $0.hasSuffix("\t") }
         }
@@ -213,7 +213,7 @@ import Testing
         }
     }
 
-    /// Holds lines of topic, tab and payload against the schemas.
+    /// Validates lines of topic, tab and payload against the schemas.
     private func validate(_ traffic: String) async throws -> Programs.Result {
         let file = FileManager.default.temporaryDirectory.appending(path: "godwit-traffic-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: file) }

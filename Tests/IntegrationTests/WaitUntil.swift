@@ -1,6 +1,6 @@
 import Testing
 
-/// Asks again until something holds.
+/// Repeats a check until it holds.
 func waitUntil(
     within limit: Duration = .seconds(120), _ holds: () async throws -> Bool
 ) async throws {

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import TrackingCore
 
-/// `godwit watch` where its output is not read, or cannot be written.
+/// `godwit watch` with output that is not read, or cannot be written.
 @Suite(.serialized) struct WatchOutputTests {
     private func watch(_ broker: MosquittoProcess, output: String, _ more: [String] = []) throws -> RunningProgram {
         try RunningProgram(
@@ -21,7 +21,7 @@ import TrackingCore
             ])
     }
 
-    /// As many updates as lines, each with as many skipped points as it takes, of about 70 KB.
+    /// A number of updates as lines, each with enough skipped points for about 70 KB.
     private func largeUpdates(_ count: Int) throws -> String {
         var lines = ""
         for number in 0..<count {
@@ -61,13 +61,13 @@ import TrackingCore
         #expect(try await sender.result(within: .seconds(60)).code == 0)
     }
 
-    @Test func anOutputThatNobodyReadsCostsBoundedMemoryAndHoldsUpNoEnd() async throws {
+    @Test func anUnreadOutputUsesBoundedMemoryAndDoesNotDelayTheEnd() async throws {
         let broker = try await MosquittoProcess.start()
         let pipe = try NamedPipe()
         let watch = try self.watch(broker, output: pipe.path)
         try await pipe.wait()
         try await self.publish(try self.largeUpdates(1_500), "tracking/van-7", broker)
-        // Messages keep their order: when this one was looked at, the others were.
+        // Messages keep their order: the watcher has processed the others before this one.
         try await self.publish("no JSON\n", "tracking/van-7", broker)
         try await watch.waitForLog("message skipped", within: .seconds(60))
         let megabytes = try self.residentMegabytes(watch.id)
@@ -96,8 +96,8 @@ import TrackingCore
         for program in [other, agent] { try await program.end() }
     }
 
-    /// What is logged waits for nobody: the connection, and all that hangs on it, goes on.
-    @Test func errorsThatNobodyReadsHoldUpNothing() async throws {
+    /// A log output that is not read blocks nothing: the connection goes on.
+    @Test func unreadErrorsDelayNothing() async throws {
         let broker = try await MosquittoProcess.start()
         let pipe = try NamedPipe()
         try pipe.fill()
@@ -131,7 +131,7 @@ import TrackingCore
     func itsOwnEndIsNoNews(more: [String]) async throws {
         let broker = try await MosquittoProcess.start()
         let agent = try self.agent(broker)
-        // The time of the one that is looked at begins once the agent is there.
+        // The watcher's time limit for a trackable starts when the agent is present.
         let first = try await Programs.run("godwit", ["watch", "van-7", "--broker", broker.url, "--count", "1"])
         try #require(first.code == 0, "\(first.errors)")
         let watch = try Programs.start("godwit", ["watch", "van-7", "--broker", broker.url] + more)
@@ -139,7 +139,7 @@ import TrackingCore
         if more.isEmpty { watch.terminate() }
         let result = try await watch.result(within: .seconds(60))
         #expect(result.code == 0)
-        // Before it was connected nothing was known; afterwards both were there until the end.
+        // The states were unknown before the connection; afterwards both were ONLINE until the end.
         #expect(result.lines.last { $0.contains(" state ") }?.contains("ONLINE") == true, "\(result.output)")
         #expect(result.lines.last { $0.contains(" publisher ") }?.contains("PRESENT") == true, "\(result.output)")
         try await agent.end()

@@ -2,9 +2,9 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Trips and events, from a device to `godwit watch`; and what it says where it hears nothing.
+/// Trips and events, from a device to `godwit watch`, and the watcher's report when it receives nothing.
 @Suite(.serialized, .timeLimit(.minutes(10))) struct WatchRecordsTests {
-    /// A courier that begins a trip as soon as it moves.
+    /// A courier that begins a trip when it moves.
     private func courier(_ broker: MosquittoProcess, battery: URL) throws -> RunningProgram {
         try "50".write(to: battery, atomically: true, encoding: .utf8)
         return try Programs.start(
@@ -16,7 +16,7 @@ import Testing
             ])
     }
 
-    /// What shows a trip under way, and the event of a low battery.
+    /// The signs of a current trip and of a low battery.
     private static let signs = [
         "text": ["van-7 trip ACTIVE car ", "van-7 event LOW_BATTERY {"],
         "json": [#""event":"trip","trackable":"van-7","#, #""kind":"LOW_BATTERY""#],
@@ -31,7 +31,7 @@ import Testing
         let first = try Programs.start("godwit", ["watch", "van-7", "--broker", broker.url])
         try await first.wait(for: "van-7 trip ACTIVE car ")
         #expect(first.output.contains("van-7 event TRIP_STARTED {"))
-        // Those who come later are told the trip under way at once.
+        // Later watchers receive the current trip at once.
         let terminal = try TestTerminal(columns: 130, rows: 20)
         let table = try Programs.start(
             "godwit", ["watch", "van-7", "--broker", broker.url], environment: ["TERM": "xterm"], terminal: terminal)
@@ -48,14 +48,14 @@ import Testing
             let result = try await watch.end()
             #expect(result.code == 0, "\(format): \(result.errors)")
             let event = Self.signs[format]?[1] ?? ""
-            #expect(result.lines.count { $0.contains(event) } == 1, "\(format): an event is told once")
+            #expect(result.lines.count { $0.contains(event) } == 1, "\(format): an event is printed once")
         }
         try await terminal.wait { $0.contains { $0.contains(" van-7 LOW_BATTERY {") } }
         for program in [table, first, agent] { #expect(try await program.end().code == 0) }
     }
 
-    /// Mosquitto grants the subscription, and delivers nothing.
-    @Test func aSilentWatcherThatMayNotReadSaysThatItHearsNothing() async throws {
+    /// Mosquitto grants the subscription, but delivers nothing.
+    @Test func aWatcherWithoutTheRightToReadReportsThatItReceivesNothing() async throws {
         let broker = try await MosquittoProcess.start { port, folder in
             let access = folder.appending(path: "acl")
             let rules = "topic readwrite tracking/_clients/#\ntopic write tracking/#\ntopic read tracking/bike/#\n"
@@ -69,8 +69,8 @@ import Testing
         }
         let watch = try Programs.start("godwit", ["watch", "van-7", "bike", "--broker", broker.url, "--silent"])
         try await watch.wait(for: "bike location ")
-        try await watch.waitForLog("nothing was heard", within: .seconds(60))
-        let said = watch.errors.split(separator: "\n").filter { $0.contains("nothing was heard") }
+        try await watch.waitForLog("Nothing received", within: .seconds(60))
+        let said = watch.errors.split(separator: "\n").filter { $0.contains("Nothing received") }
         #expect(said.count == 1 && said[0].contains("trackable=van-7"), "\(said)")
         for program in [watch] + agents { try await program.end() }
     }

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `godwit watch` as a user has it: in a pipe, and on a terminal.
+/// `godwit watch` in a pipe and on a terminal.
 @Suite(.serialized) struct WatchTests {
     private func agent(_ broker: MosquittoProcess, _ interval: Int = 200) throws -> RunningProgram {
         try Programs.start(
@@ -72,18 +72,20 @@ import Testing
         }
         try await terminal.wait { row($0).contains("ONLINE") && row($0).contains("HIGH/30000/0") }
         #expect(terminal.lines[0].hasPrefix("trackable        state"))
-        #expect(terminal.lines.last { !$0.isEmpty } == "connected; asking nothing; + finer, - coarser, 0 none, q quit")
+        #expect(
+            terminal.lines.last { !$0.isEmpty }
+                == "connected; asking for nothing; + finer, - coarser, 0 nothing, q quit")
         #expect(terminal.raw.contains("\u{1B}[32mvan-7"))
-        // What a key asks for is in force a moment later.
+        // The resolution requested with a key applies a moment later.
         terminal.press("+")
-        try await terminal.wait { $0.contains { $0.contains("asking HIGH/15000/0") } }
+        try await terminal.wait { $0.contains { $0.contains("asking for HIGH/15000/0") } }
         try await terminal.wait { row($0).contains("HIGH/15000/0") }
         terminal.press("+")
         try await terminal.wait { row($0).contains("MAXIMUM/7500/0") }
         terminal.press("--")
         try await terminal.wait { row($0).contains("BALANCED/30000/0") }
         terminal.press("0")
-        try await terminal.wait { $0.contains { $0.contains("asking nothing") } }
+        try await terminal.wait { $0.contains { $0.contains("asking for nothing") } }
         try await terminal.wait { row($0).contains("HIGH/30000/0") }
         terminal.press("q")
         let result = try await watch.result(within: .seconds(60))
@@ -105,8 +107,8 @@ import Testing
         #expect(try await agent.end().code == 0)
     }
 
-    /// As Ctrl-Z and `fg` do.
-    @Test func whoStopsItSeesTheCursorUntilItGoesOn() async throws {
+    /// Stops and continues the program as Ctrl-Z and `fg` do.
+    @Test func aStoppedProgramShowsTheCursorUntilItContinues() async throws {
         let broker = try await MosquittoProcess.start()
         let terminal = try TestTerminal()
         let watch = try Programs.start(

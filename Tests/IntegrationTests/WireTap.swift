@@ -1,14 +1,15 @@
 import Foundation
 import TestSupport
 
-/// Everything that is published, below `tracking/` or wherever it is asked for, as a stranger's client sees it.
+/// A client that receives every message below `tracking/`, or of the given filters, independently of the project's
+/// code.
 final class WireTap: Sendable {
     /// One message.
     struct Message {
         var topic: String
         var payload: String
 
-        /// The payload as JSON; empty where it is none.
+        /// The payload as JSON; empty if it is not JSON.
         var json: [String: Any] {
             (try? JSONSerialization.jsonObject(with: Data(self.payload.utf8))) as? [String: Any] ?? [:]
         }
@@ -16,9 +17,9 @@ final class WireTap: Sendable {
 
     private let program: RunningProgram
 
-    /// Listens to this broker; returns once nothing more passes it by.
+    /// Subscribes at a broker, and returns when every further message is received.
     static func listen(to broker: MosquittoProcess, _ filters: [String] = ["tracking/#"]) async throws -> WireTap {
-        // What stands on the last topic comes when all are listened to.
+        // The retained message of the last filter arrives after all subscriptions.
         let place = ["-h", "127.0.0.1", "-p", "\(broker.port)", "-q", "1"]
         let mark = try RunningProgram("/usr/bin/mosquitto_pub", place + ["-r", "-t", "tap", "-m", "listening"])
         _ = try await mark.result()
@@ -33,7 +34,7 @@ final class WireTap: Sendable {
 
     deinit { self.program.terminate() }
 
-    /// What came so far, in order.
+    /// The messages so far, in order.
     var messages: [Message] {
         self.program.output.split(separator: "\n").map { line in
             let parts = line.split(separator: " ", maxSplits: 1, omittingEmptySubsequences: false)
@@ -41,7 +42,7 @@ final class WireTap: Sendable {
         }
     }
 
-    /// What came so far on `tracking/` and this, with anything in it.
+    /// The messages so far on this topic below `tracking/`, without empty payloads.
     func messages(on topic: String) -> [Message] {
         self.messages.filter { $0.topic == "tracking/\(topic)" && !$0.payload.isEmpty }
     }
@@ -51,7 +52,7 @@ final class WireTap: Sendable {
         self.messages(on: "\(trackable)/event").map(\.json).filter { $0["kind"] as? String == kind }
     }
 
-    /// The points of a trackable that went out live, by number, and those that rode along with each.
+    /// The points of a trackable in live updates, by number, each with its skipped points.
     func updates(of trackable: String) -> [(seq: Int, skipped: [Int])] {
         self.messages(on: trackable).map { message in
             (
@@ -61,12 +62,12 @@ final class WireTap: Sendable {
         }
     }
 
-    /// The Features of all points of a trackable that went out in batches.
+    /// The Features of all points of a trackable in batches.
     func batched(of trackable: String) -> [[String: Any]] {
         self.messages(on: "\(trackable)/history").flatMap { $0.json["points"] as? [[String: Any]] ?? [] }
     }
 
-    /// The Features of all points of a trackable, on either lane; one that came on both is there twice.
+    /// The Features of all points of a trackable, on either lane. A point on both lanes appears twice.
     func points(of trackable: String) -> [[String: Any]] {
         self.messages(on: trackable).flatMap { message -> [[String: Any]] in
             let json = message.json
@@ -83,7 +84,7 @@ final class WireTap: Sendable {
     /// The number of a point.
     static func seq(_ feature: Any?) -> Int? { Self.properties(feature)["seq"] as? Int }
 
-    /// Waits until this holds.
+    /// Waits until a condition holds.
     func wait(within limit: Duration = .seconds(60), for isThere: (WireTap) -> Bool) async throws {
         try await self.program.wait(within: limit) { _ in isThere(self) }
     }

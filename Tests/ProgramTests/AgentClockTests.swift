@@ -5,11 +5,11 @@ import TrackingCore
 
 @testable import godwit_agent
 
-/// Which clock an agent believes.
+/// The clock that an agent trusts.
 @Suite struct AgentClockTests {
     private func machine() throws -> CaptureStateMachine {
         let run = try Run.parse(["--trackable", "van-7", "--source", "simulate:"])
-        return try run.capture.machine(given: nil)
+        return try run.capture.captureMachine
     }
 
     private func fix(_ time: Double) throws -> Location {
@@ -18,7 +18,7 @@ import TrackingCore
         return fix
     }
 
-    /// In 1970 without anybody's help; in 2023 and 2025 where the operating system sets it to when it was made.
+    /// A clock without a time source begins in 1970, or at the build time of the operating system, as in 2023 and 2025.
     @Test(arguments: [1000, 1_700_000_000, 1_750_000_000.0])
     func aClockFromBeforeTheProgramIsNotSet(wall: Double) throws {
         var machine = try self.machine()

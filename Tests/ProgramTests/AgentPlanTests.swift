@@ -9,7 +9,7 @@ import TrackingPublisher
 
 @testable import godwit_agent
 
-/// What an agent does: what was given at its start, with what was changed since.
+/// The plan of an agent: the options given at its start together with the changes made since.
 @Suite struct AgentPlanTests {
     private func given(_ more: [String] = [], environment: [String: String] = [:]) throws -> OptionValues {
         try LayeredArguments.values(
@@ -21,7 +21,7 @@ import TrackingPublisher
         try AgentPlan(given: self.given(more), kept: kept)
     }
 
-    /// As the next start reads it.
+    /// The plan as the next start of the agent reads it.
     private func kept(_ plan: AgentPlan) throws -> AgentSettings {
         let settings = try AgentSettings(plan.settings.encoded())
         #expect(settings == plan.settings)
@@ -44,30 +44,30 @@ import TrackingPublisher
 
     // MARK: - What lasts
 
-    @Test func whatWasChangedLasts() throws {
+    @Test func changesLast() throws {
         let place = try #require(Coordinate(latitude: -33.9, longitude: 151.2))
-        let van8 = AgentSettings.Carried(id: try TrackableID("van-8"), destination: place)
+        let van8 = AgentSettings.TrackedTrackable(id: try TrackableID("van-8"), destination: place)
         let changed = try self.plan(["--mode", "active"]).setting(["mode": ["passive"], "keep-points": ["7"]])
-            .carrying([van8]).switched(isOn: false)
+            .tracking([van8]).switched(isOn: false)
         let next = try self.plan(["--mode", "active"], kept: self.kept(changed))
         #expect(next.run.capture.mode == .passive && next.run.recording.keepPoints == 7)
-        #expect(next.carried == [van8] && !next.settings.isOn)
+        #expect(next.tracked == [van8] && !next.settings.isOn)
     }
 
-    @Test func whatIsGivenOtherwiseWinsOverWhatWasChangedBefore() throws {
+    @Test func aNewGivenValueWinsOverAnEarlierChange() throws {
         let changed = try self.plan(["--mode", "active"]).setting(["mode": ["passive"], "keep-points": ["7"]])
-            .carrying([])
+            .tracking([])
         let next = try self.plan(
             ["--mode", "balanced", "--destination", "1,2"], kept: self.kept(changed))
         #expect(next.run.capture.mode == .balanced, "the option was given anew")
         #expect(next.run.recording.keepPoints == 7, "this one was not")
-        #expect(next.carried.map(\.id.rawValue) == ["van-7"])
+        #expect(next.tracked.map(\.id.rawValue) == ["van-7"])
     }
 
-    @Test func whatIsChangedBackIsNotRemembered() throws {
+    @Test func aChangeThatIsUndoneIsNotKept() throws {
         let plan = try self.plan(["--mode", "active"])
-        let back = try plan.setting(["mode": ["passive"]]).setting(["mode": ["active"]]).carrying([])
-            .carrying(plan.carried)
+        let back = try plan.setting(["mode": ["passive"]]).setting(["mode": ["active"]]).tracking([])
+            .tracking(plan.tracked)
         #expect(back.settings == AgentSettings())
         #expect(try plan.setting(["mode": nil]).run.capture.mode == nil, "as if it were not given")
     }
@@ -80,7 +80,7 @@ import TrackingPublisher
         #expect(try next.run.broker.addresses.map(\.host) == ["b"])
     }
 
-    /// One change that does not fit is no reason to be on again, or to show what a zone hides.
+    /// An invalid change does not undo others: the agent stays off, and a privacy zone keeps hiding positions.
     @Test(arguments: [
         (["raw": "true", "keep-points": "7"], ["--live", "off"], ["raw"]),
         (["maximum-silence": "120"], ["--trackable", "van-8"], ["maximum-silence"]),
@@ -96,8 +96,9 @@ import TrackingPublisher
         var changed = try self.plan(more.first == "--destination" ? ["--destination", "1,2"] : [])
             .setting(["zone": [zone], "broker": ["mqtt://box@b"], "password-file": ["/token"]])
         for (name, text) in changes where name != "destination" { changed = try changed.setting([name: [text]]) }
-        let van8 = AgentSettings.Carried(id: try TrackableID("van-9"), destination: changed.carried[0].destination)
-        changed = try changed.carrying([van8]).switched(isOn: false)
+        let van8 = AgentSettings.TrackedTrackable(
+            id: try TrackableID("van-9"), destination: changed.tracked[0].destination)
+        changed = try changed.tracking([van8]).switched(isOn: false)
         let fitted = try FittedPlan(given: self.given(more), kept: self.kept(changed))
         #expect(fitted.misfits.map(\.change) == misfits)
         #expect(fitted.misfits.allSatisfy { !$0.reason.isEmpty && !$0.reason.contains("CommandError") })
@@ -120,10 +121,14 @@ import TrackingPublisher
         var settings = AgentSettings()
         settings.options["zone"] = .init(before: nil, after: ["home,52.66"])
         let fitted = try FittedPlan(given: self.given(), kept: settings)
-        #expect(fitted.misfits == [.init(change: "zone", reason: "a value of zone is not of its form")])
+        #expect(
+            fitted.misfits == [
+                .init(
+                    change: "zone", reason: "a value of zone has the wrong form. See --zone in godwit-agent run --help")
+            ])
     }
 
-    /// What a set-up link brought is one: a token goes to nobody but the broker and the user that it came for.
+    /// The changes of a set-up link belong together: a token is sent only to its own broker and for its own user.
     @Test(arguments: [
         (["--broker", "mqtt://u@a"], "", true), (["--broker", "mqtt://u@b"], "", false),
         (["--broker", "mqtt://v@a"], "", false), (["--broker", "mqtt://a"], "", false), ([], "", false),
@@ -162,7 +167,7 @@ import TrackingPublisher
     @Test(arguments: [
         "", "{}", "[1]", #"{"version":2,"on":true,"options":{}}"#, #"{"version":1,"on":"no","options":{}}"#,
     ])
-    func whatCannotBeReadIsRefused(text: String) {
+    func anUnreadableSettingsFileIsRejected(text: String) {
         #expect(throws: TrackingError.self) { try AgentSettings(Array(text.utf8)) }
     }
 
@@ -183,30 +188,30 @@ import TrackingPublisher
 
     // MARK: - What is carried
 
-    @Test func whatIsAddedHasTheSettingsOfTheOptionsButTheDestination() throws {
+    @Test func anAddedTrackableHasTheSettingsOfTheOptionsExceptTheDestination() throws {
         let plan = try self.plan([
             "--destination", "1,2", "--proximity", "300", "--floor", "HIGH/1000/0", "--ceiling", "LOW/60000/9",
         ])
-        let van8 = AgentSettings.Carried(id: try TrackableID("van-8"), destination: nil)
-        let both = try plan.carrying(plan.carried + [van8]).trackables
+        let van8 = AgentSettings.TrackedTrackable(id: try TrackableID("van-8"), destination: nil)
+        let both = try plan.tracking(plan.tracked + [van8]).trackables
         #expect(both.map(\.floor?.desiredInterval) == [.seconds(1), .seconds(1)])
         #expect(both.map(\.ceiling?.minimumDisplacement) == [9, 9])
         let other = try plan.setting(["ceiling": ["LOW/30000/9"]])
         #expect(other.trackables[0].ceiling?.desiredInterval == .seconds(30))
         #expect(both[0].constraints?.proximityThreshold != nil)
         #expect(both[1].destination == nil && both[1].constraints == nil)
-        let there = try plan.carrying([van8]).going(van8.id, to: Coordinate(latitude: 3, longitude: 4))
+        let there = try plan.tracking([van8]).going(van8.id, to: Coordinate(latitude: 3, longitude: 4))
         #expect(there.trackables[0].constraints?.proximityThreshold != nil, "near is near something again")
     }
 
-    /// Nearness that was set for what has a destination keeps nobody from carrying what has none.
-    @Test func whatGoesNowhereIsCarriedWhateverIsNear() throws {
+    /// A proximity set for a trackable with a destination does not prevent tracking one without a destination.
+    @Test func aTrackableWithoutADestinationIsTrackedDespiteAProximity() throws {
         let given = try self.plan()
-        let van7 = given.carried[0].id
+        let van7 = given.tracked[0].id
         #expect(throws: (any Error).self) { try given.setting(["proximity": ["300"]]) }
         let plan = try given.going(van7, to: Coordinate(latitude: 1, longitude: 2)).setting(["proximity": ["300"]])
-        let van8 = AgentSettings.Carried(id: try TrackableID("van-8"), destination: nil)
-        #expect(try plan.carrying([van8]).trackables[0].constraints == nil)
+        let van8 = AgentSettings.TrackedTrackable(id: try TrackableID("van-8"), destination: nil)
+        #expect(try plan.tracking([van8]).trackables[0].constraints == nil)
         let nowhere = try plan.going(van7, to: nil)
         #expect(nowhere.trackables[0].constraints == nil)
         let next = try FittedPlan(given: self.given([]), kept: self.kept(nowhere))
@@ -215,8 +220,8 @@ import TrackingPublisher
         #expect(there.trackables[0].constraints?.proximityThreshold != nil)
     }
 
-    /// Settings of the options mean the only one that is carried, whatever else the file lists.
-    @Test func theOnlyOneThatIsCarriedIsMeantBySettings() throws {
+    /// Settings given as options apply to the only tracked trackable, even if the file lists others.
+    @Test func settingsApplyToTheOnlyTrackedTrackable() throws {
         let file = FileManager.default.temporaryDirectory.appending(path: "godwit-\(UUID().uuidString).yaml")
         defer { try? FileManager.default.removeItem(at: file) }
         try "trackables: [{id: a}, {id: b, maximum-silence: 7}]".write(to: file, atomically: false, encoding: .utf8)
@@ -225,7 +230,7 @@ import TrackingPublisher
         let both = try AgentPlan(given: given)
         let error = #expect(throws: ValidationError.self) { try both.setting(["maximum-silence": ["120"]]) }
         #expect(error?.message.contains("--maximum-silence") == true)
-        let one = try both.carrying([both.carried[1]])
+        let one = try both.tracking([both.tracked[1]])
         #expect(one.trackables.map(\.maximumSilence) == [.seconds(7)])
         let changed = try one.setting(["maximum-silence": ["120"]])
         #expect(changed.trackables.map(\.maximumSilence) == [.seconds(120)])
@@ -258,21 +263,22 @@ import TrackingPublisher
                 _ = try LiveSettings.values([name: "on"], of: options, isFromAfar: false)
                 #expect(isLive, "\(name)")
             } catch {
-                #expect(error.message.hasPrefix("\(name) needs a restart"))
+                #expect(error.message.hasPrefix("\(name) cannot change while the agent runs"))
             }
         }
     }
 
     @Test(arguments: LiveSettings.local.sorted())
-    func whatIsLocalIsNotTakenFromAfar(name: String) throws {
+    func localOptionsCannotBeSetThroughTheBroker(name: String) throws {
         let failure = #expect(throws: CommandFailure.self) {
             _ = try LiveSettings.values([name: "on", "mode": "active"], of: self.plan().options, isFromAfar: true)
         }
         #expect(failure?.code == .notAllowed)
     }
 
-    /// An option of a later version that names a program or a file must not be settable from afar by being forgotten.
-    @Test func whatIsNeitherAtOnceNorLocalIsHarmless() throws {
+    /// Every option is listed as changeable, local or harmless, so that a new one cannot be set through the broker by
+    /// mistake.
+    @Test func theOtherOptionsAreHarmless() throws {
         let others = Set(OptionTableTests.run.map(\.option)).subtracting(LiveSettings.names)
             .subtracting(LiveSettings.local)
         #expect(
@@ -287,7 +293,7 @@ import TrackingPublisher
         try SetupPlan(try SetupRequest(link: "godwit://setup?\(link)"), for: plan)
     }
 
-    @Test func whatALinkDoesNotSayIsLeftAlone() throws {
+    @Test func settingsThatALinkDoesNotNameRemain() throws {
         let plan = try self.plan(["--broker", "mqtts://box:old@a.example:99"])
         let user = try self.setup("user=b%2Fx", plan)
         #expect(user.values == ["broker": ["mqtts://b%2Fx@a.example:99"]])

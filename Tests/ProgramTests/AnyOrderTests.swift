@@ -10,8 +10,8 @@ import TrackingStore
 
 /// A recorded drive gives the same export, byte for byte, in whatever order its messages come.
 ///
-/// `GODWIT_DRILL_ORDERS` is how many orders are tried in SQLite, a fiftieth of them in PostgreSQL; `GODWIT_DRILL_SEED` is where
-/// they begin.
+/// `GODWIT_DRILL_ORDERS` is how many orders are tried in SQLite, a fiftieth of them in PostgreSQL; `GODWIT_DRILL_SEED`
+/// is where they begin.
 @Suite(.serialized, .timeLimit(.minutes(240))) struct AnyOrderTests {
     private static let orders = Int(ProcessInfo.processInfo.environment["GODWIT_DRILL_ORDERS"] ?? "") ?? 50
     private static let seed = UInt64(ProcessInfo.processInfo.environment["GODWIT_DRILL_SEED"] ?? "") ?? 1
@@ -35,7 +35,7 @@ import TrackingStore
         }
     }
 
-    /// Stores the drive in so many orders, as many at once as there are cores.
+    /// Stores the drive in several orders, as many at a time as there are cores.
     private static func tryOrders(
         _ count: Int, of drive: Drive, for expected: Found,
         _ store: @escaping @Sendable ([Commit]) async throws -> Found
@@ -59,7 +59,7 @@ import TrackingStore
 
     // MARK: - What is stored
 
-    /// What comes back.
+    /// The stored result of one order.
     private struct Found: Equatable, Sendable {
         var exports: [[UInt8]]
         var last: LastPosition?
@@ -113,26 +113,27 @@ import TrackingStore
     }
 }
 
-/// What one of two recorders stores at once.
+/// One commit of one of two recorders.
 private struct Commit: Sendable {
     var recorder = 0
     var batch = RecordingBatch()
 }
 
-/// A recorded drive as the records of one device: two streams, as after a restart, with some records that it no longer had.
+/// A recorded drive as the records of one device: two streams, as after a restart, with some records that it no longer
+/// had.
 private struct Drive: Sendable {
     static let id = try! TrackableID("bus")  // a name that keeps the rules
     private static let received = UnixTime(1_790_000_000)
 
-    /// One message that carries records.
+    /// One message with its records.
     private enum Lane: CaseIterable { case live, recording }
 
     let points: [Location]
-    /// Of each stream, in the order of their numbers.
+    /// The records of each stream in the order of their numbers.
     private let streams: [[Location]]
     private let gone: ClosedRange<UInt64> = 101...110
 
-    /// The shared recording of a bus; where it is not, one that is made here.
+    /// The shared recording of a bus, or a generated one without it.
     init() throws {
         let fixes = try Tracks.folder.map { try Self.read($0) } ?? Self.made(2_000)
         let half = fixes.count / 2
@@ -163,7 +164,7 @@ private struct Drive: Sendable {
         }
     }
 
-    /// As one recorder gets it from one device, in batches.
+    /// The messages as one recorder receives them from one device, in batches.
     var inOrder: [Commit] {
         var commit = Commit()
         for stream in self.streams {
@@ -174,7 +175,8 @@ private struct Drive: Sendable {
         return [commit]
     }
 
-    /// Cut into messages of either lane of any length, some of them twice, shuffled, and dealt out to the commits of two recorders.
+    /// Cut into messages of either lane of any length, some of them twice, shuffled, and dealt out to the commits of
+    /// two recorders.
     func anyOrder(_ random: inout SplitMix64) -> [Commit] {
         var messages: [IncomingMessage] = []
         for stream in self.streams {
@@ -187,7 +189,7 @@ private struct Drive: Sendable {
                 let message = lane == .live ? self.update(part) : self.history(part)
                 messages += Array(repeating: message, count: Int.random(in: 0..<4, using: &random) == 0 ? 2 : 1)
             }
-            // What was live comes again in batches, cut otherwise.
+            // Live records are sent again in batches of other lengths.
             let first = Int.random(in: 0..<stream.count, using: &random)
             messages.append(self.history(Array(stream[first...].prefix(300))))
         }

@@ -6,9 +6,9 @@ import TrackingMQTT
 
 @testable import GodwitOptions
 
-/// Which user and password a program shows the broker.
+/// The user and the password with which a program signs in at the broker.
 @Suite struct BrokerLoginTests {
-    /// The login that these options give, beside a password file with this text.
+    /// The login of these options together with a password file of this text.
     private func login(_ text: String, _ arguments: String...) throws -> MQTTCredentials? {
         let file = FileManager.default.temporaryDirectory.appending(path: "gw-password-\(UUID().uuidString)").path()
         try text.write(toFile: file, atomically: false, encoding: .utf8)
@@ -35,7 +35,7 @@ import TrackingMQTT
         let error = #expect(throws: TrackingError.self) {
             try self.login("one\n", "--broker", "mqtt://127.0.0.1")
         }
-        #expect(error?.code == .invalidConfiguration && error?.message.contains("no user") == true)
+        #expect(error?.code == .invalidConfiguration && error?.message.contains("without a user") == true)
         #expect(throws: (any Error).self) { try BrokerOptions.parse(["--password", "two"]) }
         #expect(throws: Never.self) { try BrokerOptions.parse(["--password", ""]) }
     }

@@ -78,12 +78,12 @@ import TrackingCore
         #expect(self.state.silent == [self.van, self.bike])
     }
 
-    @Test mutating func oneOfTwoWaysToHearAnswersIsEnough() {
+    @Test mutating func oneOfTwoAnswerTopicsIsEnough() {
         #expect(self.state.subscribed([nil, self.forbidden, self.forbidden, nil]).count == 1)
         #expect(self.state.silent == [self.van, self.bike])
     }
 
-    @Test mutating func whereNoAnswerCouldBeHeardNothingIsSent() throws {
+    @Test mutating func nothingIsSentWithoutAnAnswerTopic() throws {
         guard case .publish(let messages) = self.state.subscribed([self.forbidden, self.forbidden, nil, nil]).first
         else {
             Issue.record("nothing was sent")

@@ -7,7 +7,7 @@ import TrackingCore
 
 @testable import godwit_agent
 
-/// What the outside sees of an agent.
+/// The interfaces of a running agent.
 @Suite(.timeLimit(.minutes(5))) struct ControlServiceTests {
     private let folder: URL
 
@@ -29,8 +29,8 @@ import TrackingCore
             environment: ["NOTIFY_SOCKET": manager.name, "WATCHDOG_USEC": "50000"])
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await service.run() }
-            var told: Set<String> = []
-            while !told.isSuperset(of: ["READY=1", "WATCHDOG=1"]) { told.insert(try await manager.next()) }
+            var received: Set<String> = []
+            while !received.isSuperset(of: ["READY=1", "WATCHDOG=1"]) { received.insert(try await manager.next()) }
             let client = try ControlClient(paths: [self.file("agent.sock")])
             #expect(try await client.ask(.on) == [:])
             try await self.wait { FileManager.default.fileExists(atPath: self.file("godwit.prom")) }
@@ -41,7 +41,7 @@ import TrackingCore
         }
     }
 
-    /// How things stand has to be read off the log, which may take its time: that is no sign of death.
+    /// The watchdog does not wait for the log: reading it may take long without being a fault.
     @Test func lifeIsNotReadOffTheLog() async throws {
         defer { try? FileManager.default.removeItem(at: self.folder) }
         let manager = try NotifySocket(isAbstract: true)
@@ -57,8 +57,8 @@ import TrackingCore
         }
     }
 
-    /// A log that is salvaged takes minutes to be opened.
-    @Test func whatTakesLongIsToldAndIsNoSignOfDeath() async throws {
+    /// Opening a damaged log, whose records are salvaged, takes minutes.
+    @Test func aSlowStartIsReportedAndTheWatchdogContinues() async throws {
         defer { try? FileManager.default.removeItem(at: self.folder) }
         let manager = try NotifySocket(isAbstract: true)
         let options = try ControlOptions.parse(["--socket", self.file("agent.sock")])

@@ -45,7 +45,8 @@ import TrackingStore
         #expect(try self.interruptions([1, 8], [1...3, 5...8]) == [1])
     }
 
-    /// Nothing is known of what lies between two streams: nothing is measured across, and no point of theirs is said to be near.
+    /// Nothing is known of what lies between two streams: nothing is measured across, and no point of theirs is said to
+    /// be near.
     @Test func aTrackIsInterruptedWhereAnotherStreamBegins() throws {
         var continuity = TrackContinuity([:])
         #expect(continuity.step(to: try self.point(7, of: "one")) == .next)
@@ -154,7 +155,7 @@ import TrackingStore
         #expect(all.isErased("tracking/van/resolution", [0x7B]))
     }
 
-    @Test func whatIsNotProvenToBeClearedIsReported() {
+    @Test func topicsNotProvenToBeClearedAreReported() {
         var proof = ClearingProof(of: ["refused", "back", "kept", "silent", "unread"])
         proof.wasRefused("refused", "not authorised")
         proof.wasReadBack("back")

@@ -34,13 +34,13 @@ import TrackingSubscriber
         #expect(lines[1].contains(" \(text) "))
     }
 
-    @Test func whatWasHeardOfIsNotUnheardOnceItIsCleared() throws {
+    @Test func aClearedTrackableIsNotShownAsNeverReceived() throws {
         let van = try TrackableID("van")
         var table = LiveTable(hasColour: false)
-        for event in [SubscriberEvent.unheard(van), .location(van, try self.update(1)), .locationCleared(van)] {
+        for event in [SubscriberEvent.silent(van), .location(van, try self.update(1)), .locationCleared(van)] {
             table.happened(event)
         }
-        #expect(!table.lines(width: 200, height: 30, now: self.now) { _ in nil }[1].contains("nothing heard"))
+        #expect(!table.lines(width: 200, height: 30, now: self.now) { _ in nil }[1].contains("nothing received"))
     }
 
     @Test func aNameCannotTurnTheLineRound() throws {

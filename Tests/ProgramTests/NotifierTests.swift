@@ -5,9 +5,9 @@ import TrackingCore
 
 @testable import godwit_agent
 
-/// A program that is told events: it is bounded, and harms nobody.
+/// The event program: its runs are bounded, and its faults do not harm the agent.
 @Suite(.timeLimit(.minutes(5))) struct NotifierTests {
-    /// A folder of a test's own, gone with it.
+    /// A folder for one test, removed at its end.
     private final class Folder {
         let url = FileManager.default.temporaryDirectory.appending(path: "godwit-notify-\(UUID().uuidString)")
         init() throws { try FileManager.default.createDirectory(at: self.url, withIntermediateDirectories: true) }
@@ -37,7 +37,7 @@ import TrackingCore
         #expect(NotifyCommand(argument: "  \n") == nil)
     }
 
-    @Test func whatCameOfARunIsTold() async throws {
+    @Test func theOutcomeOfARunIsReported() async throws {
         #expect(await self.run(["true"]) == .succeeded)
         #expect(await self.run(["sh", "-c", "exit 7"]) == .exited(7))
         #expect(await self.run(["sh", "-c", "kill -TERM $$"]) == .signalled(SIGTERM))
@@ -63,7 +63,7 @@ import TrackingCore
         #expect(folder.read("env").split(separator: "\n").contains("A=b c"))
     }
 
-    @Test(arguments: [false, true]) func whatTakesTooLongIsKilledWithAllThatItStarted(isOver: Bool) async throws {
+    @Test(arguments: [false, true]) func aProgramThatTakesTooLongIsKilledWithItsChildren(isOver: Bool) async throws {
         let folder = try Folder()
         let script = try folder.script(
             "sleep 600 & echo $! > \(folder.url.path())/c; mv \(folder.url.path())/c \(folder.url.path())/child; wait")
@@ -92,7 +92,7 @@ import TrackingCore
         return TrackableEvent(trackable: try TrackableID("van 7"), event: event)
     }
 
-    @Test func eventsAreToldOneAfterTheOtherAndInOrder() async throws {
+    @Test func eventsAreDeliveredOneAfterTheOtherAndInOrder() async throws {
         let folder = try Folder()
         // Two at a time would see each other's mark.
         let script = try folder.script(

@@ -179,7 +179,7 @@ import Testing
         table: HistoryCase
     ) throws {
         for row in table.rows {
-            // What is given on the command line wins.
+            // The command line would win over the other places.
             var base = table.arguments
             if let place = base.firstIndex(of: "--\(row.option)") { base.removeSubrange(place...(place + 1)) }
             try self.compare(row, base, Godwit.self)

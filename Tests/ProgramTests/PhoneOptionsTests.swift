@@ -3,14 +3,14 @@ import Testing
 
 @testable import godwit
 
-/// What the gateway is told of phones is refused before it begins to serve.
+/// Wrong options for phones are rejected before the gateway begins to serve.
 @Suite struct PhoneOptionsTests {
     @Test(arguments: [
         ["--overland-path", "/points"], ["--overland-path", "/session/"], ["--overland-path", "overland"],
         ["--agent-broker", "http://broker.example"], ["--agent-broker", "mqtt://"],
         ["--agent-broker", "mqtts://me:secret@broker.example"],
     ])
-    func whatCannotBeIsRefused(_ arguments: [String]) throws {
+    func wrongOptionsAreRejected(_ arguments: [String]) throws {
         let error = #expect(throws: (any Error).self) { try Serve.parse(arguments) }
         #expect(!"\(error.map { Serve.message(for: $0) } ?? "")".contains("secret"))
     }

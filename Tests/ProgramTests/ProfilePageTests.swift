@@ -5,7 +5,7 @@ import Testing
 @testable import GodwitOptions
 @testable import godwit_agent
 
-/// What docs/ says of the agent's options and profiles is what the agent does.
+/// The agent's profiles and the options of Overland are as docs/ describes them.
 @Suite struct ProfilePageTests {
     private static func page(_ name: String) throws -> String {
         let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
@@ -15,7 +15,7 @@ import Testing
 
     /// The rows of the table of profiles: the name, and its keys as options.
     private static func rows() throws -> [String: [String]] {
-        let section = try self.page("capture.md").components(separatedBy: "\n## Profiles\n")[1]
+        let section = try self.page("reference/capture.md").components(separatedBy: "\n## Profiles\n")[1]
             .components(separatedBy: "\n## ")[0]
         let rows = section.split(separator: "\n").compactMap { line -> (String, [String])? in
             guard let name = line.firstMatch(of: #/^\| `([a-z-]+)` \|/#) else { return nil }
@@ -26,8 +26,8 @@ import Testing
 
     private static let needed = ["--trackable", "van", "--source", "simulate:"]
 
-    /// What the program makes of these: the options of the profile as they were put in, the profile, and everything else that
-    /// was parsed, as text.
+    /// The result of parsing these arguments: the inserted options of the profile, the profile, and everything else as
+    /// text.
     private static func run(_ arguments: [String]) throws -> (options: [String], profile: Profile?, text: String) {
         let merged = try LayeredArguments.merge(
             ["run"] + self.needed + arguments, environment: [:], for: GodwitAgent.self)
@@ -43,8 +43,8 @@ import Testing
         #expect(Set(try Self.rows().keys) == Set(Profile.allCases.map(\.rawValue)))
     }
 
-    /// Sets each profile as a user does and prints its keys: those are the keys of the page, and they do what the same options do
-    /// when they are given one by one.
+    /// Sets each profile as a user does and prints its keys: those are the keys of the page, and they do what the same
+    /// options do when they are given one by one.
     @Test(arguments: Profile.allCases) func aProfileSetsTheKeysOfThePage(profile: Profile) throws {
         let byProfile = try Self.run(["--profile", profile.rawValue])
         print(
@@ -56,7 +56,9 @@ import Testing
         #expect(byProfile.text != (try Self.run([])).text)
     }
 
-    @Test(arguments: ["overland.md", "nextbillion.md", "capture.md"])
+    @Test(arguments: [
+        "how-to/migrate-from-overland.md", "how-to/migrate-from-nextbillion.md", "reference/capture.md",
+    ])
     func everyOptionOnThePageIsOne(page: String) throws {
         let commands: [any ParsableCommand.Type] = [Run.self]
         let known = Set(try commands.flatMap { try LayeredArguments.options(of: $0).map(\.name) })
@@ -66,9 +68,9 @@ import Testing
         }
     }
 
-    /// Of Overland's screens nothing is left for later.
+    /// Every setting on Overland's screens has a row on the page.
     @Test func everySettingOfOverlandHasAKeyOrAReason() throws {
-        let rows = try Self.page("overland.md").split(separator: "\n").filter { $0.hasPrefix("| ") }
+        let rows = try Self.page("how-to/migrate-from-overland.md").split(separator: "\n").filter { $0.hasPrefix("| ") }
         #expect(!rows.contains { $0.lowercased().contains("not yet") })
         for setting in [
             "Visits", "Desired accuracy", "Activity type", "Pause automatically", "Resume with geofence",

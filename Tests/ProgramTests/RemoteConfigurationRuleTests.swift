@@ -119,7 +119,7 @@ import TrackingPublisher
     func commandsAreAcceptedWhereThatIsGiven(given: [String], acceptance: RemoteCommands.Acceptance?) throws {
         let plan = try self.plan(given)
         #expect(plan.run.controls.allowCommands == acceptance)
-        #expect(plan.run.raw == given.contains("--raw"))
+        #expect(plan.run.input.raw == given.contains("--raw"))
         let configuration = try plan.configuration(for: plan.run.broker.identity())
         #expect(configuration.takesCommands == (acceptance == .restricted || acceptance == .unrestricted))
         #expect(throws: (any Error).self) { try self.plan(["--allow-commands", "everything"]) }

@@ -5,7 +5,7 @@ import Testing
 @testable import godwit_agent
 
 @Suite struct SettingsFileTests {
-    /// What cannot be read may still be of use to somebody: the next change is not written over it.
+    /// An unreadable file may still be useful, so that the next change does not overwrite it.
     @Test(arguments: ["no JSON", #"{"version":2,"on":true,"options":{}}"#])
     func aFileThatCannotBeReadIsSetAside(text: String) throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "godwit-settings-\(UUID().uuidString)")

@@ -36,13 +36,13 @@ import TrackingCore
     @Test func whyTheBrokerRefusesIsSaid() throws {
         var status = Samples.status
         status.trackables[1].refusal = "refused the message: Not authorized (0x87)"
-        let heard = try AgentStatus(members: status.members)
+        let received = try AgentStatus(members: status.members)
         #expect(
-            StatusText(heard, units: .metric).lines.last
+            StatusText(received, units: .metric).lines.last
                 == "van-8         OFFLINE; 0 points queued; refused: refused the message: Not authorized (0x87)")
     }
 
-    @Test func whatIsNotKnownIsSaidSo() {
+    @Test func unknownValuesAreShownAsUnknown() {
         let status = AgentStatus(
             time: UnixTime(1), isOn: false, connection: .init(isUp: true, broker: "mqtt://h:1"), mode: .custom)
         let lines = StatusText(status, units: .metric).lines
@@ -54,7 +54,7 @@ import TrackingCore
         #expect(lines.contains("trip          none"))
     }
 
-    @Test func whatComesFromOthersCannotMoveTheCursor() {
+    @Test func textOfOthersCannotMoveTheCursor() {
         var status = Samples.status
         status.connection.reason = "\u{1B}[2J\r\n"
         status.trackables[0].trip?.mode = "\u{1B}]0;x\u{7}"
@@ -77,7 +77,7 @@ import TrackingCore
     @Test func theKeysMeanWhatTheFooterSays() {
         var view = StatusView(units: .metric)
         #expect(view.lines(width: 80, height: 24).first == "asking the agent")
-        view.heard(Samples.status)
+        view.received(Samples.status)
         #expect(view.lines(width: 80, height: 24).last == "o off, s send now, t end trip, q quit")
         #expect(view.pressed("o") == .ask(.off))
         #expect(view.pressed("s") == .ask(.sendNow))
@@ -87,7 +87,7 @@ import TrackingCore
         var status = Samples.status
         status.isOn = false
         status.trackables[0].trip?.state = .ended
-        view.heard(status)
+        view.received(status)
         #expect(view.lines(width: 80, height: 24).last == "o on, s send now, t start trip, q quit")
         #expect(view.pressed("o") == .ask(.on))
         #expect(view.pressed("t") == .ask(.startTrip))
@@ -97,11 +97,11 @@ import TrackingCore
     }
 
     /// A view that is higher than the terminal would scroll it.
-    @Test func whatDoesNotFitOnTheTerminalIsCounted() throws {
+    @Test func linesThatDoNotFitAreCounted() throws {
         var view = StatusView(units: .metric)
         var status = Samples.status
         status.trackables = try (10..<30).map { .init(id: try TrackableID("van-\($0)"), state: .online) }
-        view.heard(status)
+        view.received(status)
         let lines = view.lines(width: 80, height: 24)
         #expect(lines.count == 23)
         #expect(lines[18].hasPrefix("van-16 ") && lines[19] == "… and 13 more" && lines[22].hasSuffix("q quit"))
@@ -117,7 +117,7 @@ import TrackingCore
         #expect(ProgressBar(done: 1, total: 2).text(width: 3).count == 3)
     }
 
-    @Test func anExportedRecordStandsAsItWasWritten() throws {
+    @Test func anExportedRecordIsCopiedUnchanged() throws {
         let item = JSONValue.object([
             "trackable": .text("a"), "seq": .number(3), "record": .text("{\"extra\": 1.0}"),
         ])

@@ -6,7 +6,7 @@ import TrackingSubscriber
 
 @testable import godwit
 
-/// What `godwit watch` prints and draws, as values.
+/// The text that `godwit watch` prints and draws.
 @Suite struct WatchPrinterTests {
     private let now = UnixTime(1_700_000_010)
 
@@ -45,7 +45,7 @@ import TrackingSubscriber
             rows.map { $0.split(separator: ",", omittingEmptySubsequences: false)[11] } == ["true", "true", "false"])
     }
 
-    /// Others give names, too.
+    /// Names come from other programs.
     @Test func aNameDoesNotTurnALineRoundOrBeginOne() throws {
         let lines = self.lines(.text, try self.update("a\u{202E}b\u{2028}c"))
         #expect(lines.count == 1 && lines.first?.contains(#" a\u202eb\u2028c location "#) == true)
@@ -107,7 +107,7 @@ import TrackingSubscriber
         #expect(self.lines(.json, .connection(nil)).isEmpty)
     }
 
-    /// What was skipped was measured, whatever it rides along with.
+    /// Skipped points count as measured even if they arrive with a predicted one.
     @Test func eachFormatSaysWhatIsPredicted() throws {
         let event = try self.update(kind: .predicted)
         func last(_ format: WatchFormat) -> [String] { self.lines(format, event, skipped: true) }
@@ -167,7 +167,7 @@ import TrackingSubscriber
                 == "van-7 event ZONE at 52.500000,-8.250000")
     }
 
-    @Test func whatStrangersWriteStaysOnItsLine() throws {
+    @Test func textOfOthersStaysOnItsLine() throws {
         let van = try TrackableID("van-7")
         let nasty = "a\r\nb\u{1B}[2J\u{9B}c\u{2028}\u{202E}"
         let long = ["x": TrackingEvent.DetailValue.text(String(repeating: "\u{2028}y", count: 60_000))]
@@ -224,7 +224,7 @@ import TrackingSubscriber
         #expect(self.lines(.geojson, .trip(van, nil)).isEmpty)
     }
 
-    /// A spreadsheet would run them.
+    /// A spreadsheet would run cells that begin with a formula sign.
     @Test func csvHasNoFormulas() throws {
         let van = try TrackableID("-2+3")
         let trip = try #require(self.lines(.csv, .trip(van, try self.trip(mode: "=1+1"))).first)
@@ -251,15 +251,15 @@ import TrackingSubscriber
 
     // MARK: - The live table
 
-    /// The newest of them, on as many lines as it takes, three at most.
-    @Test func whatIsLoggedIsShownBelowTheTable() throws {
+    /// The newest log line is shown on at most three lines.
+    @Test func logLinesAreShownBelowTheTable() throws {
         var table = try self.table()
         table.logged = (count: 7, newest: String(repeating: "x", count: 250) + "\u{1B}y\n")
         let drawn = table.lines(width: 100, height: 30, now: self.now) { _ in nil }
         #expect(drawn.suffix(4).dropLast().map(\.count) == [100, 100, 57])
         #expect(drawn.suffix(4).dropLast().joined().hasSuffix(#"x\u001by"#))
         let wide = table.lines(width: 400, height: 30, now: self.now) { _ in nil }
-        #expect(wide.last?.hasSuffix("; 7 lines logged, written at the end") == true)
+        #expect(wide.last?.hasSuffix("; 7 log lines, shown at the end") == true)
         let low = table.lines(width: 100, height: 6, now: self.now) { _ in nil }
         #expect(low.count <= 6)
     }
@@ -279,11 +279,11 @@ import TrackingSubscriber
         #expect(!table.lines(width: 200, height: 40, now: self.now) { _ in nil }[1].contains("bicycle"))
     }
 
-    @Test func whatIsNotHeardOfSaysSo() throws {
+    @Test func aTrackableWithoutMessagesIsShownAsSuch() throws {
         var table = LiveTable(hasColour: false)
         table.happened(.state(try TrackableID("van-7"), .offline, nil))
-        table.happened(.unheard(try TrackableID("van-7")))
-        #expect(table.lines(width: 200, height: 30, now: self.now) { _ in nil }[1].contains("nothing heard yet"))
+        table.happened(.silent(try TrackableID("van-7")))
+        #expect(table.lines(width: 200, height: 30, now: self.now) { _ in nil }[1].contains("nothing received"))
     }
 
     private func table(colour: Bool = false) throws -> LiveTable {
@@ -307,17 +307,17 @@ import TrackingSubscriber
         #expect(self.words(lines[0]) == self.words(head))
         #expect(
             self.words(lines[1]) == self.words("van-7 ONLINE 52.50000 -8.25000 45.0 km/h 359° 7 s HIGH/1000/2 3 s"))
-        #expect(lines.last == "connected; asking nothing; + finer, - coarser, 0 none, q quit")
+        #expect(lines.last == "connected; asking for nothing; + finer, - coarser, 0 nothing, q quit")
     }
 
-    @Test func whatIsOverdueLateOrUnreadableShows() throws {
+    @Test func overdueLateAndInvalidMessagesAreShown() throws {
         var table = try self.table()
         table.happened(.badMessage(topic: "t", TrackingError(.invalidPayload, "x")))
         table.happened(.state(try TrackableID("van-7"), .stale, nil))
         table.happened(try self.update(isLate: true))
         let lines = table.lines(width: 200, height: 30, now: self.now) { _ in .seconds(-1) }
         #expect(lines[1].contains("STALE") && lines[1].contains("overdue"))
-        #expect(lines.last?.contains("1 bad messages skipped") == true)
+        #expect(lines.last?.contains("1 invalid message ignored") == true)
     }
 
     @Test func eachStateHasItsColour() throws {
@@ -360,7 +360,7 @@ import TrackingSubscriber
         #expect(view.request?.accuracy == .maximum && view.request?.desiredInterval == .milliseconds(125))
     }
 
-    /// What is beyond the bounds of the keys stays there.
+    /// A resolution beyond the bounds of the keys remains.
     @Test func aStepNeverGoesTheOtherWay() throws {
         let finest = try Resolution(accuracy: .high, desiredInterval: .zero, minimumDisplacement: 0)
         #expect(finest.oneStepFiner.desiredInterval == .zero)
@@ -370,7 +370,7 @@ import TrackingSubscriber
         #expect(coarsest.oneStepFiner.desiredInterval == .seconds(3_600))
     }
 
-    @Test func whoWatchesInSilenceIsNotOfferedToAsk() throws {
+    @Test func aSilentWatcherHasNoKeysForRequests() throws {
         let view = LiveView(table: LiveTable(hasColour: false, isSilent: true), request: nil)
         #expect("+-0".allSatisfy { view.pressed($0) == nil })
         #expect(view.request == nil && view.pressed("q") == .quit)

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Checks docs/schemas, docs/asyncapi.yaml and docs/protocol.md against each other, and traffic against them.
+"""Checks docs/reference/schemas, docs/reference/asyncapi.yaml and docs/reference/protocol.md against each other, and traffic against them.
 
     validate.py                      the documents alone
     validate.py --traffic FILE       also the lines `topic<TAB>payload` of FILE, under the root `tracking`
@@ -20,9 +20,9 @@ try:
 except ImportError as error:
     sys.exit(print(f"{error.name} is missing: apt-get install python3-jsonschema python3-yaml", file=sys.stderr) or 69)
 
-DOCS = pathlib.Path(__file__).resolve().parents[2] / "docs"
+DOCS = pathlib.Path(__file__).resolve().parents[2] / "docs" / "reference"
 
-# Headings of docs/protocol.md whose example is a payload, and its schema.
+# Headings of docs/reference/protocol.md whose example is a payload, and its schema.
 EXAMPLES = {
     "Location update": "location-update", "Presence": "publisher-presence", "Resolution request": "resolution-request",
     "Resolution in force": "resolution-in-force", "Liveness": "liveness", "Event": "event", "Batch": "history-batch",
@@ -45,7 +45,7 @@ def parse(text):
 
 
 class Schemas:
-    """The files of docs/schemas as one document, so that references need no look-up."""
+    """The files of docs/reference/schemas as one document, so that references need no look-up."""
 
     def __init__(self, faults):
         self.files = {path.name: json.loads(path.read_text()) for path in sorted((DOCS / "schemas").glob("*.json"))}
@@ -101,7 +101,7 @@ def references(value):
 
 
 class Contract:
-    """docs/asyncapi.yaml: topics, their messages, and the schema of each."""
+    """docs/reference/asyncapi.yaml: topics, their messages, and the schema of each."""
 
     def __init__(self, schemas, faults):
         self.document = yaml.safe_load((DOCS / "asyncapi.yaml").read_text())
@@ -139,7 +139,7 @@ class Contract:
                 yield channel, {tag["name"] for tag in operation["tags"]}, binding
 
     def check_table(self, faults):
-        """The table of topics in docs/protocol.md, row by row."""
+        """The table of topics in docs/reference/protocol.md, row by row."""
         rows = {}
         for line in (DOCS / "protocol.md").read_text().splitlines():
             cells = [cell.strip() for cell in line.strip("|").split("|")]
@@ -163,7 +163,7 @@ class Contract:
                 faults.append(f"{address}: nobody receives it in asyncapi.yaml")
 
     def check_examples(self, faults):
-        """The examples of docs/protocol.md."""
+        """The examples of docs/reference/protocol.md."""
         found = {}
         for section in (DOCS / "protocol.md").read_text().split("\n### ")[1:]:
             heading, _, text = section.partition("\n")

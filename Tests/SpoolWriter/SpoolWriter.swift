@@ -2,9 +2,9 @@ import Foundation
 import TrackingCore
 import TrackingSpool
 
-/// Adds records to a log until it is killed, and prints the number of each one whose append returned.
+/// Appends records to a log until it is killed, and prints the number of each one after its append has returned.
 ///
-/// `spool-writer FILE SIZE`: where the log is, and the bytes of a record.
+/// `spool-writer FILE SIZE`: the path of the log, and the size of a record in bytes.
 @main struct SpoolWriter {
     static func main() async throws {
         let arguments = CommandLine.arguments
@@ -13,8 +13,8 @@ import TrackingSpool
         let contents = try await log.open(now: UnixTime(Date().timeIntervalSince1970))
         var random = SystemRandomNumberGenerator()
         let (trackable, stream) = (try TrackableID("van"), StreamID.random(using: &random))
-        tell("opened with \(contents.trackables[trackable]?.streams.count ?? 0) streams")
-        // Some at a time, as a publisher on the road, and some together.
+        report("opened with \(contents.trackables[trackable]?.streams.count ?? 0) streams")
+        // Some records are appended one by one, as by a publisher that is connected, and some together.
         await withTaskGroup(of: Void.self) { group in
             for writer in UInt64(0)..<4 {
                 group.addTask {
@@ -25,9 +25,9 @@ import TrackingSpool
                             payload: [UInt8](repeating: UInt8(truncatingIfNeeded: seq), count: size))
                         do throws(TrackingError) {
                             try await log.append([SpoolEntry(record, of: trackable, in: stream)], state: [:])
-                            tell("\(stream) \(seq)")
+                            report("\(stream) \(seq)")
                         } catch {
-                            tell("failed \(seq) \(error.code)")
+                            report("failed \(seq) \(error.code)")
                         }
                         seq += 4
                     }
@@ -36,7 +36,7 @@ import TrackingSpool
         }
     }
 
-    private static func tell(_ line: String) {
+    private static func report(_ line: String) {
         let bytes = Array("\(line)\n".utf8)
         _ = bytes.withUnsafeBytes { write(STDOUT_FILENO, $0.baseAddress, $0.count) }
     }

@@ -3,8 +3,8 @@ import Synchronization
 
 /// A program that a test starts, with an empty signal mask.
 ///
-/// Foundation's `Process` hands on the mask of the calling thread, and threads of the concurrency runtime block SIGTERM:
-/// a program started from one of them would not hear that it is to end.
+/// Foundation's `Process` passes the mask of the calling thread on, and threads of the concurrency runtime block
+/// SIGTERM: a program that is started from one of them would not receive the signal.
 public final class ChildProcess: Sendable {
     /// The process's id.
     public let id: Int32
@@ -14,11 +14,11 @@ public final class ChildProcess: Sendable {
     ///
     /// - Parameters:
     ///   - program: Its path.
-    ///   - arguments: Without the program's name.
-    ///   - environment: Its whole environment; the test's own when `nil`.
-    ///   - input: The file that it reads as standard input.
-    ///   - output: The file that its standard output is added to.
-    ///   - errors: The file that its standard error is added to; `output` when `nil`.
+    ///   - arguments: Its arguments, without the program's name.
+    ///   - environment: Its whole environment; `nil` for the test's own.
+    ///   - input: The file for its standard input.
+    ///   - output: The file that its standard output is appended to.
+    ///   - errors: The file that its standard error is appended to; `nil` for `output`.
     public init(
         _ program: String, _ arguments: [String], environment: [String: String]? = nil, input: String = "/dev/null",
         output: String, errors: String? = nil
@@ -33,7 +33,8 @@ public final class ChildProcess: Sendable {
         } else {
             posix_spawn_file_actions_adddup2(&actions, 1, 2)
         }
-        // Whatever else the test has open is not the program's: should it be left over, it must hold no lock and no port.
+        // The program inherits no other descriptor of the test: a program that outlives the test must hold no lock and
+        // no port.
         for descriptor in 3..<min(getdtablesize(), 2_048) { posix_spawn_file_actions_addclose(&actions, descriptor) }
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
@@ -61,10 +62,10 @@ public final class ChildProcess: Sendable {
         waitpid(self.id, nil, 0)
     }
 
-    /// Whether it has not ended yet.
+    /// `true` while the program runs.
     public var isRunning: Bool { self.exitStatus == nil }
 
-    /// What it ended with, as `waitpid` tells it; `nil` while it runs.
+    /// The raw status of `waitpid`; `nil` while the program runs.
     public var exitStatus: Int32? {
         self.status.withLock { status in
             if let status { return status }
@@ -97,7 +98,7 @@ public final class ChildProcess: Sendable {
 
     /// Runs a program to its end.
     ///
-    /// - Throws: `TestSupportError` with what it printed, when it fails.
+    /// - Throws: `TestSupportError` with its output, if it fails.
     public static func run(_ program: String, _ arguments: [String]) async throws {
         let output = FileManager.default.temporaryDirectory.appending(path: "godwit-output-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: output) }
@@ -110,7 +111,7 @@ public final class ChildProcess: Sendable {
 }
 
 extension UnsafeMutablePointer<UnsafeMutablePointer<CChar>?> {
-    /// The pointers up to and with the one that ends them.
+    /// The pointers, with the terminating null pointer.
     fileprivate var copied: [UnsafeMutablePointer<CChar>?] {
         var all: [UnsafeMutablePointer<CChar>?] = []
         while let text = self[all.count] { all.append(text) }

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// What happened in a test, in order, and a way to wait for it: never by sleeping, always with a deadline.
+/// The events of a test in order. Tests wait for events with a deadline, and never sleep.
 public final class EventLog<Element: Sendable>: Sendable {
     private struct Waiter {
         let id: Int
@@ -21,13 +21,13 @@ public final class EventLog<Element: Sendable>: Sendable {
     /// Makes an empty log.
     public init() {}
 
-    /// Everything so far.
+    /// All events so far.
     public var elements: [Element] { self.state.withLock { $0.elements } }
 
-    /// Whether nothing comes any more.
+    /// `true` after ``finish()``.
     public var isFinished: Bool { self.state.withLock { $0.isFinished } }
 
-    /// Notes what happened.
+    /// Appends events.
     public func append(_ elements: some Sequence<Element>) {
         let answers = self.state.withLock { state -> [Waiter] in
             for element in elements {
@@ -43,7 +43,7 @@ public final class EventLog<Element: Sendable>: Sendable {
         for waiter in answers { waiter.continuation.resume(returning: true) }
     }
 
-    /// Nothing comes any more.
+    /// Marks the end of the events.
     public func finish() {
         let waiters = self.state.withLock { state in
             state.isFinished = true
@@ -53,9 +53,9 @@ public final class EventLog<Element: Sendable>: Sendable {
         for waiter in waiters { waiter.continuation.resume(returning: false) }
     }
 
-    /// Waits until `count` of what happened matches, and returns everything that happened.
+    /// Waits until `count` events match, and returns all events.
     ///
-    /// - Throws: `TestSupportError` with what happened instead, after `limit` or when nothing comes any more.
+    /// - Throws: `TestSupportError` with all events, after `limit` or when the log is finished.
     @discardableResult
     public func wait(
         _ what: String, count: Int = 1, within limit: Duration = .seconds(60),
@@ -68,7 +68,7 @@ public final class EventLog<Element: Sendable>: Sendable {
         return self.elements
     }
 
-    /// Waits until nothing comes any more, and returns everything.
+    /// Waits until the log is finished, and returns all events.
     @discardableResult
     public func waitForEnd(within limit: Duration = .seconds(60)) async throws -> [Element] {
         _ = await self.waits(.max, within: limit) { _ in false }

@@ -2,7 +2,7 @@ import Synchronization
 package import TrackingControl
 package import TrackingCore
 
-/// An agent that does what it is told at once, and writes down what that was.
+/// An agent that executes each control at once, and records the calls.
 package final class FakeAgent: AgentControl {
     private let calls = Mutex<[String]>([])
     private let failure = Mutex<CommandFailure?>(nil)
@@ -17,10 +17,10 @@ package final class FakeAgent: AgentControl {
 
     package var called: [String] { self.calls.withLock { $0 } }
 
-    /// Every call fails with this from now on.
+    /// Makes every further call fail with this error.
     package func fail(_ failure: CommandFailure) { self.failure.withLock { $0 = failure } }
 
-    /// What keeps it from deciding from now on.
+    /// Sets the work that delays further decisions.
     package func isBusy(with work: String?) { self.work.withLock { $0 = work } }
 
     private func note(_ call: String) throws(CommandFailure) {
@@ -120,10 +120,10 @@ package final class FakeAgent: AgentControl {
     private static func text(_ place: Coordinate?) -> String { place.map { "\($0.latitude),\($0.longitude)" } ?? "-" }
 }
 
-/// A status, a trip and records to show.
+/// A sample status, trip and records.
 package enum Samples {
-    package static let id = try! TrackableID("van \"7\"")  // a name within the rules
-    package static let stream = StreamID("k3f9q2wz")!  // a name within the rules
+    package static let id = try! TrackableID("van \"7\"")  // a valid name
+    package static let stream = StreamID("k3f9q2wz")!  // a valid name
 
     package static var trip: Trip {
         var trip = Trip(id: "t1", mode: "bicycle", start: UnixTime(1_700_000_000), stream: self.stream, seq: 9)
@@ -147,7 +147,7 @@ package enum Samples {
             .init(
                 id: self.id, state: .online, resolution: inForce,
                 destination: Coordinate(latitude: 52.5, longitude: -8.25), queue: .init(points: 3), trip: self.trip),
-            .init(id: try! TrackableID("van-8"), state: .offline),  // a name within the rules
+            .init(id: try! TrackableID("van-8"), state: .offline),  // a valid name
         ]
         status.queue = .init(points: 3, trips: 1, events: 2, bytes: 4096, oldest: UnixTime(1_699_999_999.5))
         status.dropped = 7

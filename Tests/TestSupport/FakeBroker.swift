@@ -1,26 +1,26 @@
 import Foundation
 import Synchronization
 
-/// A listener that answers each CONNECT with given bytes, for what no real broker can be configured to do.
+/// A listener that answers each CONNECT with given bytes, for behaviour that no real broker can be configured for.
 public final class FakeBroker: Sendable {
-    /// What is done with a connection, once its CONNECT is read.
+    /// The handling of a connection after its CONNECT.
     public enum Answer: Sendable {
         /// Send these bytes and keep the connection open.
         case send([UInt8])
         /// Send these bytes and close.
         case sendAndClose([UInt8])
-        /// Keep the connection open and say nothing.
+        /// Keep the connection open and send nothing.
         case nothing
     }
 
-    /// An MQTT 3.1.1 CONNACK that accepts.
+    /// The MQTT 3.1.1 CONNACK that accepts a connection.
     public static let accepts311: [UInt8] = [0x20, 0x02, 0x00, 0x00]
-    /// An MQTT 5 CONNACK that accepts.
+    /// The MQTT 5 CONNACK that accepts a connection.
     public static let accepts5: [UInt8] = [0x20, 0x03, 0x00, 0x00, 0x00]
-    /// An MQTT 5 CONNACK with this reason.
+    /// Returns an MQTT 5 CONNACK that rejects a connection with this reason.
     public static func refuses5(_ reason: UInt8) -> [UInt8] { [0x20, 0x03, 0x00, reason, 0x00] }
 
-    /// Where it listens, on 127.0.0.1.
+    /// The port on 127.0.0.1.
     public let port: Int
     private let listener: Int32
     private let seen = Mutex<[UInt8]>([])
@@ -31,7 +31,7 @@ public final class FakeBroker: Sendable {
 
     /// Starts to listen.
     ///
-    /// - Parameter answer: What is done with a CONNECT of this protocol level, the `index`-th from 0.
+    /// - Parameter answer: Returns the handling of the `index`-th CONNECT, from 0, with this protocol level.
     public init(_ answer: @escaping @Sendable (_ level: UInt8, _ index: Int) -> Answer) throws {
         self.port = try LoopbackPort.free()
         self.listener = try LoopbackPort.listen(self.port)

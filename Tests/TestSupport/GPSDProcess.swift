@@ -1,11 +1,11 @@
 public import Foundation
 import Synchronization
 
-/// A private gpsd for one test, on a free port of 127.0.0.1 and on the receivers that the test names.
+/// A private gpsd for one test, on a free port of 127.0.0.1 and with the test's receivers.
 ///
-/// It is killed at the latest when the last reference to it goes.
+/// It is killed at the latest with its last reference.
 public final class GPSDProcess: Sendable {
-    /// Where it listens, on 127.0.0.1.
+    /// The port on 127.0.0.1.
     public let port: Int
     /// The address in the form that `--source` takes.
     public var url: String { "gpsd://127.0.0.1:\(self.port)" }
@@ -15,10 +15,10 @@ public final class GPSDProcess: Sendable {
     private let logFile = FileManager.default.temporaryDirectory.appending(path: "godwit-gpsd-\(UUID().uuidString).log")
     private let process = Mutex<ChildProcess?>(nil)
 
-    /// Starts a gpsd on the receiver at `path` and returns once it accepts connections.
+    /// Starts a gpsd on the receiver at `path` and returns when it accepts connections.
     ///
-    /// - Parameter writes: Whether it may write to the receiver; otherwise it only listens.
-    /// - Throws: `TestSupportError` that says what is missing or what it logged.
+    /// - Parameter writes: `true` if it may write to the receiver; otherwise it only reads.
+    /// - Throws: `TestSupportError` with the missing program or gpsd's log.
     public static func start(_ path: String, writes: Bool = false) async throws -> GPSDProcess {
         let gpsd = try GPSDProcess(path, writes: writes)
         try await gpsd.launch()
@@ -28,7 +28,8 @@ public final class GPSDProcess: Sendable {
     private init(_ path: String, writes: Bool) throws {
         self.port = try LoopbackPort.free()
         self.program = try Self.find("gpsd", package: "gpsd")
-        // In the foreground, reading at once, at a speed that it need not look for; level 2 logs what clients say.
+        // gpsd runs in the foreground, reads at once, and does not search for the speed; level 2 logs the requests of
+        // clients.
         self.arguments =
             ["-N", "-n", "-s", "38400", "-D", "2", "-S", "\(self.port)"] + (writes ? [] : ["-b"]) + [path]
     }
@@ -38,10 +39,10 @@ public final class GPSDProcess: Sendable {
         try? FileManager.default.removeItem(at: self.logFile)
     }
 
-    /// What it logged so far: `<=` before what a client said, `=>` before what it was told.
+    /// The log so far: `<=` before a client's request, `=>` before an answer.
     public var log: String { (try? String(contentsOf: self.logFile, encoding: .utf8)) ?? "" }
 
-    /// Starts it (again), on the same port.
+    /// Starts gpsd, or restarts it on the same port.
     public func launch() async throws {
         let process = try ChildProcess(self.program, self.arguments, output: self.logFile.path())
         self.process.withLock { $0 = process }
@@ -49,14 +50,15 @@ public final class GPSDProcess: Sendable {
         guard process.isRunning else { throw TestSupportError("gpsd ended at once: \(self.log.suffix(2_000))") }
     }
 
-    /// Ends it with this signal and returns once it is gone; its clients have then been told everything it had read.
+    /// Ends gpsd with this signal and returns after its end. Its clients have then received everything that it had
+    /// read.
     public func end(_ signal: Int32 = SIGTERM) async throws {
         guard let process = self.process.withLock({ $0 }) else { return }
         process.signal(signal)
         try await self.wait("end") { !process.isRunning }
     }
 
-    /// Waits until a client has said this, `count` times.
+    /// Waits until clients have sent this text `count` times.
     public func waitForClient(_ text: String, count: Int = 1) async throws {
         try await self.wait("hear '\(text)' \(count) times") {
             self.log.split(separator: "\n").filter { $0.contains("<= client") }.joined()
@@ -64,7 +66,7 @@ public final class GPSDProcess: Sendable {
         }
     }
 
-    /// A program of Debian's gpsd packages.
+    /// Returns the path of a program in Debian's gpsd packages.
     public static func find(_ name: String, package: String) throws -> String {
         let path = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":").map(String.init)
         for folder in path + ["/usr/sbin", "/usr/bin", "/usr/local/sbin", "/opt/homebrew/sbin"] {

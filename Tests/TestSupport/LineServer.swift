@@ -1,19 +1,19 @@
 import Foundation
 import Synchronization
 
-/// A TCP server on a free port of 127.0.0.1 that talks in lines: stands where a receiver's server or gpsd would, and logs who
-/// comes, what is said and who goes.
+/// A line-based TCP server on a free port of 127.0.0.1 that replaces a receiver's server or gpsd. It logs connections,
+/// lines and disconnections.
 public final class LineServer: Sendable {
-    /// What happened, with the number of the connection from 1.
+    /// An event, with the number of the connection from 1.
     public enum Event: Hashable, Sendable {
         case connected(Int)
         case line(Int, String)
         case closed(Int)
     }
 
-    /// Where it listens.
+    /// The port on 127.0.0.1.
     public let port: Int
-    /// Everything that happened.
+    /// All events.
     public let log = EventLog<Event>()
     private let listener: Int32
     private let state = Mutex(State())
@@ -26,7 +26,7 @@ public final class LineServer: Sendable {
 
     /// Starts to listen.
     ///
-    /// - Parameter welcome: What each client is told as it comes; `nil` closes its connection at once.
+    /// - Parameter welcome: The text for each new client; `nil` closes its connection at once.
     public init(welcome: String? = "") throws {
         self.port = try LoopbackPort.free()
         self.listener = try LoopbackPort.listen(self.port)
@@ -42,21 +42,21 @@ public final class LineServer: Sendable {
 
     deinit { self.stop() }
 
-    /// How many connections stand now.
+    /// The number of open connections.
     public var openConnections: Int { self.state.withLock { $0.open.count } }
 
-    /// When each connection came.
+    /// The time of each connection.
     public var arrivals: [ContinuousClock.Instant] { self.state.withLock { $0.arrivals } }
 
-    /// What each client is told from now on as it comes; `nil` closes its connection at once.
+    /// Sets the text for each new client; `nil` closes its connection at once.
     public func welcome(with text: String?) { self.state.withLock { $0.welcome = text } }
 
-    /// Sends text to everyone connected.
+    /// Sends text to every connected client.
     public func send(_ text: String) {
         self.state.withLock { state in for connection in state.open.values { Self.send(text, to: connection) } }
     }
 
-    /// Waits until no connection stands.
+    /// Waits until no connection is open.
     public func waitUntilDeserted() async throws {
         let deadline = ContinuousClock.now + .seconds(60)
         while self.openConnections > 0 {
@@ -67,14 +67,14 @@ public final class LineServer: Sendable {
         }
     }
 
-    /// Drops everyone who is connected.
+    /// Closes all connections.
     public func dropEveryone() {
         self.state.withLock { state in
             for connection in state.open.values { shutdown(connection, Int32(SHUT_RDWR)) }
         }
     }
 
-    /// Stops listening and drops everyone.
+    /// Closes the listener and all connections.
     public func stop() {
         shutdown(self.listener, Int32(SHUT_RDWR))
         self.dropEveryone()

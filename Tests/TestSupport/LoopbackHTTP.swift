@@ -3,22 +3,22 @@ import Synchronization
 
 /// A small HTTP/1.1 client for tests: one request a connection to 127.0.0.1, with nothing between the test and the bytes.
 public enum LoopbackHTTP {
-    /// What came back.
+    /// An HTTP answer.
     public struct Answer: Sendable {
         /// The status code.
         public var status: Int
-        /// By their names in lower case.
+        /// The headers, by their names in lower case.
         public var headers: [String: String]
-        /// The body, its chunks put together.
+        /// The body, with its chunks joined.
         public var body: Data
 
         /// The body as text.
         public var text: String { String(decoding: self.body, as: UTF8.self) }
     }
 
-    /// Asks once.
+    /// Sends a request and returns the answer.
     ///
-    /// - Throws: `TestSupportError` when nobody answers in time, or what comes is no HTTP.
+    /// - Throws: `TestSupportError` if no answer arrives in time, or the answer is not HTTP.
     public static func request(
         _ method: String, _ path: String, port: Int, headers: [String: String] = [:], body: String? = nil,
         within limit: Duration = .seconds(60)
@@ -41,28 +41,28 @@ public enum LoopbackHTTP {
 
 /// One event of a stream of server-sent events.
 public struct ServerSentEvent: Hashable, Sendable {
-    /// Its name; `message` where it has none.
+    /// The event's name; `message` if it has none.
     public var name: String
-    /// The last id that was told up to it.
+    /// The last id up to and including this event.
     public var id: String
-    /// Its data.
+    /// The event's data.
     public var data: String
 }
 
-/// A stream of server-sent events that a test reads, over a connection of its own.
+/// A stream of server-sent events that a test reads over its own connection.
 public final class EventStream: Sendable {
-    /// The events, in order; it ends with the connection.
+    /// The events in order. The sequence ends with the connection.
     public let events: AsyncStream<ServerSentEvent>
     private let connection: HTTPConnection
 
-    /// Opens a stream and returns once its head has come.
+    /// Opens a stream and returns after its head has arrived.
     ///
-    /// - Throws: `TestSupportError` unless the answer is 200.
+    /// - Throws: `TestSupportError` unless the status is 200.
     public init(_ path: String, port: Int, headers: [String: String] = [:]) async throws {
         let connection = try HTTPConnection(port: port, within: .seconds(60))
         try connection.send("GET", path, headers.merging(["Accept": "text/event-stream"]) { $1 }, nil)
         self.connection = connection
-        let (events, told) = AsyncStream.makeStream(of: ServerSentEvent.self)
+        let (events, reported) = AsyncStream.makeStream(of: ServerSentEvent.self)
         self.events = events
         try await withCheckedThrowingContinuation { (opened: CheckedContinuation<Void, any Error>) in
             Thread.detachNewThread {
@@ -74,24 +74,24 @@ public final class EventStream: Sendable {
                     }
                 } catch {
                     opened.resume(throwing: error)
-                    return told.finish()
+                    return reported.finish()
                 }
                 opened.resume()
                 var parser = EventParser()
                 while let more = try? connection.body() {
-                    for event in parser.read(more) { told.yield(event) }
+                    for event in parser.read(more) { reported.yield(event) }
                 }
-                told.finish()
+                reported.finish()
             }
         }
     }
 
     deinit { self.close() }
 
-    /// Goes away without a word.
+    /// Closes the connection without notice.
     public func close() { self.connection.close() }
 
-    /// The first event that is looked for, within 60 s.
+    /// Returns the first event that matches, within 60 s.
     public func first(where isIt: @escaping @Sendable (ServerSentEvent) -> Bool) async throws -> ServerSentEvent {
         try await withThrowingTaskGroup(of: ServerSentEvent?.self) { group in
             group.addTask { await self.events.first(where: isIt) }
@@ -108,7 +108,7 @@ public final class EventStream: Sendable {
     }
 }
 
-/// Lines into events.
+/// Parses lines into events.
 private struct EventParser {
     private var rest: [UInt8] = []
     private var name = ""
@@ -177,7 +177,7 @@ final class HTTPConnection: Sendable {
 
     deinit { Foundation.close(self.descriptor) }
 
-    /// Whoever reads it sees its end.
+    /// Ends the connection, also for a blocked reader.
     func close() {
         let wasOpen = self.isOpen.withLock { isOpen in
             defer { isOpen = false }
@@ -202,7 +202,7 @@ final class HTTPConnection: Sendable {
         }
     }
 
-    /// The status and the headers.
+    /// Reads the status and the headers.
     func head() throws -> (Int, [String: String]) {
         try self.state.withLock { state in
             guard let end = try self.line(in: &state, "\r\n\r\n") else {
@@ -224,7 +224,7 @@ final class HTTPConnection: Sendable {
         }
     }
 
-    /// The next part of the body; `nil` at its end.
+    /// Reads the next part of the body; returns `nil` at its end.
     func body() throws -> Data? {
         try self.state.withLock { state in
             guard !state.isOver else { return nil }
@@ -253,7 +253,7 @@ final class HTTPConnection: Sendable {
         return count == 0 ? nil : part
     }
 
-    /// What comes before a mark; `nil` where the connection ended.
+    /// Reads the text before a mark; returns `nil` if the connection ended.
     private func line(in state: inout State, _ mark: String) throws -> String? {
         while true {
             if let range = state.buffer.range(of: Data(mark.utf8)) {
@@ -270,7 +270,7 @@ final class HTTPConnection: Sendable {
         var count = -1
         repeat { count = recv(self.descriptor, &bytes, bytes.count, 0) } while count < 0 && errno == EINTR
         guard count >= 0 else { throw TestSupportError("nothing came in time: \(String(cString: strerror(errno)))") }
-        // A fresh one: what was cut off in front keeps its indices otherwise.
+        // A new buffer, because a slice would keep its old indices.
         state.buffer = Data(state.buffer) + bytes[..<count]
         return count > 0
     }

@@ -5,11 +5,11 @@ import Synchronization
 public enum LoopbackPort {
     private static let given = Mutex<Set<Int>>([])
 
-    /// A TCP port on 127.0.0.1 that nobody listened on a moment ago. A program of tests gets each once: a broker that is away
-    /// for a while finds its port as it left it.
+    /// Returns a TCP port on 127.0.0.1 without a listener. One test program gets each port only once, so that a broker
+    /// finds its port free after a restart.
     ///
-    /// It lies below the range from which the kernel takes the ports of outgoing connections: a client that keeps
-    /// trying a port out of that range while the broker is down can end up connected to itself.
+    /// The port lies below the kernel's range for outgoing connections. A client that keeps trying a port in that range
+    /// while the broker is down can connect to itself.
     public static func free() throws -> Int {
         for _ in 0..<200 {
             let port = Int.random(in: 15_000..<32_000)
@@ -19,7 +19,7 @@ public enum LoopbackPort {
         throw TestSupportError("no free port on 127.0.0.1 between 15000 and 31999 after 200 tries")
     }
 
-    /// A socket that listens there; the caller closes it.
+    /// Returns a socket that listens on the port; the caller closes it.
     public static func listen(_ port: Int) throws -> Int32 {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         var yes: Int32 = 1
@@ -45,7 +45,7 @@ public enum LoopbackPort {
         return address
     }
 
-    /// Whether something accepts connections there now.
+    /// Returns `true` if a listener accepts connections on the port.
     public static func accepts(_ port: Int) -> Bool {
         Self.withSocket { connect($0, $1, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0 }(port)
     }
@@ -69,9 +69,9 @@ public enum LoopbackPort {
     }
 }
 
-/// Why a test could not be set up.
+/// The reason for which a test could not be set up.
 public struct TestSupportError: Error, CustomStringConvertible {
-    /// The sentence to read.
+    /// The text of the error.
     public let description: String
 
     /// Makes an error.

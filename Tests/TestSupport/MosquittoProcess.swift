@@ -1,33 +1,33 @@
 public import Foundation
 import Synchronization
 
-/// A private Mosquitto broker for one test: own folder, own free port on 127.0.0.1, gone when the test is.
+/// A private Mosquitto broker for one test, with its own folder and a free port on 127.0.0.1, removed with the test.
 ///
 ///     let broker = try await MosquittoProcess.start()
 ///     // … connect to 127.0.0.1:broker.port …
 ///     try await broker.restart()
 ///
-/// It is killed at the latest when the last reference to it goes.
+/// It is killed at the latest with its last reference.
 public final class MosquittoProcess: Sendable {
-    /// What a configuration is made of: the port to listen on and the broker's own folder, which exists and is empty.
+    /// Returns a configuration for a port and the broker's own folder, which exists and is empty.
     public typealias Configuration = @Sendable (_ port: Int, _ directory: URL) throws -> String
 
-    /// Where it listens, on 127.0.0.1.
+    /// The port on 127.0.0.1.
     public let port: Int
-    /// Its own folder, with `mosquitto.conf` and `mosquitto.log`; removed with the broker.
+    /// The broker's own folder with `mosquitto.conf` and `mosquitto.log`. It is removed with the broker.
     public let directory: URL
-    /// The address in the form that programs take.
+    /// The address for the programs' `--broker`.
     public var url: String { "mqtt://127.0.0.1:\(self.port)" }
 
     private let program: URL
     private let process = Mutex<ChildProcess?>(nil)
 
-    /// Starts a broker and returns once it accepts connections.
+    /// Starts a broker and returns when it accepts connections.
     ///
     /// - Parameters:
-    ///   - port: Where to listen; a free port when `nil`.
+    ///   - port: The port; `nil` for a free port.
     ///   - extra: Lines for the end of the default configuration (one listener, anonymous access, no persistence).
-    /// - Throws: `TestSupportError` that says what is missing or what the broker logged.
+    /// - Throws: `TestSupportError` with the missing program or the broker's log.
     public static func start(port: Int? = nil, extra: [String] = []) async throws -> MosquittoProcess {
         try await Self.start(port: port) { port, _ in
             (["listener \(port) 127.0.0.1", "allow_anonymous true", "max_queued_messages 100000"] + extra)
@@ -35,7 +35,7 @@ public final class MosquittoProcess: Sendable {
         }
     }
 
-    /// Starts a broker that keeps what it has on disk, at every change, and returns once it accepts connections.
+    /// Starts a broker that saves its state on disk at every change, and returns when it accepts connections.
     public static func startPersistent() async throws -> MosquittoProcess {
         try await Self.start(port: nil) { port, directory in
             """
@@ -50,9 +50,9 @@ public final class MosquittoProcess: Sendable {
         }
     }
 
-    /// Starts a broker with a configuration of the caller's and returns once it accepts connections on its port.
+    /// Starts a broker with the caller's configuration and returns when it accepts connections on its port.
     ///
-    /// Lines that keep the broker's user and its log in its folder are put before the caller's.
+    /// Lines for the broker's user and for a log in its folder precede the caller's.
     public static func start(port: Int? = nil, configuration: Configuration) async throws -> MosquittoProcess {
         var lastError: any Error = TestSupportError("unreachable")
         for _ in 0..<5 {
@@ -83,23 +83,24 @@ public final class MosquittoProcess: Sendable {
         try? FileManager.default.removeItem(at: self.directory)
     }
 
-    /// What it logged so far.
+    /// The log so far.
     public var log: String { (try? String(contentsOf: self.logFile, encoding: .utf8)) ?? "" }
 
-    /// The process's id; `nil` when it does not run.
+    /// The process id; `nil` while the broker does not run.
     public var processID: Int32? {
         self.process.withLock { process in process.flatMap { $0.isRunning ? $0.id : nil } }
     }
 
-    /// Ends it in order (SIGTERM) and returns once it is gone. Does nothing when it does not run.
+    /// Ends the broker in order (SIGTERM) and returns after its end. Does nothing if it does not run.
     public func stop() async throws { try await self.end(with: SIGTERM) }
 
-    /// Kills it (SIGKILL), as a power cut would, and returns once it is gone.
+    /// Kills the broker (SIGKILL), as a power cut would, and returns after its end.
     public func kill() async throws { try await self.end(with: SIGKILL) }
 
-    /// Deletes what it keeps on disk, while it does not run.
+    /// Deletes the saved state of a broker that does not run.
     ///
-    /// - Throws: `TestSupportError` when there is nothing: it was not told to keep anything, or had no time to.
+    /// - Throws: `TestSupportError` if there is no saved state, because the broker is not persistent or ran too
+    ///   briefly.
     public func wipe() throws {
         guard self.processID == nil else { throw TestSupportError("a broker that runs keeps its files") }
         do {
@@ -109,22 +110,22 @@ public final class MosquittoProcess: Sendable {
         }
     }
 
-    /// Stops it in its tracks (SIGSTOP): connections stand, nothing answers.
+    /// Stops the broker's process (SIGSTOP): connections remain open, but get no answers.
     public func freeze() { self.signal(SIGSTOP) }
 
-    /// Lets a frozen broker go on (SIGCONT).
+    /// Continues a frozen broker (SIGCONT).
     public func thaw() { self.signal(SIGCONT) }
 
-    /// Lets it read its password, access and revocation files again (SIGHUP).
+    /// Makes the broker read its password, access and revocation files again (SIGHUP).
     public func reload() { self.signal(SIGHUP) }
 
-    /// Starts it again with the same configuration on the same port; a running one is ended in order first.
+    /// Starts the broker again with the same configuration on the same port, after ending a running one in order.
     public func restart() async throws {
         try await self.stop()
         try await self.launch()
     }
 
-    /// Waits until a text stands in its log so often.
+    /// Waits until its log contains a text `count` times.
     public func waitForLog(_ text: String, count: Int = 1) async throws {
         try await self.wait("log '\(text)' \(count) times") { self.log.components(separatedBy: text).count > count }
     }
@@ -150,7 +151,7 @@ public final class MosquittoProcess: Sendable {
     private func end(with number: Int32) async throws {
         guard let process = self.process.withLock({ $0 }), process.isRunning else { return }
         process.signal(number)
-        if number == SIGTERM { process.signal(SIGCONT) }  // a frozen one cannot obey
+        if number == SIGTERM { process.signal(SIGCONT) }  // a frozen process cannot handle signals
         try await self.wait("end") { !process.isRunning }
     }
 

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Writes what a receiver would say.
+/// Writes NMEA text as receivers do.
 public enum NMEAText {
     /// A sentence around `body`, with its checksum and line end.
     public static func sentence(_ body: String) -> String {
@@ -8,7 +8,7 @@ public enum NMEAText {
         return "$\(body)*\(digits.count == 1 ? "0" : "")\(digits)\r\n"
     }
 
-    /// One fix at a Unix time in whole seconds: RMC and GGA, at the speed of a cyclist.
+    /// Returns one fix at a Unix time in whole seconds: RMC and GGA, at the speed of a cyclist.
     ///
     /// - Parameters:
     ///   - latitude: Degrees north, 0…90.

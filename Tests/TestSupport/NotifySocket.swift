@@ -1,13 +1,13 @@
 import Foundation
 
-/// A service manager's notification socket: what programs tell to `NOTIFY_SOCKET`, one message after the other.
+/// A service manager's notification socket, which receives the messages of programs with `NOTIFY_SOCKET`.
 public final class NotifySocket: Sendable {
-    /// What `NOTIFY_SOCKET` says.
+    /// The value of `NOTIFY_SOCKET`.
     public let name: String
     private let descriptor: Int32
     private let path: String?
 
-    /// Opens one, as a file or in the abstract namespace.
+    /// Opens a socket, as a file or in the abstract namespace.
     public init(isAbstract: Bool) throws {
         let unique = "godwit-notify-\(UUID().uuidString.prefix(12))"
         self.path = isAbstract ? nil : FileManager.default.temporaryDirectory.appending(path: unique).path()
@@ -33,9 +33,9 @@ public final class NotifySocket: Sendable {
         if let path = self.path { unlink(path) }
     }
 
-    /// The next message.
+    /// Returns the next message.
     ///
-    /// - Throws: `TestSupportError` when none came within 60 s.
+    /// - Throws: `TestSupportError` if none arrives within 60 s.
     public func next() async throws -> String {
         let deadline = ContinuousClock.now + .seconds(60)
         var buffer = [UInt8](repeating: 0, count: 1024)
@@ -47,7 +47,7 @@ public final class NotifySocket: Sendable {
         }
     }
 
-    /// Whether a message waits.
+    /// `true` if a message is waiting.
     public var hasMessage: Bool {
         var byte: UInt8 = 0
         return recv(self.descriptor, &byte, 1, Int32(MSG_DONTWAIT | MSG_PEEK)) >= 0

@@ -2,11 +2,12 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// A private PostgreSQL server with PostGIS: own folder, own free port on 127.0.0.1, gone with the last reference to it.
+/// A private PostgreSQL server with PostGIS, with its own folder and a free port on 127.0.0.1, removed with its last
+/// reference.
 ///
-/// All tests of a run share it while one of them has it; each takes a database of its own.
+/// Concurrent tests of a run share it, and each has its own database.
 public final class PostgresServer: Sendable {
-    /// Where it listens, on 127.0.0.1.
+    /// The port on 127.0.0.1.
     public let port: Int
 
     private let directory: URL
@@ -14,14 +15,14 @@ public final class PostgresServer: Sendable {
 
     private static let sharing = Sharing()
 
-    /// The server of this run, started when no test has one.
+    /// Returns the server of this run, and starts it if no test uses it.
     ///
-    /// - Throws: `TestSupportError` that says what is missing or what the server said.
+    /// - Throws: `TestSupportError` with the missing program or the server's output.
     public static func shared() async throws -> PostgresServer { try await self.sharing.server() }
 
-    /// A server for one test alone.
+    /// Starts a server for one test alone.
     ///
-    /// - Throws: as ``shared()`` does.
+    /// - Throws: The errors of ``shared()``.
     public static func start() async throws -> PostgresServer {
         let server = try PostgresServer(port: LoopbackPort.free())
         try await server.prepare()
@@ -33,7 +34,7 @@ public final class PostgresServer: Sendable {
         try await ChildProcess.run(try Self.program("psql"), [address, "-qc", sql])
     }
 
-    /// The one value that a query gives, as text.
+    /// Returns the single value of a query as text.
     public func value(_ sql: String, in address: String) async throws -> String {
         let output = FileManager.default.temporaryDirectory.appending(path: "godwit-value-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: output) }
@@ -41,7 +42,7 @@ public final class PostgresServer: Sendable {
         return try String(contentsOf: output, encoding: .utf8).trimmingCharacters(in: .newlines)
     }
 
-    /// Makes an empty database.
+    /// Creates an empty database.
     ///
     /// - Returns: Its address.
     public func makeDatabase() async throws -> String {
@@ -50,18 +51,18 @@ public final class PostgresServer: Sendable {
         return "postgres://godwit@127.0.0.1:\(self.port)/\(name)"
     }
 
-    /// Kills it (SIGKILL, every process of it), as a crash would, and returns once it is gone.
+    /// Kills all processes of the server (SIGKILL), as a crash would, and returns after its end.
     public func kill() async throws { try await self.end(SIGKILL) }
 
-    /// Ends it, every process of it, and returns once it is gone.
+    /// Ends all processes of the server, and returns after its end.
     ///
-    /// - Parameter signal: SIGKILL, or SIGQUIT: PostgreSQL's immediate shutdown.
+    /// - Parameter signal: SIGKILL, or SIGQUIT for PostgreSQL's immediate shutdown.
     public func end(_ signal: Int32) async throws {
         guard let process = self.process.withLock({ $0 }) else { return }
         let others = Self.children(of: process.id)
         process.signal(signal)
         try await process.waitForEnd()
-        // After SIGKILL the others see that the first is gone, and end: those that were at work would do so only after it.
+        // After SIGKILL the other processes notice the loss and end, but busy ones only after their work.
         for id in others { Glibc.kill(id, signal) }
         let deadline = ContinuousClock.now + .seconds(60)
         for id in others {
@@ -74,24 +75,25 @@ public final class PostgresServer: Sendable {
         }
     }
 
-    /// Stops it in its tracks (SIGSTOP), every process of it: connections stand, nothing answers; or lets it go on.
+    /// Stops all processes of the server (SIGSTOP): connections remain open, but get no answers. `false` continues
+    /// them.
     public func freeze(_ isFrozen: Bool = true) {
         guard let process = self.process.withLock({ $0 }) else { return }
         for id in [process.id] + Self.children(of: process.id) { Glibc.kill(id, isFrozen ? SIGSTOP : SIGCONT) }
     }
 
-    /// The processes that a process started and that run.
+    /// Returns the running child processes of a process.
     private static func children(of parent: Int32) -> [Int32] {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
         return names.compactMap { Int32($0) }.filter { id in
-            // "number (name) state parent …", and a name may have anything in it.
+            // The format is "number (name) state parent …", and a name may contain any character.
             let stat = (try? String(contentsOfFile: "/proc/\(id)/stat", encoding: .utf8)) ?? ""
             let words = stat.split(separator: ")").last?.split(separator: " ") ?? []
             return words.count > 1 && Int32(words[1]) == parent
         }
     }
 
-    /// Starts it again, on the same port.
+    /// Starts the server again on the same port.
     public func restart() async throws {
         try await self.kill()
         try await self.launch()
@@ -107,7 +109,7 @@ public final class PostgresServer: Sendable {
     }
 
     deinit {
-        // SIGQUIT ends every process of it at once.
+        // SIGQUIT ends all processes at once.
         if let process = self.process.withLock({ $0 }), process.isRunning {
             process.signal(SIGQUIT)
             for _ in 0..<500 where process.isRunning { usleep(10_000) }
@@ -122,7 +124,7 @@ public final class PostgresServer: Sendable {
             ["-D", data, "-U", "godwit", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync"])
         try await ChildProcess.run(initdb.program, initdb.arguments)
         try await self.launch()
-        // Databases are copies of this one: PostGIS is in each.
+        // New databases are copies of this one, and so contain PostGIS.
         try await self.run("psql", ["-d", "template1", "-qc", "CREATE EXTENSION postgis"])
     }
 
@@ -153,7 +155,7 @@ public final class PostgresServer: Sendable {
             try Self.program(name), ["-h", "127.0.0.1", "-p", "\(self.port)", "-U", "godwit"] + arguments)
     }
 
-    /// The server refuses to be root's.
+    /// Runs a program as another user, because the server refuses to run as root.
     private static func asServer(
         _ program: String, _ arguments: [String]
     ) throws -> (program: String, arguments: [String]) {
@@ -172,7 +174,7 @@ public final class PostgresServer: Sendable {
     }
 }
 
-/// Starts one server for all who ask at once, and keeps it no longer than they do.
+/// Starts one server for simultaneous requests, and keeps it only as long as tests use it.
 private actor Sharing {
     private weak var current: PostgresServer?
     private var starting: Task<PostgresServer, any Error>?

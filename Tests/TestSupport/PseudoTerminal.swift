@@ -1,19 +1,19 @@
 import Foundation
 import Synchronization
 
-/// A serial line whose far end, the receiver, is the test: a pseudo-terminal in raw mode.
+/// A serial line with the test as the receiver at its far end: a pseudo-terminal in raw mode.
 public final class PseudoTerminal: Sendable {
     /// The device that programs open.
     public let path: String
     private let master: Int32
-    /// Kept open, so that the line stands whoever opens and closes it, and what waits in it can be counted.
+    /// Kept open, so that the line outlives each program that opens it, and unread bytes can be counted.
     private let slave: Int32
-    private let heard = Mutex<[UInt8]>([])
+    private let received = Mutex<[UInt8]>([])
 
     /// Opens a line.
     public init() throws {
         var ends: (Int32, Int32) = (-1, -1)
-        // `ttyname` is for one thread at a time.
+        // `ttyname` is not thread-safe.
         var name = [CChar](repeating: 0, count: 64)
         guard openpty(&ends.0, &ends.1, &name, nil, nil) == 0 else {
             throw TestSupportError("no pseudo-terminal can be opened")
@@ -33,9 +33,9 @@ public final class PseudoTerminal: Sendable {
         close(self.master)
     }
 
-    /// Sends bytes as the receiver, and returns once whoever has the line open has read them.
+    /// Sends bytes as the receiver, and returns after the program with the open line has read them.
     ///
-    /// - Throws: `TestSupportError` when they were not read within 60 s.
+    /// - Throws: `TestSupportError` if they are not read within 60 s.
     public func send(_ bytes: some Sequence<UInt8>) async throws {
         var rest = Array(bytes)[...]
         try await Self.wait("the line's reader to take \(rest.count) bytes") {
@@ -47,18 +47,18 @@ public final class PseudoTerminal: Sendable {
         }
     }
 
-    /// Waits until the program at the other end has written this, from now on or before.
+    /// Waits until the program at the other end has written this text, including text before the call.
     public func waitForCommand(_ text: String) async throws {
         try await Self.wait("'\(text)' to be told to the receiver") { self.commands.contains(text) }
     }
 
-    /// Everything that was written to the receiver so far; what is no text in it is replaced.
+    /// All bytes written to the receiver so far, as text. Invalid bytes are replaced.
     public var commands: String {
         var buffer = [UInt8](repeating: 0, count: 4_096)
         while case let count = read(self.master, &buffer, buffer.count), count > 0 {
-            self.heard.withLock { $0 += buffer[..<count] }
+            self.received.withLock { $0 += buffer[..<count] }
         }
-        return String(decoding: self.heard.withLock { $0 }, as: UTF8.self)
+        return String(decoding: self.received.withLock { $0 }, as: UTF8.self)
     }
 
     private var isRead: Bool {

@@ -1,12 +1,12 @@
 import Foundation
 
-/// A TCP connection to 127.0.0.1, for requests that no client library would send, and for plain ones.
+/// A TCP connection to 127.0.0.1, for requests that no client library would send, and for ordinary ones.
 public final class RawConnection: Sendable {
     private let descriptor: Int32
 
     /// Connects.
     ///
-    /// - Parameter source: The address of this machine to connect from, as `127.0.0.2`; `nil` for the system's choice.
+    /// - Parameter source: The local address of the connection, such as `127.0.0.2`; `nil` for the system's choice.
     public init(port: Int, from source: String? = nil) throws {
         self.descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         if let source {
@@ -34,7 +34,7 @@ public final class RawConnection: Sendable {
         _ = fcntl(self.descriptor, F_SETFL, fcntl(self.descriptor, F_GETFL) | O_NONBLOCK)
     }
 
-    /// Takes over a connection that was accepted.
+    /// Wraps an accepted connection.
     public init(accepted descriptor: Int32) {
         self.descriptor = descriptor
         _ = fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) | O_NONBLOCK)
@@ -42,14 +42,14 @@ public final class RawConnection: Sendable {
 
     deinit { close(self.descriptor) }
 
-    /// `true` once the peer has closed it and everything that came was read.
+    /// `true` if the peer has closed the connection and all of its bytes were read.
     public var isClosedByPeer: Bool {
         var byte: UInt8 = 0
         let count = recv(self.descriptor, &byte, 1, Int32(MSG_PEEK))
         return count == 0 || (count < 0 && errno != EAGAIN)
     }
 
-    /// Whether the program at the other end, on this machine, keeps it open: what it sent may wait here to be read.
+    /// `true` while the peer, a program on this machine, keeps the connection open. Unread bytes may be waiting.
     public var isOpenAtPeer: Bool {
         var (address, size) = (sockaddr_in(), socklen_t(MemoryLayout<sockaddr_in>.size))
         let isNamed = withUnsafeMutablePointer(to: &address) {
@@ -58,14 +58,14 @@ public final class RawConnection: Sendable {
         let port = String(in_port_t(bigEndian: address.sin_port), radix: 16, uppercase: true)
         let table = (try? String(contentsOfFile: "/proc/net/tcp", encoding: .utf8)) ?? ""
         let end = ":" + String(repeating: "0", count: 4 - port.count) + port
-        // Number, local address, remote address, state: 01 is a connection that stands.
+        // The columns are number, local address, remote address and state: 01 is an open connection.
         let rows = table.split(separator: "\n").map { $0.split(separator: " ") }
         return isNamed && rows.contains { $0.count > 3 && $0[2].hasSuffix(end) && $0[3] == "01" }
     }
 
-    /// Sends as much as is taken at once.
+    /// Sends as many bytes as the socket accepts at once.
     ///
-    /// - Returns: How many bytes were taken; `nil` where the peer has closed.
+    /// - Returns: The number of bytes; `nil` if the peer has closed the connection.
     @discardableResult public func send(_ bytes: some Collection<UInt8>) -> Int? {
         let sent = Array(bytes).withUnsafeBytes { write(self.descriptor, $0, Int32(MSG_NOSIGNAL)) }
         return sent >= 0 ? sent : errno == EAGAIN ? 0 : nil
@@ -92,9 +92,9 @@ public final class RawConnection: Sendable {
         }
     }
 
-    /// What came until the peer closed, or until `isEnough`.
+    /// Returns the bytes up to the peer's end of the connection, or until `isEnough`.
     ///
-    /// - Throws: Where neither happened in time.
+    /// - Throws: An error if neither happens in time.
     public func read(
         within limit: Duration = .seconds(60), until isEnough: ([UInt8]) -> Bool = { _ in false }
     ) async throws -> [UInt8] {
@@ -117,20 +117,20 @@ public final class RawConnection: Sendable {
     }
 }
 
-/// One request by HTTP/1.1 over a connection of its own, and its answer.
+/// An HTTP/1.1 request over its own connection, and the answer.
 public struct HTTPAnswer: Sendable {
-    /// The status; 0 where nothing came.
+    /// The status; 0 if no answer arrived.
     public var status: Int
     /// The header's lines.
     public var headers: [String]
-    /// The body, without the marks of chunks.
+    /// The body, with its chunks joined.
     public var body: [UInt8]
     /// The body as text.
     public var text: String { String(decoding: self.body, as: UTF8.self) }
 
-    /// Asks.
+    /// Sends a request and returns the answer.
     ///
-    /// - Parameter headers: Lines, as `Accept: text/csv`.
+    /// - Parameter headers: Lines, such as `Accept: text/csv`.
     public static func of(
         _ path: String, method: String = "GET", port: Int, headers: [String] = [], body: String = "",
         within limit: Duration = .seconds(60)
@@ -142,7 +142,7 @@ public struct HTTPAnswer: Sendable {
         return HTTPAnswer(try await connection.read(within: limit))
     }
 
-    /// Reads what came.
+    /// Parses the received bytes.
     public init(_ bytes: [UInt8]) {
         let end = bytes.firstRange(of: Array("\r\n\r\n".utf8))
         let head = String(decoding: bytes[..<(end?.lowerBound ?? bytes.endIndex)], as: UTF8.self)

@@ -2,27 +2,27 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// A terminal that a test holds the other end of: it types keys and sees the screen.
+/// A terminal that a test controls: it types keys and reads the screen.
 ///
-/// It understands what a table drawn over itself needs: cursor home, erase to the end of the line and of the screen; colours
-/// are told apart from text, and cursor shapes ignored.
+/// It supports the sequences of a table that is redrawn in place: cursor home, erase to the end of the line, and erase
+/// to the end of the screen. It separates colours from text, and ignores cursor shapes.
 public final class TestTerminal: Sendable {
     private struct Screen {
         var lines: [String] = [""]
         var row = 0
-        /// What is left of a sequence that the last read cut.
+        /// The rest of a control sequence that the last read has cut.
         var rest: [UInt8] = []
         var raw = ""
     }
 
-    /// What a program opens to be on this terminal.
+    /// The path of the terminal device for a program.
     public let path: String
     private let descriptor: Int32
     private let screen = Mutex(Screen())
 
-    /// Makes a terminal of this size.
+    /// Creates a terminal of this size.
     public init(columns: UInt16 = 120, rows: UInt16 = 30) throws {
-        // What posix_openpt, unlockpt and ptsname do on Linux; Swift does not see those.
+        // The equivalent of posix_openpt, unlockpt and ptsname on Linux, which Swift does not import.
         self.descriptor = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC)
         var (unlocked, number): (Int32, Int32) = (0, 0)
         guard self.descriptor >= 0, ioctl(self.descriptor, 0x4004_5431, &unlocked) == 0,
@@ -42,7 +42,7 @@ public final class TestTerminal: Sendable {
         _ = write(self.descriptor, bytes, bytes.count)
     }
 
-    /// The screen now, a text a line, without colours.
+    /// The lines of the screen, without colours.
     public var lines: [String] {
         self.screen.withLock { screen in
             self.read(into: &screen)
@@ -50,7 +50,7 @@ public final class TestTerminal: Sendable {
         }
     }
 
-    /// Everything that was written so far, control sequences included.
+    /// The output so far, including control sequences.
     public var raw: String {
         self.screen.withLock { screen in
             self.read(into: &screen)
@@ -58,9 +58,9 @@ public final class TestTerminal: Sendable {
         }
     }
 
-    /// Waits until the screen shows what is looked for.
+    /// Waits until the screen matches a condition.
     ///
-    /// - Throws: `TestSupportError` with the screen, when it does not in time.
+    /// - Throws: `TestSupportError` with the screen, if it does not match in time.
     public func wait(within limit: Duration = .seconds(60), for isThere: ([String]) -> Bool) async throws {
         let deadline = ContinuousClock.now + limit
         while true {
@@ -79,7 +79,7 @@ public final class TestTerminal: Sendable {
             let count = Glibc.read(self.descriptor, &buffer, buffer.count)
             guard count > 0 else { return }
             let text = screen.rest + buffer[..<count]
-            // A sequence is cut off where no letter ended it yet; a character where it is not valid yet.
+            // A sequence is cut if no letter ends it yet, and a character is cut if it is not valid yet.
             var end = text.count
             if let escape = text.lastIndex(of: 0x1B), !text[escape...].contains(where: { $0 >= 0x40 && $0 != 0x5B }) {
                 end = escape
@@ -104,7 +104,7 @@ public final class TestTerminal: Sendable {
             case "\n":
                 screen.row += 1
                 if screen.row == screen.lines.count { screen.lines.append("") }
-                // What is written there next is written from its beginning.
+                // Further text on this line is written from its beginning.
                 screen.lines[screen.row] = ""
             default: screen.lines[screen.row].unicodeScalars.append(scalar)
             }

@@ -1,10 +1,10 @@
 public import Foundation
 
-/// The recordings that are shared between projects, and are no part of this one.
+/// Recordings that several projects share, outside of this repository.
 public enum Tracks {
     struct Missing: Error {}
 
-    /// `GODWIT_TRACKS`, or `shared/tracks` beside the package's folder; `nil` where they are not.
+    /// `GODWIT_TRACKS`, or `shared/tracks` beside the package's folder; `nil` if neither exists.
     public static let folder: URL? = {
         let package = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent()

@@ -1,12 +1,12 @@
 public import Foundation
 
-/// A headless Chromium that a test drives over WebDriver (W3C), through a chromedriver of its own on a free port.
+/// A headless Chromium that a test controls over WebDriver (W3C), through its own chromedriver on a free port.
 ///
 ///     let browser = try await WebDriver.start()
 ///     try await browser.open("http://127.0.0.1:8080/")
 ///     try await browser.click("#fit")
 ///
-/// Both end with the last reference to it.
+/// Both end with the last reference.
 public final class WebDriver: Sendable {
     private let driver: ChildProcess
     private let port: Int
@@ -15,7 +15,7 @@ public final class WebDriver: Sendable {
 
     /// Starts a browser.
     ///
-    /// - Throws: `TestSupportError` that says what is missing, or what chromedriver wrote.
+    /// - Throws: `TestSupportError` with the missing program or the output of chromedriver.
     public static func start(width: Int = 1280, height: Int = 800, isDark: Bool = false) async throws -> WebDriver {
         let program = "/usr/bin/chromedriver"
         guard FileManager.default.isExecutableFile(atPath: program) else {
@@ -57,12 +57,12 @@ public final class WebDriver: Sendable {
     }
 
     deinit {
-        // Chromium puts itself into a process group of its own: what is left of it would draw on, and starve other tests.
+        // Chromium uses its own process group: surviving processes would use processor time that other tests need.
         for process in Self.descendants(of: self.driver.id) + [self.driver.id] { kill(process, SIGKILL) }
         try? FileManager.default.removeItem(at: self.folder)
     }
 
-    /// The processes that a process started, theirs too.
+    /// Returns all descendants of a process.
     private static func descendants(of process: Int32) -> [Int32] {
         let threads = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/\(process)/task")) ?? []
         let children = threads.flatMap { thread in
@@ -75,48 +75,48 @@ public final class WebDriver: Sendable {
 
     // MARK: - What a person does
 
-    /// Opens a page, and returns once it is loaded.
+    /// Opens a page, and returns when it is loaded.
     public func open(_ url: String) async throws { try await self.command("url", ["url": url]) }
 
-    /// Clicks the first element that a selector finds.
+    /// Clicks the first element that matches a selector.
     public func click(_ selector: String) async throws {
         try await self.command("element/\(self.element(selector))/click", [:])
     }
 
-    /// Types into the first element that a selector finds.
+    /// Types into the first element that matches a selector.
     public func type(_ text: String, into selector: String) async throws {
         try await self.command("element/\(self.element(selector))/value", ["text": text])
     }
 
-    /// Presses keys one after the other, as WebDriver names them: `\u{E00C}` is Escape.
+    /// Presses keys one after the other, with WebDriver's codes: `\u{E00C}` is Escape.
     public func press(_ keys: String...) async throws {
         let actions = keys.flatMap { [["type": "keyDown", "value": $0], ["type": "keyUp", "value": $0]] }
         let keyboard: [String: Any] = ["type": "key", "id": "keyboard", "actions": actions]
         try await self.command("actions", ["actions": [keyboard]])
     }
 
-    /// Minimises the window: its page is hidden.
+    /// Minimizes the window, so that its page is hidden.
     public func hide() async throws { try await self.command("window/minimize", [:]) }
 
-    /// Brings the window back.
+    /// Restores the window.
     public func show(width: Int = 1280, height: Int = 800) async throws {
         try await self.command("window/rect", ["x": 0, "y": 0, "width": width, "height": height])
     }
 
-    /// Puts the page into another time zone, as `Europe/Dublin`.
+    /// Changes the page's time zone, for example to `Europe/Dublin`.
     public func move(toZone zone: String) async throws {
         try await self.command(
             "goog/cdp/execute", ["cmd": "Emulation.setTimezoneOverride", "params": ["timezoneId": zone]])
     }
 
-    /// What a script returns; it is the body of a function, and may be `async`.
+    /// Returns the value of a script, which is the body of a function and may be `async`.
     public func script<Value: Decodable>(_ text: String, as type: Value.Type = Value.self) async throws -> Value {
         let body = try JSONSerialization.data(withJSONObject: ["script": text, "args": []] as [String: Any])
         return try await Self.ask(
             "POST", "/session/\(self.session)/execute/sync", String(decoding: body, as: UTF8.self), port: self.port)
     }
 
-    /// Waits until a script returns true.
+    /// Waits until a script returns `true`.
     public func wait(for what: String, within limit: Duration = .seconds(60), until text: String) async throws {
         let deadline = ContinuousClock.now + limit
         while try await !self.script("return Boolean(\(text))", as: Bool.self) {
@@ -128,13 +128,13 @@ public final class WebDriver: Sendable {
         }
     }
 
-    /// What the page looks like, as PNG.
+    /// Returns a screenshot of the page as PNG.
     public func screenshot() async throws -> Data {
         let text: String = try await Self.ask("GET", "/session/\(self.session)/screenshot", nil, port: self.port)
         return Data(base64Encoded: text) ?? Data()
     }
 
-    /// What the page complained of on its console; asking empties it.
+    /// Returns the errors and warnings on the page's console since the last call.
     public func complaints() async throws -> [String] {
         struct Entry: Decodable { var level: String, message: String }
         let entries: [Entry] = try await Self.ask(

@@ -14,7 +14,7 @@ import TrackingCore
         #expect(try AgentStatus(members: bare.members) == bare)
     }
 
-    @Test func whatIsMissingIsNamed() {
+    @Test func aMissingMemberIsNamed() {
         var members = Samples.status.members
         members["on"] = nil
         #expect(throws: TrackingError(.invalidPayload, "on must be true or false")) {
@@ -27,7 +27,7 @@ import TrackingCore
         }
     }
 
-    @Test func theTripUnderWayIsToldBeforeTheLast() {
+    @Test func theCurrentTripIsListedBeforeTheLast() {
         var status = Samples.status
         var ended = Samples.trip
         ended.state = .ended
@@ -52,7 +52,7 @@ import TrackingCore
         ] {
             #expect(lines.contains(line), "\(line)")
         }
-        // Each sample is a name, labels and a number, and follows the type of its name; a name is told once.
+        // Each sample has a name, labels and a number, and follows the type of its name. A name appears once.
         var types: [String] = []
         for line in lines where !line.hasPrefix("# HELP") {
             if let match = line.wholeMatch(of: #/# TYPE ([a-z_]+) (gauge|counter)/#) {

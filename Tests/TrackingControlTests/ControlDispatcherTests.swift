@@ -36,7 +36,7 @@ import TrackingCore
     ]
 
     @Test(arguments: Self.commands)
-    func aCommandIsDone(name: Command.Name, arguments: [String: JSONValue], call: String) async {
+    func eachCommandCallsTheAgent(name: Command.Name, arguments: [String: JSONValue], call: String) async {
         let answer = await self.ask(name, arguments)
         #expect(answer.id == "c1")
         guard case .success = answer.outcome else {
@@ -47,7 +47,7 @@ import TrackingCore
     }
 
     @Test(arguments: Self.commands)
-    func aFailureIsTold(name: Command.Name, arguments: [String: JSONValue], call: String) async {
+    func aFailureIsAnswered(name: Command.Name, arguments: [String: JSONValue], call: String) async {
         let failure = CommandFailure(.isOff, "the agent is off")
         self.agent.fail(failure)
         #expect(await self.ask(name, arguments).outcome == .failure(failure))
@@ -70,7 +70,7 @@ import TrackingCore
         #expect(self.agent.called == [])
     }
 
-    @Test func whatIsNoCommandIsRefused() async {
+    @Test func anUnknownCommandIsRefused() async {
         guard case .failure(let failure) = await self.ask(.init(rawValue: "DANCE")).outcome else {
             Issue.record("it was done")
             return
@@ -78,8 +78,8 @@ import TrackingCore
         #expect(failure.code == .unknownCommand)
     }
 
-    /// From afar as well: what a later version knows is not said to be forbidden here.
-    @Test func whatIsNoCommandIsUnknownFromAfarToo() async throws {
+    /// Remote commands get the same error: a command of a later version is unknown, not forbidden.
+    @Test func anUnknownRemoteCommandIsUnknown() async throws {
         let dispatcher = ControlDispatcher(self.agent)
         let answer = try await dispatcher.answer(self.command(.init(rawValue: "DANCE")), on: TrackableID("v"))
         #expect(answer.outcome == .failure(CommandFailure(.unknownCommand, "there is no command DANCE")))
@@ -91,11 +91,11 @@ import TrackingCore
         #expect(both == Set(Self.commands.map(\.0)).union([.status, .metrics]))
     }
 
-    @Test func theBrokerMayAskForWhatTheProtocolNamesAndNothingElse() async throws {
+    @Test func remoteCommandsAreThoseOfTheProtocol() async throws {
         let van = try TrackableID("van-7")
         for (name, arguments, _) in Self.commands {
             let agent = FakeAgent()
-            // The two that the sample carries.
+            // The two trackables of the sample.
             let isTrack = name == .track
             let command = self.command(name, isTrack ? ["trackable": .text("van-8")] : arguments)
             let topic = try isTrack ? Samples.id : TrackableID("a")
@@ -117,9 +117,9 @@ import TrackingCore
         #expect(self.agent.called == ["start - van-7", "remove van-7", "add van-8 -"])
     }
 
-    /// Who may command one trackable of a device may not command the others.
+    /// The permission to command one trackable of a device does not extend to its other trackables.
     @Test(arguments: [Command.Name.startTrip, .stopTrip, .remove, .destination, .track])
-    func fromAfarAnotherTrackableIsNotCommanded(name: Command.Name) async throws {
+    func aRemoteCommandForAnotherTrackableIsRejected(name: Command.Name) async throws {
         let command = self.command(name, ["trackable": .text("van-9")])
         let answer = await ControlDispatcher(self.agent).answer(command, on: try TrackableID("van-7"))
         guard case .failure(let failure) = answer.outcome else {
@@ -129,7 +129,7 @@ import TrackingCore
         #expect(failure.code == .notAllowed && self.agent.called.isEmpty, "\(failure)")
     }
 
-    /// However many are carried: each line of the socket has its limit.
+    /// The status is split for any number of trackables, because each line of the socket has a size limit.
     @Test func manyFiguresComeInPieces() async throws {
         var status = Samples.status
         status.trackables = try (0..<400).map { index in
@@ -145,7 +145,7 @@ import TrackingCore
         }
     }
 
-    @Test func theAgentIsToldWhichSettingsComeFromAfar() async throws {
+    @Test func theAgentKnowsWhichSettingsAreRemote() async throws {
         let command = self.command(.configure, ["mode": .text("active")])
         _ = await ControlDispatcher(self.agent).answer(command, on: try TrackableID("van-7"))
         #expect(self.agent.called == ["from afar", "configure [\"mode=active\"]"])
@@ -161,7 +161,7 @@ import TrackingCore
         #expect(items.first?["record"]?.text == "{\"extra\": 1.0}")
     }
 
-    @Test func anExportEndsWhereNobodyListens() async {
+    @Test func anExportEndsWhenItsReaderIsGone() async {
         struct Gone: Error {}
         var count = 0
         let answer = await ControlDispatcher(self.agent).answer(self.command(.queueExport)) { _ in

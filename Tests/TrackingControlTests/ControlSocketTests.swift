@@ -55,7 +55,7 @@ import TrackingCore
         }
     }
 
-    /// However many are carried: a line of the socket has its limit, and a status has none.
+    /// A status has no size limit, whereas each line of the socket has one.
     @Test func aStatusOfManyTrackablesArrivesAsItWas() async throws {
         var status = Samples.status
         status.trackables = try (0..<500).map { index in
@@ -71,7 +71,7 @@ import TrackingCore
         }
     }
 
-    /// Whoever pages through an export reads it when he has time.
+    /// A reader that shows an export page by page may pause for a long time.
     @Test func anExportWaitsForItsReader() async throws {
         let records = (1...4000).map { Samples.record(UInt64($0)) }
         try await self.serving(FakeAgent(records: records)) {
@@ -85,7 +85,7 @@ import TrackingCore
         }
     }
 
-    @Test func aFailureIsThrownAndTheConnectionStands() async throws {
+    @Test func aFailureIsThrownAndTheConnectionRemains() async throws {
         try await self.serving {
             let client = try ControlClient(paths: [self.path])
             let failure = await #expect(throws: CommandFailure.self) { try await client.ask(.init(rawValue: "DANCE")) }
@@ -97,12 +97,12 @@ import TrackingCore
     @Test func progressComesBeforeTheAnswer() async throws {
         try await self.serving {
             let client = try ControlClient(paths: [self.path])
-            let told = Mutex<[Int]>([])
+            let reported = Mutex<[Int]>([])
             let result = try await client.ask(.flush) { line in
-                if case .progress(_, let done, 400) = line { told.withLock { $0.append(done) } }
+                if case .progress(_, let done, 400) = line { reported.withLock { $0.append(done) } }
             }
             #expect(result == ["records": .number(400)])
-            #expect(told.withLock { $0 }.last == 400)
+            #expect(reported.withLock { $0 }.last == 400)
         }
     }
 
@@ -129,7 +129,7 @@ import TrackingCore
         }
     }
 
-    @Test func aClientTooManyIsToldSo() async throws {
+    @Test func aClientAboveTheLimitGetsAnError() async throws {
         try await self.serving {
             var clients: [ControlClient] = []
             for _ in 0..<ControlServer.maximumClients {
@@ -152,8 +152,8 @@ import TrackingCore
         }
     }
 
-    /// As by what cleans up where temporary files are, its folder included.
-    @Test(arguments: [false, true]) func aFileThatIsRemovedIsMadeAnew(withFolder: Bool) async throws {
+    /// A cleaner of temporary files may remove the socket, with or without its folder.
+    @Test(arguments: [false, true]) func aRemovedSocketFileIsCreatedAgain(withFolder: Bool) async throws {
         try await self.serving(pause: .milliseconds(10)) {
             let before = try ControlClient(paths: [self.path])
             _ = try await before.ask(.on)
@@ -170,14 +170,14 @@ import TrackingCore
         #expect(!FileManager.default.fileExists(atPath: self.path))
     }
 
-    @Test func theFileGoesWithTheServer() async throws {
+    @Test func theServerRemovesItsSocketFile() async throws {
         try await self.serving {}
         #expect(!FileManager.default.fileExists(atPath: self.path))
     }
 
     @Test func aStaleFileIsReplaced() async throws {
         let listener = try ControlSocket.listen(self.path)
-        close(listener.descriptor)  // as after a kill: the file is there, nobody listens
+        close(listener.descriptor)  // a killed program leaves its socket file behind
         #expect(FileManager.default.fileExists(atPath: self.path))
         try await self.serving {
             let answer = try await self.switchOn()
@@ -195,7 +195,7 @@ import TrackingCore
         }
     }
 
-    @Test func whatIsNoSocketIsNotRemoved() async throws {
+    @Test func aFileThatIsNoSocketIsNotRemoved() async throws {
         try Data("precious".utf8).write(to: URL(filePath: self.path))
         let error = await #expect(throws: TrackingError.self) { try await self.running {} }
         #expect(error?.code == .invalidConfiguration)
@@ -203,7 +203,7 @@ import TrackingCore
         try FileManager.default.removeItem(at: self.folder)
     }
 
-    @Test func whereNobodyListensItSaysWhatToDo() throws {
+    @Test func aSocketWithoutAnAgentNamesTheRemedy() throws {
         defer { try? FileManager.default.removeItem(at: self.folder) }
         let error = #expect(throws: TrackingError.self) { try ControlClient(paths: [self.path]) }
         #expect(error?.code == .agentUnreachable)
@@ -211,7 +211,7 @@ import TrackingCore
         #expect(throws: TrackingError.self) { try ControlClient(paths: [String(repeating: "x", count: 200)]) }
     }
 
-    @Test func linesThatAreNoCommandsAreAnsweredAndSkipped() async throws {
+    @Test func invalidLinesAreAnsweredAndSkipped() async throws {
         try await self.serving {
             let socket = try RawClient(self.path)
             try socket.send("what?\n{\"id\":\"1\",\"command\":\"ON\",\"time\":0}\n")
@@ -230,7 +230,7 @@ import TrackingCore
         }
     }
 
-    @Test func aClientThatGoesInTheMiddleHarmsNobody() async throws {
+    @Test func aClientThatLeavesMidwayAffectsNoOthers() async throws {
         try await self.serving(FakeAgent(records: (1...20_000).map { Samples.record($0) })) {
             try {
                 let socket = try RawClient(self.path)
@@ -241,7 +241,7 @@ import TrackingCore
         }
     }
 
-    @Test func theUsersAgentIsLookedForBeforeTheSystems() {
+    @Test func theUsersAgentIsPreferredToTheSystems() {
         #expect(ControlSocket.candidates(environment: [:]) == ["/run/godwit/agent.sock"])
         #expect(
             ControlSocket.candidates(environment: ["XDG_RUNTIME_DIR": "/run/user/7"])
@@ -264,7 +264,7 @@ import TrackingCore
         try OwnFile.writeSecret(Array("hunter2".utf8), to: secret)
         #expect(try FileManager.default.attributesOfItem(atPath: secret)[.posixPermissions] as? Int == 0o600)
         #expect(throws: TrackingError.self) { try OwnFile.writeShared("x", to: "/nonexistent/file") }
-        // A link stays one, and a pipe stays a pipe.
+        // A symbolic link is written through and a named pipe is refused. Neither is replaced.
         let link = self.folder.appending(path: "link.prom").path()
         try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: "godwit.prom")
         try OwnFile.writeShared("third\n", to: link)
@@ -278,10 +278,10 @@ import TrackingCore
     }
 }
 
-/// A client that says what it likes.
+/// A client that sends arbitrary lines.
 private final class RawClient {
     private let descriptor: Int32
-    private var heard: [UInt8] = []
+    private var received: [UInt8] = []
     private var hasEnded = false
 
     init(_ path: String) throws { self.descriptor = try ControlSocket.connect(path) }
@@ -294,8 +294,8 @@ private final class RawClient {
     }
 
     func lines(_ count: Int) async throws -> [String] {
-        try await self.read { self.heard.count { $0 == UInt8(ascii: "\n") } >= count }
-        return String(decoding: self.heard, as: UTF8.self).split(separator: "\n").map(String.init)
+        try await self.read { self.received.count { $0 == UInt8(ascii: "\n") } >= count }
+        return String(decoding: self.received, as: UTF8.self).split(separator: "\n").map(String.init)
     }
 
     func waitForEnd() async throws { try await self.read { self.hasEnded } }
@@ -305,7 +305,7 @@ private final class RawClient {
         var buffer = [UInt8](repeating: 0, count: 4096)
         while !isEnough() {
             let count = Foundation.read(self.descriptor, &buffer, buffer.count)
-            if count > 0 { self.heard += buffer[..<count] }
+            if count > 0 { self.received += buffer[..<count] }
             if count == 0 || (count < 0 && errno == ECONNRESET) { self.hasEnded = true }
             guard ContinuousClock.now < deadline else { throw TestSupportError("the server did not answer") }
             if count < 0 { try await Task.sleep(for: .milliseconds(2)) }

@@ -22,7 +22,7 @@ import TrackingCore
         "overland://setup?url=https%3A%2F%2Fh%0Aoutput&token=a",
         "godwit://setup?user=a",
     ])
-    func whatIsNoLinkIsRefused(link: String) {
+    func anInvalidLinkIsRefused(link: String) {
         #expect(throws: TrackingError.self) { try OverlandLink(link: link) }
     }
 
@@ -31,7 +31,7 @@ import TrackingCore
         (#"{"name":"box","trackable":"van-7","user":"box"}"#, "--agent-broker"),
         (#"{"broker":"ftp://x","trackable":"van-7","user":"box"}"#, "mqtt[s]://"),
     ])
-    func anAnswerThatDoesNotDoSaysWhy(answer: String, reason: String) throws {
+    func anInvalidAnswerIsRefusedWithAReason(answer: String, reason: String) throws {
         let link = try OverlandLink(link: Self.start + "&token=hunter2")
         let error = #expect(throws: TrackingError.self) { try link.request(answer: answer.utf8) }
         #expect(error?.message.contains(reason) == true)

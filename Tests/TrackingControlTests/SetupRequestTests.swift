@@ -15,7 +15,7 @@ import TrackingCore
         #expect(request.trackable == (try TrackableID("order:17")))
     }
 
-    @Test func whatIsMissingStaysMissing() throws {
+    @Test func missingMembersRemainMissing() throws {
         let request = try SetupRequest(link: "godwit://setup?trackable=van-7")
         #expect(request.broker == nil && request.user == nil && request.token == nil)
         #expect(request.arguments == ["trackable": .text("van-7")])
@@ -28,7 +28,7 @@ import TrackingCore
         "godwit://setup?broker=http%3A%2F%2Fx", "godwit://setup?broker=mqtt%3A%2F%2Fu%3Ap%40h",
         "godwit://setup?trackable=", "godwit://setup?user=" + String(repeating: "x", count: 5000),
     ])
-    func whatIsNoLinkIsRefused(link: String) {
+    func anInvalidLinkIsRefused(link: String) {
         #expect(throws: TrackingError.self) { try SetupRequest(link: link) }
     }
 

@@ -79,7 +79,7 @@ import TrackingTesting
         }
     }
 
-    /// They are the same to who compares characters: two ids, ordered by bytes.
+    /// The ids are equal when compared as characters. They are two ids, ordered by their bytes.
     @Test func idsThatLookAlikeArePagedByTheirBytes() async throws {
         let ids = ["caf\u{65}\u{301}", "caf\u{E9}", "cafz"].map { Array($0.utf8) }
         let stage = try await RecordedGateway([:])
@@ -114,7 +114,7 @@ import TrackingTesting
             #expect(try await get("positions", publisher).json?["features"]?.list?.count == 0)
             #expect(try await get("trackables", token).json?["trackables"]?.list?.map { $0["id"]?.text } == ["bus"])
             for path in ["", "/position", "/history", "/trips", "/events"] {
-                // Whether there is such a trackable is not told to who may not read it.
+                // A token without the right to read a trackable does not reveal its existence.
                 for id in ["van", "none"] {
                     #expect(try await get("trackables/\(id)\(path)", token).status == .forbidden)
                 }
@@ -175,7 +175,7 @@ import TrackingTesting
         }
     }
 
-    /// Number 5 is an event: nothing is missing, also where only a part is asked for.
+    /// Number 5 is an event: no point is missing, also in a part of the history.
     @Test func aPartOfAHistoryIsInterruptedOnlyWherePointsAreMissing() async throws {
         let stage = try await RecordedGateway([:])
         try await stage.store([1, 2, 3, 4, 6, 7, 8, 10], of: "van")
@@ -262,7 +262,8 @@ import TrackingTesting
         }
     }
 
-    /// What is recorded between two pages, of the time with which the first ended, comes neither twice nor in the place of another.
+    /// An event that is recorded between two pages, with the time of the first page's last event, neither repeats nor
+    /// hides another.
     @Test func eventsArePagedWhileMoreComeOfTheSameTime() async throws {
         let stage = try await RecordedGateway(["van": 1])
         let token = try await stage.gateway.token()
@@ -299,8 +300,8 @@ import TrackingTesting
         }
     }
 
-    /// What was asked for begins in the middle of a trip, behind its fastest part.
-    @Test func aRecordedTripIsToldWhole() async throws {
+    /// The requested span begins within a trip, after its fastest part.
+    @Test func aRecordedTripIsReturnedWhole() async throws {
         let stage = try await RecordedGateway([:])
         var points = (UInt64(1)...600).map(RecordedGateway.point)
         for place in points.indices { points[place].speed = place == 60 ? 40 : 5 }
@@ -313,12 +314,12 @@ import TrackingTesting
         try await stage.test { client in
             let answer = try await client.execute(
                 uri: "/api/v1/trackables/van/trips?from=\(middle)", method: .get, headers: .bearer(token))
-            let told = try #require(answer.json?["trips"]?.list?.first { $0["recorded"] == .flag(true) })
-            #expect(told["topSpeed"]?.number == 40, "\(answer.text)")
+            let reported = try #require(answer.json?["trips"]?.list?.first { $0["recorded"] == .flag(true) })
+            #expect(reported["topSpeed"]?.number == 40, "\(answer.text)")
         }
     }
 
-    @Test func whoIsThereIsListedWithoutAPosition() async throws {
+    @Test func aPresentTrackableIsListedWithoutAPosition() async throws {
         let van = try TrackableID("van")
         let live = LiveState(
             known: { $0 == van ? .init(members: ["state": Array(#"{"state":"ONLINE"}"#.utf8)]) : nil },
@@ -335,7 +336,7 @@ import TrackingTesting
         }
     }
 
-    @Test func whatIsKnownNowIsTold() async throws {
+    @Test func theCurrentStateIsReturned() async throws {
         var position = RecordedGateway.point(50)
         (position.batteryLevel, position.extra) = (0.5, Array(#"{"wifi":"home"}"#.utf8))
         let place = position
@@ -366,7 +367,7 @@ import TrackingTesting
             #expect(van?["position"]?["properties"]?["seq"] == .number(50))
             #expect(try await get("trackables/van/position", token).json?["properties"]?["seq"] == .number(50))
             #expect(try await get("trackables/bus/position", token).json?["properties"]?["seq"] == .number(3))
-            // A share link: nothing from before it began, nothing that was recorded.
+            // A share link returns no position from before its begin, and no recorded position.
             #expect(try await get("trackables/van/position", inTime.text).status == .ok)
             #expect(try await get("trackables/van/position", tooLate.text).status == .notFound)
             #expect(try await get("positions", tooLate.text).json?["features"] == .list([]))
@@ -389,7 +390,7 @@ import TrackingTesting
         }
     }
 
-    @Test func aGatewayWithoutAHistorySaysSo() async throws {
+    @Test func aGatewayReportsThatItHasNoHistory() async throws {
         let gateway = try TestGateway()
         let token = try await gateway.token()
         try await gateway.test { client in
@@ -430,7 +431,7 @@ import TrackingTesting
             func status(_ path: String) async throws -> HTTPResponse.Status {
                 try await client.execute(uri: path, method: .get, headers: .bearer(token)).status
             }
-            // An id is what the path says, whatever it looks like.
+            // The decoded path is the id, with any characters.
             #expect(try await status("/api/v1/trackables/a%2Fb/position") == .ok)
             #expect(try await status("/api/v1/trackables/%2e%2e/position") == .ok)
             #expect(try await status("/api/v1/trackables/../position") == .ok)
@@ -465,7 +466,7 @@ import TrackingTesting
         }
     }
 
-    @Test func anotherMethodIsToldWhichThereAre() async throws {
+    @Test func anUnsupportedMethodGetsTheAllowedOnes() async throws {
         let gateway = try TestGateway()
         let token = try await gateway.token()
         try await gateway.test { client in
@@ -497,10 +498,10 @@ import TrackingTesting
         }
     }
 
-    /// What is there for people's browsers and phones alone.
+    /// The routes for browsers and phones that the API description excludes.
     private static let undescribed = ["get /s/", "get /map/", "get /leaflet/", "get /tiles/"]
 
-    /// Every route of the API is described, and everything that is described is a route.
+    /// The routes of the API and the described operations are the same.
     @Test func theDescriptionHasEveryRoute() async throws {
         let gateway = try TestGateway()
         let described = try await gateway.description()
@@ -511,12 +512,12 @@ import TrackingTesting
         let routes = try Gateway(configuration: gateway.configuration, subscriber: subscriber).router().routes
             .filter { $0.method != .head }.map { "\($0.method.rawValue.lowercased()) \($0.path)" }
             .filter { $0 != "get /" && !Self.undescribed.contains(where: $0.hasPrefix) }
-        // The quarantine is there where something is taken in.
+        // The quarantine route exists only with an intake.
         #expect(Set(routes + ["get /api/v1/quarantine"]) == described)
     }
 
-    /// No object has two members of one name, of which readers take one or the other.
-    @Test func theDescriptionSaysEverythingOnce() throws {
+    /// No object has two members of one name, because parsers differ in their choice between them.
+    @Test func theDescriptionHasNoDuplicateMembers() throws {
         let text = String(decoding: PackageResources.openapi_json, as: UTF8.self)
         var open: [Set<Substring>] = []
         for line in text.split(separator: "\n") {
@@ -540,13 +541,13 @@ import TrackingTesting
 }
 
 extension RouterPath {
-    /// Whether it is for the map page, which is no API.
+    /// `true` for a route of the map page, which is not part of the API.
     fileprivate var isOfThePage: Bool {
         self.description == "/" || ["/s/", "/map/", "/leaflet/"].contains { self.description.hasPrefix($0) }
     }
 }
 
-/// A history that cannot be used.
+/// A history that always fails.
 struct BrokenHistory: HistoryStore {
     private func fail<Value>() throws(TrackingError) -> Value {
         throw TrackingError(.storeFailed, "postgres://secret@db is away")

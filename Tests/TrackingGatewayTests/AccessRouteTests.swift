@@ -9,7 +9,7 @@ import TrackingCore
 @testable import TrackingGateway
 
 @Suite struct AccessRouteTests {
-    @Test func aTokenIsTakenFromEveryPlace() async throws {
+    @Test func aTokenIsAcceptedInEveryPlace() async throws {
         let gateway = try TestGateway()
         let token = try await gateway.token("desk")
         try await gateway.test { client in
@@ -29,7 +29,7 @@ import TrackingCore
         }
     }
 
-    @Test func whateverATokenLacksTheAnswerIsTheSame() async throws {
+    @Test func everyInvalidTokenGetsTheSameAnswer() async throws {
         let gateway = try TestGateway()
         let revoked = try await gateway.token("a")
         _ = try await gateway.access.revokeToken("a", now: TestGateway.now)
@@ -55,7 +55,7 @@ import TrackingCore
         }
     }
 
-    /// The page and its tiles are for everybody; with them a map would use up what it asks the API with.
+    /// The page and its tiles are public. If they counted, a map would use up its own limit for API requests.
     @Test func thePagesFilesCountTowardsNoLimit() async throws {
         let gateway = try TestGateway { $0.requestsPerSecond = 0.2 }
         let token = try await gateway.token()
@@ -84,11 +84,11 @@ import TrackingCore
             let pair = String(cookie.prefix { $0 != ";" })
             let who = try await client.execute(uri: "/session", method: .get, headers: [.cookie: "a=b; \(pair)"])
             #expect(who.status == .ok)
-            // Another site's page cannot act with the cookie.
+            // A page of another site cannot use the cookie.
             let foreign = try await client.execute(
                 uri: "/session", method: .delete, headers: [.cookie: pair, .secFetchSite: "cross-site"])
             #expect(foreign.status == .forbidden)
-            // Nor can it sign somebody in, as somebody else.
+            // A page of another site cannot sign the user in with another token.
             let given = try await client.execute(
                 uri: "/session", method: .post, headers: [.secFetchSite: "cross-site"], body: body)
             #expect(given.status == .forbidden && given.headers[.setCookie] == nil)
@@ -99,7 +99,7 @@ import TrackingCore
         }
     }
 
-    /// Browsers send no `Sec-Fetch-Site` to a plain address of another machine, but `Origin` they do.
+    /// Browsers send no `Sec-Fetch-Site` to a plain HTTP address of another machine, but they do send `Origin`.
     @Test func aPageOfAnotherOriginCannotSignInOrOut() async throws {
         let gateway = try TestGateway { $0.url = "https://tracks.example.org" }
         let token = try await gateway.token()
@@ -119,7 +119,7 @@ import TrackingCore
             var fields = own
             fields[.cookie] = String(cookie)
             #expect(try await client.execute(uri: "/session", method: .delete, headers: fields).status == .noContent)
-            // Programs send no origin.
+            // Requests of programs have no origin.
             #expect(try await client.execute(uri: "/session", method: .post, body: body).status == .ok)
         }
     }
@@ -162,7 +162,7 @@ import TrackingCore
         }
     }
 
-    @Test func anotherOriginReadsWhereItWasTold() async throws {
+    @Test func onlyAConfiguredOriginMayReadAnswers() async throws {
         let origin = "https://shop.example.org"
         let gateway = try TestGateway { $0.origins = [origin] }
         let token = try await gateway.token()
@@ -183,7 +183,7 @@ import TrackingCore
         }
     }
 
-    @Test func whoAsksTooOftenWaits() async throws {
+    @Test func requestsBeyondTheLimitAreRejectedForAWhile() async throws {
         let gateway = try TestGateway { $0.rateLimit = RateLimit(burst: 3, perSecond: 0.001) }
         let one = try await gateway.token("one")
         let two = try await gateway.token("two")
@@ -197,7 +197,7 @@ import TrackingCore
         }
     }
 
-    @Test func wrongTokensAreToldToWaitAndARightOneIsNot() async throws {
+    @Test func wrongTokensAreLimitedAndARightOneIsNot() async throws {
         let gateway = try TestGateway { $0.failureLimit = RateLimit(burst: 3, perSecond: 0.001) }
         let token = try await gateway.token()
         try await gateway.test { client async throws in
@@ -269,7 +269,7 @@ import TrackingCore
                 ).status.code
             }
             let (large, fitting) = (try await status(small, 2001), try await status(small, 2000))
-            // One more is allowed every five seconds.
+            // One more request is allowed every five seconds.
             var often = 0
             for _ in 0..<20 where often != 429 { often = try await status(small, 2) }
             #expect((large, fitting != large, often) == (413, true, 429))

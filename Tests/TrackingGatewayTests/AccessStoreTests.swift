@@ -5,6 +5,7 @@ import Testing
 import TrackingCore
 
 @testable import TrackingGateway
+@testable import TrackingRules
 
 @Suite struct AccessStoreTests {
     private let start = UnixTime(1_800_000_000)
@@ -23,7 +24,7 @@ import TrackingCore
         }
     }
 
-    /// What is answered outlives a power cut: FULL is 2.
+    /// A committed change survives a power cut: 2 is the synchronous mode FULL.
     @Test func aCommitIsOnTheDiskWhenItReturns() async throws {
         let gateway = try TestGateway()
         let database = try GatewayDatabase(path: gateway.configuration.database)
@@ -39,7 +40,7 @@ import TrackingCore
         let secret = try await other.makeToken(AccessGrant(name: "desk", reads: .all, begins: self.start, ends: end))
         #expect(try await gateway.access.caller(presenting: secret.text, now: self.start) != nil)
         #expect(try await gateway.access.caller(presenting: secret.text, now: end) == nil)
-        // Another program revokes it: that is seen at once.
+        // A revocation by another program applies at once.
         #expect(try await other.revokeToken("desk", now: self.start))
         #expect(try await gateway.access.caller(presenting: secret.text, now: self.start) == nil)
         #expect(try await !other.revokeToken("desk", now: self.start))
@@ -100,7 +101,7 @@ import TrackingCore
         }
         #expect(try await isIn(session.secret.text, self.start))
         #expect(try await !isIn(session.secret.text, late))
-        // A session is no token, and a token no session.
+        // A session secret is not accepted as a token, and a token not as a session.
         #expect(try await gateway.access.caller(presenting: session.secret.text, now: self.start) == nil)
         #expect(try await !isIn(token, self.start))
         try await gateway.access.endSession(session.secret.text)
@@ -110,7 +111,8 @@ import TrackingCore
         #expect(try await !isIn(again.secret.text, self.start))
     }
 
-    /// Streams that a session let in end with it; those of another session of the same token, and of the token, go on.
+    /// The streams of a session end with it. Streams of another session of the same token, and of the token itself, go
+    /// on.
     @Test func signingOutEndsWhatTheSessionLetIn() async throws {
         let gateway = try TestGateway()
         let token = try await gateway.token()
@@ -152,7 +154,7 @@ import TrackingCore
         }
     }
 
-    /// As where a token is made while the gateway starts for the first time.
+    /// A token may be created while the gateway starts for the first time.
     @Test func thoseThatMakeAFileTogetherAllFindItsTables() throws {
         for _ in 0..<10 {
             let folder = TemporaryFolder()

@@ -4,13 +4,13 @@ import TrackingPublisher
 
 @testable import TrackingGateway
 
-/// What a real client sends, in `Tests/Fixtures/Clients`.
+/// Returns the bytes of a real client's request from `Tests/Fixtures/Clients`.
 func clientFixture(_ name: String) throws -> [UInt8] {
     let folder = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
     return Array(try Data(contentsOf: folder.appending(path: "Fixtures/Clients/\(name)")))
 }
 
-/// The moment that the fixtures begin at: 2026-05-01T12:00:00Z.
+/// The first time in the fixtures: 2026-05-01T12:00:00Z.
 let noon = 1_777_636_800.0
 
 extension PhoneBatch {

@@ -31,7 +31,7 @@ import TrackingRuntime
         #expect(try !arrives(Self.child(of: "192.0.2.7")))
     }
 
-    /// An error that goes on would end the server, and a socket that is readable would be asked again and again.
+    /// An error that is passed on would end the server, and a readable socket would be read again and again.
     @Test func withoutDescriptorsAcceptingPauses() throws {
         let listener = EmbeddedChannel(handler: ConnectionGate(peerLimit: nil, logger: Logger(label: "test")))
         func reads() -> Bool? {

@@ -4,7 +4,7 @@ import TrackingSubscriber
 
 @testable import TrackingGateway
 
-/// The clocks of devices in what the gateway knows now.
+/// The clocks of devices in the gateway's current state.
 struct DeviceClockTests {
     private static let now = UnixTime(1_790_000_000)
     private var state = LiveHubState(epoch: 7)

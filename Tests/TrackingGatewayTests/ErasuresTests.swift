@@ -3,6 +3,7 @@ import Testing
 import TrackingCore
 
 @testable import TrackingGateway
+@testable import TrackingRules
 
 @Suite struct ErasuresTests {
     private let folder = TemporaryFolder()
@@ -25,14 +26,14 @@ import TrackingCore
             at: UnixTime(time))
     }
 
-    /// Another program has the file open all the while, as a gateway that runs.
+    /// Another program has the file open during the erasure, as a running gateway would.
     @Test func noByteOfWhatWasErasedIsLeft() async throws {
         let (database, other) = (try self.folder.database(), try self.folder.database())
         let (van, bus) = (try TrackableID("van"), try TrackableID("bus"))
         try await self.fill(van, database, at: 1000)
-        // Deleted before, by those who had read it.
+        // These messages were deleted earlier, after all readers had read them.
         try await Outbox(database).begin("hook")
-        try await Outbox(database).told("hook", through: 100)
+        try await Outbox(database).advance("hook", to: 100)
         _ = try await Outbox(database).trim(now: UnixTime(1001))
         #expect(try !self.filesHolding(self.secret).isEmpty)
         try await Erasures(other).erase(van, before: nil)

@@ -7,11 +7,12 @@ import TrackingSubscriber
 import TrackingTesting
 
 @testable import TrackingGateway
+@testable import TrackingRules
 
-/// What `/metrics` shows beside requests.
+/// The metrics of `/metrics`, except for those of requests.
 @Suite(.timeLimit(.minutes(5))) struct GatewayFiguresTests {
-    @Test func theyTellWhatIsOpenAndWhatWaits() async throws {
-        // Nobody listens on port 1.
+    @Test func metricsCountOpenStreamsAndPendingMessages() async throws {
+        // No server listens on port 1.
         let webhook = try Webhook(url: "http://127.0.0.1:1/hook?key=secret", secret: "0123456789abcdef")
         let gateway = try TestGateway { $0.webhooks = [webhook] }
         let database = try GatewayDatabase(path: gateway.configuration.database)

@@ -2,9 +2,9 @@ import Testing
 import TrackingGateway
 
 @Suite struct GatewayTests {
-    @Test func listensUntilItIsToldToStop() async throws {
-        let (ports, told) = AsyncStream.makeStream(of: Int.self)
-        let stage = try TestGateway { $0.listening = { told.yield($0) } }
+    @Test func listensUntilItIsStopped() async throws {
+        let (ports, reported) = AsyncStream.makeStream(of: Int.self)
+        let stage = try TestGateway { $0.listening = { reported.yield($0) } }
         let gateway = try Gateway(configuration: stage.configuration)
         let running = Task { try await gateway.run() }
         var port = ports.makeAsyncIterator()

@@ -8,17 +8,17 @@ import TrackingStore
 
 @testable import TrackingGateway
 
-/// Peers that send too much, too slowly, or nonsense, over real sockets.
+/// Clients that send too much, too slowly, or invalid data, over real sockets.
 @Suite(.serialized, .timeLimit(.minutes(5))) struct HostileTests {
-    /// Runs a gateway, and asks it something in the end: whatever was done to it, it serves.
+    /// Runs a gateway, and checks after `body` that it still answers.
     private func serve(
         history: (any HistoryStore)? = nil, _ change: (inout GatewayConfiguration) -> Void = { _ in },
         _ body: @escaping @Sendable (Int, TestGateway) async throws -> Void
     ) async throws {
-        let (ports, told) = AsyncStream.makeStream(of: Int.self)
+        let (ports, reported) = AsyncStream.makeStream(of: Int.self)
         let stage = try TestGateway {
             $0.patience = .seconds(1)
-            $0.listening = { told.yield($0) }
+            $0.listening = { reported.yield($0) }
             change(&$0)
         }
         let gateway = try Gateway(configuration: stage.configuration, history: history)
@@ -32,7 +32,7 @@ import TrackingStore
         }
     }
 
-    /// Waits until it answers: with so little patience one that stands still for a moment is cut off as well.
+    /// Waits until the gateway answers. With such a short time limit, a delayed request is cut off as well.
     private static func isServing(_ port: Int) async throws {
         let deadline = ContinuousClock.now + .seconds(60)
         while (try? await HTTPAnswer.of("/healthz", port: port).status) != 200 {
@@ -67,7 +67,7 @@ import TrackingStore
         }
     }
 
-    @Test func aBodyWithoutAnEndIsCutOffThoughNobodyReadsIt() async throws {
+    @Test func anEndlessBodyIsCutOffAlsoIfItIsNotRead() async throws {
         try await self.serve { port, _ in
             let connection = try RawConnection(port: port)
             let start = ContinuousClock.now
@@ -80,7 +80,7 @@ import TrackingStore
         }
     }
 
-    /// What does not say its length is told that it is too long as what does.
+    /// A chunked body that is too long gets the same error as a body with a declared length.
     @Test func aBodyWithoutALengthThatIsTooLongIsRefused() async throws {
         try await self.serve { port, stage in
             let connection = try RawConnection(port: port)
@@ -92,8 +92,8 @@ import TrackingStore
         }
     }
 
-    /// Whoever may send it is told so; the others have their answer at once.
-    @Test func whoWaitsToSendABodyIsToldToGoOn() async throws {
+    /// An allowed request gets 100 Continue, and another request gets its final answer at once.
+    @Test func aClientThatExpectsContinueGetsItIfAllowed() async throws {
         try await self.serve({ $0.patience = .seconds(60) }) { port, stage in
             let body = #"{"token":"\#(try await stage.token())"}"#
             func begin(_ headers: String) async throws -> (RawConnection, [UInt8]) {
@@ -106,8 +106,8 @@ import TrackingStore
                 }
                 return (connection, answer)
             }
-            let (connection, told) = try await begin("")
-            #expect(String(decoding: told, as: UTF8.self) == "HTTP/1.1 100 Continue\r\n\r\n")
+            let (connection, reported) = try await begin("")
+            #expect(String(decoding: reported, as: UTF8.self) == "HTTP/1.1 100 Continue\r\n\r\n")
             try await connection.sendAll(body)
             let answer = HTTPAnswer(try await connection.read { $0.last == UInt8(ascii: "}") })
             #expect(answer.status == 200 && answer.text.contains("desk"), "\(answer)")
@@ -116,8 +116,8 @@ import TrackingStore
         }
     }
 
-    /// They know no chunks, and an answer without a length ends with its connection.
-    @Test func whoSpeaksAnEarlierHTTPIsAnsweredSo() async throws {
+    /// HTTP/1.0 has no chunks: an answer without a length ends with its connection.
+    @Test func anHTTP10RequestGetsAnHTTP10Answer() async throws {
         let stage = try await RecordedGateway(["van": 5000])
         try await self.serve(history: stage.history, { $0.patience = .seconds(60) }) { port, gateway in
             let token = try await gateway.token()
@@ -140,7 +140,7 @@ import TrackingStore
         withExtendedLifetime(stage) {}
     }
 
-    /// A request behind it on its connection is not answered.
+    /// A following request on the same connection is not answered.
     @Test(arguments: ["", "Host: a\r\nHost: b\r\n", "Host: a\r\nhOST: a\r\n", "Host: a b\r\n"])
     func aRequestWithoutOneHostIsRefused(_ fields: String) async throws {
         try await self.serve({ $0.patience = .seconds(60) }) { port, _ in
@@ -153,7 +153,7 @@ import TrackingStore
         }
     }
 
-    /// The answer to the request before is whole.
+    /// The answer to the preceding request is complete.
     @Test func aRequestWithoutAHostDoesNotDisturbTheOneBefore() async throws {
         try await self.serve({ $0.patience = .seconds(60) }) { port, _ in
             let connection = try RawConnection(port: port)
@@ -163,14 +163,14 @@ import TrackingStore
         }
     }
 
-    @Test func aPeerThatTakesNoAnswerIsCutOff() async throws {
+    @Test func aPeerThatReadsNoAnswerIsCutOff() async throws {
         let stage = try await RecordedGateway(["van": 100_000])
         try await self.serve(history: stage.history) { port, gateway in
             let token = try await gateway.token()
             let connection = try RawConnection(port: port)
             try await connection.sendAll(
                 "GET /api/v1/trackables/van/history HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer \(token)\r\n\r\n")
-            // 20 MB are on offer; the sockets' buffers take some of it, and then nothing moves.
+            // The answer has 20 MB: the sockets' buffers accept a part of it, and then the transfer stops.
             let deadline = ContinuousClock.now + .seconds(60)
             while connection.isOpenAtPeer {
                 try #require(ContinuousClock.now < deadline, "it is not cut off")
@@ -186,7 +186,7 @@ import TrackingStore
         withExtendedLifetime(stage) {}
     }
 
-    /// 20 MB are on offer, which the sockets' buffers do not take: the rest is not written any more once the token is revoked.
+    /// The answer has 20 MB, more than the sockets' buffers. The rest is not sent after the token is revoked.
     @Test func aDownloadEndsWithItsToken() async throws {
         let stage = try await RecordedGateway(["van": 100_000])
         try await self.serve(history: stage.history, { $0.patience = .seconds(60) }) { port, gateway in
@@ -265,7 +265,7 @@ import TrackingStore
         }
     }
 
-    @Test func manyIdleConnectionsDisturbNobody() async throws {
+    @Test func manyIdleConnectionsDisturbNoRequest() async throws {
         try await self.serve { port, _ in
             let idle = try (0..<400).map { _ in try RawConnection(port: port) }
             try await Self.isServing(port)
@@ -273,13 +273,13 @@ import TrackingStore
         }
     }
 
-    @Test func aBodyThatComesSlowlyIsTaken() async throws {
+    @Test func aSlowBodyIsAccepted() async throws {
         try await self.serve({ $0.patience = .seconds(4) }) { port, stage in
             let body = #"{"token":"\#(try await stage.token())"}"#
             let padding = String(repeating: " ", count: 4000 - body.utf8.count)
             let connection = try RawConnection(port: port)
             try await connection.sendAll("POST /session HTTP/1.1\r\nHost: x\r\nContent-Length: 4000\r\n\r\n\(padding)")
-            // 4 s and more, where every request has four, and nearly four more for what came of it.
+            // The transfer takes at least 4 s. Every request gets four, and nearly four more for the received data.
             var rest = Array(body.utf8)[...]
             for _ in 0..<9 {
                 try await Task.sleep(for: .milliseconds(500))
@@ -292,7 +292,7 @@ import TrackingStore
         }
     }
 
-    @Test func whatMovesHasMoreTimeAndNotForEver() {
+    @Test func anActiveTransferGetsMoreTimeWithALimit() {
         var pace = RequestPace(limit: .seconds(30), begun: NIODeadline.uptimeNanoseconds(0))
         func seconds() -> UInt64 { pace.deadline.uptimeNanoseconds / 1_000_000_000 }
         #expect(seconds() == 30)

@@ -30,7 +30,7 @@ import Testing
     }
 
     @Test func aBombStopsAtTheLimit() throws {
-        // A megabyte of zeros in about a kilobyte, a thousand times over.
+        // A megabyte of zeros in about a kilobyte, repeated a thousand times.
         let member = try clientFixture("zeros.gz")
         let bomb = Array(repeatElement(member, count: 1000).joined())
         #expect(throws: Inflation.Failure.tooLarge) { try Inflation.inflate(bomb, limit: 8_388_608) }

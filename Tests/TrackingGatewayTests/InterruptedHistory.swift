@@ -1,7 +1,7 @@
 import TrackingCore
 import TrackingStore
 
-/// A history that tells when the page behind the first is asked for, before it is read.
+/// A history that reports the request of the second page before it is read.
 struct InterruptedHistory: HistoryStore {
     let history: SQLiteHistoryStore
     let secondPage: @Sendable () async -> Void

@@ -5,7 +5,7 @@ import TrackingSubscriber
 
 @testable import TrackingGateway
 
-/// What a live stream opens with, and what it resumes from.
+/// The first events of a new stream, and the events of a resumed one.
 @Suite struct LiveHubStateTests {
     private let van: TrackableID
     private let bike: TrackableID
@@ -17,7 +17,7 @@ import TrackingSubscriber
         self.bike = try TrackableID("bike")
     }
 
-    private mutating func tell(_ event: SubscriberEvent, at time: Double = 1000) throws -> LiveUpdate {
+    private mutating func apply(_ event: SubscriberEvent, at time: Double = 1000) throws -> LiveUpdate {
         let update = self.state.happened(event, at: UnixTime(time))
         return try #require(update)
     }
@@ -26,11 +26,11 @@ import TrackingSubscriber
         LiveEventID(epoch: epoch, number: number, time: UnixTime(time))
     }
 
-    /// Ids that come and go do not fill the memory: those go that nothing was told of for longest.
+    /// Random ids do not fill the memory: the trackables with the oldest updates are removed.
     @Test func trackablesThatAreMoreThanTheMostAreForgotten() throws {
         var state = LiveHubState(epoch: 7, trackables: 80)
         func move(_ name: String, _ seq: UInt64) throws {
-            _ = state.happened(try Told.location(try TrackableID(name), seq), at: UnixTime(1000))
+            _ = state.happened(try Sample.location(try TrackableID(name), seq), at: UnixTime(1000))
         }
         let bus = try TrackableID("bus-0")
         let (old, kept, more) = (try TrackableID("old"), try TrackableID("kept"), try TrackableID("one-more"))
@@ -47,47 +47,48 @@ import TrackingSubscriber
         #expect(state.trackables.count <= 80)
     }
 
-    /// One whose publisher is there is shown without a position, and while this side is away.
-    @Test mutating func whoIsThereIsKnownWithoutAPosition() throws {
+    /// A trackable with a present publisher is shown without a position, and also while the gateway is disconnected.
+    @Test mutating func aPresentTrackableIsKnownWithoutAPosition() throws {
         func presence(_ status: PublisherPresence.Status) -> SubscriberEvent {
             .presence(self.van, PublisherPresence(status: status, lastSeen: nil))
         }
-        _ = try self.tell(presence(.unknown))
+        _ = try self.apply(presence(.unknown))
         #expect(self.state.present == [])
-        _ = try self.tell(presence(.present))
-        _ = try self.tell(Told.location(self.bike, 1))
+        _ = try self.apply(presence(.present))
+        _ = try self.apply(Sample.location(self.bike, 1))
         #expect(self.state.present == [self.van, self.bike])
-        _ = try self.tell(presence(.unknown))
+        _ = try self.apply(presence(.unknown))
         #expect(self.state.present == [self.van, self.bike])
-        _ = try self.tell(presence(.absent))
+        _ = try self.apply(presence(.absent))
         #expect(self.state.present == [self.bike])
     }
 
-    /// It is history, and takes not the place of the trip under way.
+    /// The trip is a part of the history, and does not replace the current trip.
     @Test mutating func aTripThatTheRecordingLaneBringsIsLate() throws {
         let stream = try #require(StreamID("one"))
         var trip = Trip(id: "now", mode: "car", start: UnixTime(900), stream: stream, seq: 9)
-        _ = try self.tell(.trip(self.van, trip))
+        _ = try self.apply(.trip(self.van, trip))
         (trip.id, trip.seq, trip.state, trip.end) = ("before", 5, .ended, UnixTime(990))
-        let told = try self.tell(.tripRecorded(self.van, trip))
-        #expect(told.kind == .trip)
-        #expect(try JSONValue(json: told.payload)["late"] == .flag(true))
+        let produced = try self.apply(.tripRecorded(self.van, trip))
+        #expect(produced.kind == .trip)
+        #expect(try JSONValue(json: produced.payload)["late"] == .flag(true))
         let known = try #require(self.state.known(self.van)?.members["trip"])
         #expect(try JSONValue(json: known)["tripId"] == .text("now"))
     }
 
-    @Test mutating func whatIsNotInForceAnyMoreIsNotKnown() throws {
+    @Test mutating func anEndedResolutionIsNotKnown() throws {
         let inForce = ResolutionInForce(
             resolution: .standard, isNear: true, subscribers: 2, isLowBattery: false, state: .online, filter: .both,
             maximumSilence: .seconds(60))
-        _ = try self.tell(.state(self.van, .online, nil))
-        _ = try self.tell(.resolution(self.van, inForce))
+        _ = try self.apply(.state(self.van, .online, nil))
+        _ = try self.apply(.resolution(self.van, inForce))
         #expect(self.state.known(self.van)?.members.keys.sorted() == ["resolution", "state"])
-        _ = try self.tell(.resolution(self.van, nil))
+        _ = try self.apply(.resolution(self.van, nil))
         #expect(self.state.known(self.van)?.members.keys.sorted() == ["state"])
     }
 
-    /// What a publisher of its own writes stays as it came: over several lines, where it sends pretty-printed JSON.
+    /// The payload of another program's publisher is passed on unchanged, with several lines if it is pretty-printed
+    /// JSON.
     @Test mutating func lineEndsWithinAPayloadDoNotEndTheData() throws {
         let payload = """
             {"location":{"type":"Feature","geometry":{"type":"Point","coordinates":[-8,52]},"properties":{"time":3,"extra":{\r
@@ -95,18 +96,18 @@ import TrackingSubscriber
             """
         let update = try LocationCodec.decode(Array(payload.utf8))
         let received = ReceivedUpdate(update: update, skipped: [], isLate: false, isRetained: false)
-        let told = try self.tell(.location(self.van, received))
-        #expect(told.text.hasSuffix("}\n\n") && !told.text.contains("\r"))
-        let lines = told.text.dropLast(2).split(separator: "\n", omittingEmptySubsequences: false)
-        #expect(lines.count == 3 && lines[2].hasPrefix("data: {"), "\(told.text)")
-        let load = try JSONValue(json: told.payload)["location"]?["properties"]?["extra"]
+        let produced = try self.apply(.location(self.van, received))
+        #expect(produced.text.hasSuffix("}\n\n") && !produced.text.contains("\r"))
+        let lines = produced.text.dropLast(2).split(separator: "\n", omittingEmptySubsequences: false)
+        #expect(lines.count == 3 && lines[2].hasPrefix("data: {"), "\(produced.text)")
+        let load = try JSONValue(json: produced.payload)["location"]?["properties"]?["extra"]
         #expect(load == .object(["kg": .number(5), "note": .text("a\nb")]))
     }
 
     @Test mutating func anEventIsTheProtocolsPayloadWithItsTrackable() throws {
-        let told = try self.tell(try Told.location(self.van, 3, skipped: [1, 2]), at: 1000.5)
+        let produced = try self.apply(try Sample.location(self.van, 3, skipped: [1, 2]), at: 1000.5)
         #expect(
-            told.text == """
+            produced.text == """
                 id: 0000000000000007-1-1000500
                 event: position
                 data: {"trackable":"van","location":{"type":"Feature","geometry":{"type":"Point","coordinates":[-8,52]},\
@@ -114,24 +115,24 @@ import TrackingSubscriber
                 {"type":"Point","coordinates":[-8,52]},"properties":{"time":1}},{"type":"Feature","geometry":{"type":"Point",\
                 "coordinates":[-8,52]},"properties":{"time":2}}],"intermediateLocations":[],"type":"ACTUAL"}\n\n
                 """)
-        let state = try self.tell(.state(self.van, .online, nil))
+        let state = try self.apply(.state(self.van, .online, nil))
         #expect(state.text.hasSuffix("event: state\ndata: {\"trackable\":\"van\",\"state\":\"ONLINE\"}\n\n"))
-        let cleared = try self.tell(.resolution(self.van, nil))
+        let cleared = try self.apply(.resolution(self.van, nil))
         #expect(cleared.text.hasSuffix("event: resolution\ndata: {\"trackable\":\"van\"}\n\n"))
     }
 
     @Test mutating func anIdIsQuotedInNamesThatNeedIt() throws {
-        let told = try self.tell(.state(try TrackableID("a\"b"), .online, nil))
-        #expect(told.text.contains(#"{"trackable":"a\"b","state""#))
+        let produced = try self.apply(.state(try TrackableID("a\"b"), .online, nil))
+        #expect(produced.text.contains(#"{"trackable":"a\"b","state""#))
     }
 
-    @Test mutating func aNewStreamGetsWhatIsKnownInTheOrderItWasTold() throws {
-        _ = try self.tell(.state(self.van, .online, nil))
-        _ = try self.tell(try Told.location(self.van, 1))
-        _ = try self.tell(try Told.location(self.bike, 1))
-        _ = try self.tell(try Told.location(self.van, 2))
-        _ = try self.tell(try Told.event(self.van, 3))
-        _ = try self.tell(try Told.location(self.van, 1, isLate: true))
+    @Test mutating func aNewStreamGetsTheCurrentStateInOrder() throws {
+        _ = try self.apply(.state(self.van, .online, nil))
+        _ = try self.apply(try Sample.location(self.van, 1))
+        _ = try self.apply(try Sample.location(self.bike, 1))
+        _ = try self.apply(try Sample.location(self.van, 2))
+        _ = try self.apply(try Sample.event(self.van, 3))
+        _ = try self.apply(try Sample.location(self.van, 1, isLate: true))
         #expect(
             self.state.opening(self.all, after: nil).summary == "snapshot: van state 1, bike position 3, van position 4"
         )
@@ -142,34 +143,34 @@ import TrackingSubscriber
     }
 
     @Test mutating func aStreamResumesWithoutAGapWhileEverythingIsKept() throws {
-        for seq in 1...4 { _ = try self.tell(try Told.location(seq == 2 ? self.bike : self.van, UInt64(seq))) }
+        for seq in 1...4 { _ = try self.apply(try Sample.location(seq == 2 ? self.bike : self.van, UInt64(seq))) }
         let text = { (opening: LiveHubState.Opening) in opening.summary }
         #expect(text(self.state.opening(self.all, after: self.id(2))) == "resumed: van position 3, van position 4")
         #expect(text(self.state.opening(self.all, after: self.id(4))) == "resumed: ")
         let only = LiveSelection(.these([self.bike]), reads: .all)
         #expect(text(self.state.opening(only, after: self.id(0))) == "resumed: bike position 2")
-        // One more, and the first is kept no longer.
-        _ = try self.tell(try Told.location(self.van, 5))
+        // With one more update, the first is removed.
+        _ = try self.apply(try Sample.location(self.van, 5))
         #expect(text(self.state.opening(only, after: self.id(1))) == "resumed: bike position 2")
         #expect(
             text(self.state.opening(only, after: self.id(0, at: 990))) == "gap since 990.0: bike position 2")
     }
 
-    @Test mutating func whatIsClearedIsToldToNobodyAnyMore() throws {
+    @Test mutating func aClearedPositionIsInNoStream() throws {
         var state = LiveHubState(epoch: 7)
-        func tell(_ event: SubscriberEvent) -> LiveUpdate? { state.happened(event, at: UnixTime(1000)) }
-        #expect(tell(.locationCleared(self.van)) == nil, "nothing is known of it")
-        _ = tell(.state(self.van, .online, nil))
-        _ = tell(try Told.location(self.van, 1))
-        _ = tell(try Told.location(self.bike, 1))
-        _ = tell(try Told.event(self.van, 2))
-        _ = tell(try Told.location(self.van, 3))
-        let cleared = try #require(tell(.locationCleared(self.van)))
+        func apply(_ event: SubscriberEvent) -> LiveUpdate? { state.happened(event, at: UnixTime(1000)) }
+        #expect(apply(.locationCleared(self.van)) == nil, "nothing is known of it")
+        _ = apply(.state(self.van, .online, nil))
+        _ = apply(try Sample.location(self.van, 1))
+        _ = apply(try Sample.location(self.bike, 1))
+        _ = apply(try Sample.event(self.van, 2))
+        _ = apply(try Sample.location(self.van, 3))
+        let cleared = try #require(apply(.locationCleared(self.van)))
         #expect(cleared.text.hasSuffix("event: position\ndata: {\"trackable\":\"van\"}\n\n"))
-        _ = tell(try Told.location(self.bike, 2))
+        _ = apply(try Sample.location(self.bike, 2))
         #expect(state.known(self.van)?.position == nil && state.known(self.van)?.members.keys.sorted() == ["state"])
         #expect(Array(state.positions.keys) == [self.bike])
-        // Streams resume over what is gone: neither a gap nor a position.
+        // Streams resume across removed updates: they get neither a gap nor a position.
         let resumed = [0, 1, 2, 3, 4, 5, 6, 7].map { state.opening(self.all, after: self.id($0)).summary }
         #expect(resumed[0] == "resumed: van state 1, bike position 3, van position 6, bike position 7")
         #expect(resumed[2] == "resumed: bike position 3, van position 6, bike position 7")
@@ -179,39 +180,39 @@ import TrackingSubscriber
         #expect(updates.filter { $0.trackable == self.van }.allSatisfy { $0.location == nil })
         guard case .snapshot(let known) = state.opening(self.all, after: nil) else { return }
         #expect(known.filter { $0.trackable == self.van }.allSatisfy { !$0.text.contains("coordinates") })
-        // A newer position is a new beginning.
-        _ = tell(try Told.location(self.van, 9))
+        // A newer position starts again.
+        _ = apply(try Sample.location(self.van, 9))
         #expect(state.known(self.van)?.position?.seq == 9)
     }
 
-    @Test mutating func whoWasToldAPositionIsToldThatItIsCleared() throws {
+    @Test mutating func aReaderOfAPositionGetsItsClearing() throws {
         let box = LiveSelection(.box(try #require(GeoBox(south: 50, west: -10, north: 54, east: -6))), reads: .all)
         let share = LiveSelection(.everything, reads: .only([self.van]), span: UnixTime(100)..<UnixTime(200))
-        let before = try self.tell(try Told.location(self.van, 1, time: 101))
+        let before = try self.apply(try Sample.location(self.van, 1, time: 101))
         var queue = LiveQueue()
         _ = queue.append(before)
-        let cleared = try self.tell(.locationCleared(self.van))
+        let cleared = try self.apply(.locationCleared(self.van))
         #expect(box.wants(cleared) && share.wants(cleared) && share.frame(of: cleared) == cleared.frame)
         for number in 0..<UInt64(LiveQueue.few) {
-            let other = try self.tell(try Told.location(self.bike, number + 1))
+            let other = try self.apply(try Sample.location(self.bike, number + 1))
             if number == 0 { _ = queue.append(cleared) }
             _ = queue.append(other)
         }
         #expect(queue.takeAll().filter { $0.trackable == self.van } == [cleared])
     }
 
-    @Test mutating func aTripThatIsClearedIsNotToldToStreamsThatResume() throws {
+    @Test mutating func aClearedTripIsNotInResumedStreams() throws {
         var trip = Trip(id: "t1", mode: "car", start: UnixTime(1), stream: try #require(StreamID("one")), seq: 1)
         trip.startLocation = Location(
             coordinate: try #require(Coordinate(latitude: 52, longitude: -8)), time: UnixTime(1))
-        _ = try self.tell(.trip(self.van, trip))
-        _ = try self.tell(.trip(self.van, nil))
+        _ = try self.apply(.trip(self.van, trip))
+        _ = try self.apply(.trip(self.van, nil))
         guard case .resumed(let updates) = self.state.opening(self.all, after: self.id(0)) else { return }
         #expect(updates.map(\.summary) == ["van trip 2"] && !updates[0].text.contains("coordinates"))
     }
 
     @Test mutating func afterAnotherLifeOfTheGatewayAStreamBeginsAnew() throws {
-        _ = try self.tell(try Told.location(self.van, 1))
+        _ = try self.apply(try Sample.location(self.van, 1))
         for last in [self.id(1, epoch: 8, at: 900), self.id(2, at: 900)] {
             #expect(self.state.opening(self.all, after: last).summary == "anew since 900.0: van position 1")
         }
@@ -220,89 +221,89 @@ import TrackingSubscriber
     @Test mutating func aBoxHearsWhatIsInsideAndWhatLeaves() throws {
         let box = try #require(GeoBox(south: 50, west: -10, north: 54, east: -6))
         let selection = LiveSelection(.box(box), reads: .all)
-        let inside = try self.tell(try Told.location(self.van, 1))
-        let leaving = try self.tell(try Told.location(self.van, 2, latitude: 55))
-        let outside = try self.tell(try Told.location(self.van, 3, latitude: 56))
-        let stateOutside = try self.tell(.state(self.van, .online, nil))
+        let inside = try self.apply(try Sample.location(self.van, 1))
+        let leaving = try self.apply(try Sample.location(self.van, 2, latitude: 55))
+        let outside = try self.apply(try Sample.location(self.van, 3, latitude: 56))
+        let stateOutside = try self.apply(.state(self.van, .online, nil))
         #expect([inside, leaving, outside, stateOutside].map { selection.wants($0) } == [true, true, false, false])
         #expect(self.state.opening(selection, after: nil).summary == "snapshot: ")
-        _ = try self.tell(try Told.location(self.van, 4))
+        _ = try self.apply(try Sample.location(self.van, 4))
         #expect(self.state.opening(selection, after: nil).summary == "snapshot: van state 4, van position 5")
     }
 
-    @Test mutating func whatComesIntoABoxIsToldWithWhatElseIsKnown() throws {
+    @Test mutating func aTrackableThatEntersABoxIsSentWithItsWholeState() throws {
         let box = LiveSelection(.box(try #require(GeoBox(south: 50, west: -10, north: 54, east: -6))), reads: .all)
         var state = LiveHubState(epoch: 7)
-        func tell(_ event: SubscriberEvent) -> [LiveUpdate] {
-            state.happened(event, at: UnixTime(1000)).map { state.told($0, to: box) } ?? []
+        func apply(_ event: SubscriberEvent) -> [LiveUpdate] {
+            state.happened(event, at: UnixTime(1000)).map { state.delivered($0, to: box) } ?? []
         }
-        func told(_ event: SubscriberEvent) -> [String] { tell(event).map(\.summary) }
-        #expect(told(.state(self.van, .online, nil)) == [])
-        let (away, next) = (try Told.location(self.van, 1, latitude: 55), try Told.location(self.van, 3))
-        #expect(told(away) == [])
-        #expect(told(.resolution(self.van, nil)) == [])
-        let entering = tell(try Told.location(self.van, 2))
+        func produced(_ event: SubscriberEvent) -> [String] { apply(event).map(\.summary) }
+        #expect(produced(.state(self.van, .online, nil)) == [])
+        let (away, next) = (try Sample.location(self.van, 1, latitude: 55), try Sample.location(self.van, 3))
+        #expect(produced(away) == [])
+        #expect(produced(.resolution(self.van, nil)) == [])
+        let entering = apply(try Sample.location(self.van, 2))
         #expect(entering.map(\.summary) == ["van state 1", "van resolution 3", "van position 4"])
-        // Who resumes does not go back behind them: they have no ids.
+        // These events have no ids, so that a reader does not resume before them.
         #expect(entering.map { $0.text.hasPrefix("id: ") } == [false, false, true])
         #expect(entering[0].text == "event: state\ndata: {\"trackable\":\"van\",\"state\":\"ONLINE\"}\n\n")
-        #expect(told(next) == ["van position 5"])
-        #expect(told(.state(self.van, .stale, nil)) == ["van state 6"])
+        #expect(produced(next) == ["van position 5"])
+        #expect(produced(.state(self.van, .stale, nil)) == ["van state 6"])
         #expect(
             state.opening(box, after: self.id(3)).summary
                 == "resumed: van resolution 3, van position 4, van position 5, van state 6")
-        // Without a box nothing is told twice.
-        let last = state.happened(try Told.location(self.van, 9), at: UnixTime(1000))
+        // Without a box, no event is sent twice.
+        let last = state.happened(try Sample.location(self.van, 9), at: UnixTime(1000))
         let update = try #require(last)
-        #expect(state.told(update, to: self.all).map(\.summary) == ["van position 7"])
+        #expect(state.delivered(update, to: self.all).map(\.summary) == ["van position 7"])
     }
 
-    @Test mutating func aShareLinkTellsNothingFromBeforeOrAfterItsSpan() throws {
+    @Test mutating func aShareLinkHasNothingFromOutsideItsSpan() throws {
         let span = UnixTime(100)..<UnixTime(200)
         let share = LiveSelection(.everything, reads: .only([self.van]), span: span)
-        let before = try self.tell(try Told.location(self.van, 1, time: 99))
-        let within = try self.tell(try Told.location(self.van, 2, time: 101, skipped: [98, 100]))
-        let after = try self.tell(try Told.location(self.van, 3, time: 200))
-        let event = try self.tell(try Told.event(self.van, 4))
-        let other = try self.tell(try Told.location(self.bike, 1, time: 101))
+        let before = try self.apply(try Sample.location(self.van, 1, time: 99))
+        let within = try self.apply(try Sample.location(self.van, 2, time: 101, skipped: [98, 100]))
+        let after = try self.apply(try Sample.location(self.van, 3, time: 200))
+        let event = try self.apply(try Sample.event(self.van, 4))
+        let other = try self.apply(try Sample.location(self.bike, 1, time: 101))
         #expect([before, within, after, event, other].map { share.wants($0) } == [false, true, false, false, false])
         let frame = String(buffer: share.frame(of: within))
         #expect(frame.contains("\"time\":101") && !frame.contains("\"time\":98"))
     }
 
-    @Test mutating func aShareLinkTellsNothingButWhereItIs() throws {
+    @Test mutating func aShareLinkHidesTheExtraFieldsOfAPosition() throws {
         let place = try #require(Coordinate(latitude: 52, longitude: -8))
         var location = Location(coordinate: place, time: UnixTime(101))
         (location.batteryLevel, location.tripID, location.speed) = (0.5, "t1", 7)
         location.extra = Array(#"{"wifi":"home"}"#.utf8)
         let update = LocationUpdate(location: location, kind: .predicted)
         let received = ReceivedUpdate(update: update, skipped: [], isLate: false, isRetained: false)
-        let told = try self.tell(.location(self.van, received))
+        let produced = try self.apply(.location(self.van, received))
         let share = LiveSelection(.everything, reads: .all, span: UnixTime(100)..<UnixTime(200))
-        let frame = String(buffer: share.frame(of: told))
+        let frame = String(buffer: share.frame(of: produced))
         for secret in ["wifi", "batteryLevel", "t1"] { #expect(!frame.contains(secret)) }
         #expect(frame.contains("PREDICTED") && frame.contains("\"speed\":7"))
-        let whole = String(buffer: LiveSelection(.everything, reads: .all).frame(of: told))
+        let whole = String(buffer: LiveSelection(.everything, reads: .all).frame(of: produced))
         #expect(whole.contains("wifi") && share.shown(location).extra == nil)
     }
 
-    /// Who else watches, the battery, and whether it is near where it goes, are not where it is.
-    @Test mutating func aShareLinkTellsOfTheResolutionWhenTheNextPositionIsDue() throws {
+    /// A share link does not contain the other subscribers, the battery, or the proximity to a destination.
+    @Test mutating func aShareLinkHasOnlyTheIntervalOfTheResolution() throws {
         let inForce = ResolutionInForce(
             resolution: .standard, isNear: true, subscribers: 3, isLowBattery: true, state: .online, filter: .both,
             maximumSilence: .seconds(30))
-        let told = try self.tell(.resolution(self.van, inForce))
+        let produced = try self.apply(.resolution(self.van, inForce))
         let share = LiveSelection(.everything, reads: .all, span: UnixTime(100)..<UnixTime(200))
-        let frame = String(buffer: share.frame(of: told))
-        #expect(frame.hasPrefix("id: \(told.id)\nevent: resolution\ndata: {\"trackable\":\"van\","))
+        let frame = String(buffer: share.frame(of: produced))
+        #expect(frame.hasPrefix("id: \(produced.id)\nevent: resolution\ndata: {\"trackable\":\"van\","))
         #expect(frame.contains(#""maximumSilence":30000"#) && frame.contains(#""desiredInterval""#))
         for secret in ["near", "subscribers", "lowBattery", "state", "filter"] { #expect(!frame.contains(secret)) }
-        #expect(!String(buffer: share.frame(of: told.withoutID)).hasPrefix("id: "))
-        #expect(String(buffer: LiveSelection(.everything, reads: .all).frame(of: told)).contains("subscribers"))
+        #expect(!String(buffer: share.frame(of: produced.withoutID)).hasPrefix("id: "))
+        #expect(String(buffer: LiveSelection(.everything, reads: .all).frame(of: produced)).contains("subscribers"))
     }
 
-    /// Pages see events, not comments.
-    @Test func aHeartbeatTellsTheTime() {
+    /// Pages receive events, but not comments.
+    @Test func aHeartbeatHasTheTime() {
         let frame = String(buffer: LiveFrame.heartbeat(self.id(7, at: 1000)))
         #expect(frame == "id: \(self.id(7, at: 1000))\nevent: heartbeat\ndata: {\"now\":1000}\n\n")
     }
@@ -316,7 +317,7 @@ import TrackingSubscriber
     }
 }
 
-/// What waits for a reader that does not keep up.
+/// The pending updates of a slow reader.
 @Suite struct LiveQueueTests {
     @Test func beyondSomeOnlyTheNewestOfEachWaits() throws {
         var state = LiveHubState(epoch: 1)
@@ -325,8 +326,8 @@ import TrackingSubscriber
         var last: [LiveUpdate] = []
         for seq in 1...UInt64(LiveQueue.few * 3) {
             let id = ids[Int(seq % 10)]
-            let told = state.happened(try Told.location(id, seq), at: UnixTime(1))
-            let update = try #require(told)
+            let produced = state.happened(try Sample.location(id, seq), at: UnixTime(1))
+            let update = try #require(produced)
             last = (last + [update]).suffix(10)
             let isTaken = queue.append(update)
             #expect(isTaken)
@@ -338,33 +339,33 @@ import TrackingSubscriber
         #expect(queue.count == 0)
     }
 
-    /// What its reader was told before is to be forgotten, though it is somewhere again.
+    /// The reader has to remove the earlier position, although a newer one follows.
     @Test func thatAPositionWasClearedWaitsThoughANewerOneDoes() throws {
         var state = LiveHubState(epoch: 1)
         var queue = LiveQueue()
         let (van, bike) = (try TrackableID("van"), try TrackableID("bike"))
-        var events = [try Told.location(van, 1), .locationCleared(van), try Told.location(van, 2)]
-        events += try (1...UInt64(LiveQueue.few)).map { try Told.location(bike, $0) }
+        var events = [try Sample.location(van, 1), .locationCleared(van), try Sample.location(van, 2)]
+        events += try (1...UInt64(LiveQueue.few)).map { try Sample.location(bike, $0) }
         for update in events.compactMap({ state.happened($0, at: UnixTime(1)) }) { _ = queue.append(update) }
         #expect(queue.takeAll().filter { $0.trackable == van }.map(\.id.number) == [2, 3])
     }
 
-    @Test func whatHappenedIsNotReplacedAndTooMuchIsRefused() throws {
+    @Test func eventsAreNotReplacedAndTooManyAreRejected() throws {
         var state = LiveHubState(epoch: 1)
         var queue = LiveQueue()
         let van = try TrackableID("van")
         var refused: Int?
-        // Late or not: their time is long ago.
+        // The time of these updates is long ago, late or not.
         for seq in 1...UInt64(LiveQueue.maximum * 2 + 2) where refused == nil {
-            let told = state.happened(try Told.event(van, seq), at: UnixTime(1000))
-            let update = try #require(told)
+            let produced = state.happened(try Sample.event(van, seq), at: UnixTime(1000))
+            let update = try #require(produced)
             if !queue.append(update) { refused = queue.count }
         }
         #expect(try #require(refused) > LiveQueue.maximum)
     }
 }
 
-/// What all streams together ask for.
+/// The combined requests of all streams.
 @Suite struct RequestPoolTests {
     private let van: TrackableID
     private let one: LiveStreamID
@@ -427,7 +428,7 @@ import TrackingSubscriber
         "track=a", "trackable=",
         "trackables=" + String(repeating: "a,", count: 1_001), "trackables=" + String(repeating: "a", count: 200),
     ])
-    func whatIsWrongIsSaid(_ query: String) {
+    func anInvalidQueryIsRejected(_ query: String) {
         #expect(throws: (any Error).self) { try LiveQuery(query[...]) }
     }
 }

@@ -4,9 +4,9 @@ import TrackingSubscriber
 
 @testable import TrackingGateway
 
-/// The bytes that wait for a reader that does not keep up.
+/// The size of the pending updates of a slow reader.
 @Suite struct LiveQueueSizeTests {
-    @Test func whatWaitsIsBoundedInBytes() throws {
+    @Test func pendingUpdatesAreLimitedInBytes() throws {
         var state = LiveHubState(epoch: 1)
         var queue = LiveQueue()
         let van = try TrackableID("van")
@@ -16,20 +16,20 @@ import TrackingSubscriber
             let event = TrackingEvent(
                 id: "e\(seq)", stream: try #require(StreamID("one")), seq: UInt64(seq), time: UnixTime(5),
                 kind: .lowBattery, detail: detail)
-            let told = state.happened(.event(van, event), at: UnixTime(1000))
-            let update = try #require(told)
+            let produced = state.happened(.event(van, event), at: UnixTime(1000))
+            let update = try #require(produced)
             guard queue.append(update) else { break }
             taken = seq
             #expect(queue.bytes <= LiveQueue.maximumBytes)
         }
         #expect((250...280).contains(taken), "\(taken) events of 120 KB are 32 MB")
-        // Of positions the newest counts, so that they do not fill it.
+        // Only the newest position counts, so that positions do not fill the queue.
         queue = LiveQueue()
         for seq in 1...UInt64(LiveQueue.few) {
-            guard case .location(_, var received) = try Told.location(van, seq) else { return }
+            guard case .location(_, var received) = try Sample.location(van, seq) else { return }
             received.update.location.extra = Array(#"{"a":"\#(String(repeating: "x", count: 4000))"}"#.utf8)
-            let told = state.happened(.location(van, received), at: UnixTime(1000))
-            let update = try #require(told)
+            let produced = state.happened(.location(van, received), at: UnixTime(1000))
+            let update = try #require(produced)
             let isTaken = queue.append(update)
             #expect(isTaken)
         }

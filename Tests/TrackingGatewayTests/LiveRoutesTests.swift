@@ -12,7 +12,7 @@ import TrackingTesting
 
 @testable import TrackingGateway
 
-/// Points from long ago count as those of a clock that was not set.
+/// The begin of the test's times. Earlier times would count as those of a clock that was not set.
 private let start = 1_790_000_000.0
 
 /// The live stream over HTTP, with a subscriber on the broker in memory and a publisher that a test plays.
@@ -27,7 +27,7 @@ private let start = 1_790_000_000.0
 
     // MARK: - What is seen
 
-    @Test func whatIsKnownComesFirstAndThenWhatHappens() async throws {
+    @Test func aStreamBeginsWithTheCurrentState() async throws {
         try await LiveScene.run { scene in
             try scene.move(self.van, 1)
             let first = try await scene.open()
@@ -59,7 +59,7 @@ private let start = 1_790_000_000.0
         }
     }
 
-    /// A page keeps what it shows where the stream goes on, and nothing of it where somebody else reads.
+    /// A page keeps its content if the stream resumes, and none of it for another user.
     @Test func helloSaysWhetherItGoesOnAndWhoReads() async throws {
         let van = self.van
         try await LiveScene.run { scene in
@@ -91,31 +91,32 @@ private let start = 1_790_000_000.0
         }
         let folder = TemporaryFolder()
         let history = try folder.history()
-        // Nothing was heard of the bike since the gateway started.
+        // The gateway has received nothing of the bike since its start.
         for name in ["bike", "van"] { try await history.store(name, points: [939, 940, 1001], events: [939, 1002]) }
         try await LiveScene.run(history: history) { scene in
             try scene.move(self.van, 1)
             _ = try await scene.open().first { $0.name == "position" }
             let stream = try await scene.open("?lastEventId=\(old)")
-            var told: [String] = []
-            // What the reader has may be of things that were cleared meanwhile.
+            var delivered: [String] = []
+            // The reader may still show positions that were cleared during the outage.
             #expect(try await stream.first { $0.name != "hello" }.name == "reset")
             for await event in stream.events {
                 let value = try JSONValue(json: event.data.utf8)
                 let isLate = value["late"] == .flag(true)
                 #expect(isLate == event.id.isEmpty, "\(event.data)")
                 let time = value["time"] ?? value["location"]?["properties"]?["time"]
-                told.append("\(value["trackable"]?.text ?? "?") \(event.name) \((time?.count ?? 0) % Int(start))")
+                delivered.append("\(value["trackable"]?.text ?? "?") \(event.name) \((time?.count ?? 0) % Int(start))")
                 if event.name == "position", !isLate { break }
             }
             let gap = ["bike", "van"].flatMap { ["\($0) position 940", "\($0) position 1001", "\($0) event 1002"] }
-            #expect(told.filter { !$0.contains(" presence ") && !$0.contains(" state ") } == gap + ["van position 1"])
+            #expect(
+                delivered.filter { !$0.contains(" presence ") && !$0.contains(" state ") } == gap + ["van position 1"])
         }
         try await history.close()
     }
 
-    /// What is published until the hub hears everything is in the history; where it never does, that is said.
-    @Test func aGapEndsWhereTheHubHearsEverything() async throws {
+    /// The history has every update until the hub is subscribed again. If it never is, the stream gets a reset.
+    @Test func aGapEndsWhenTheHubIsSubscribedAgain() async throws {
         let folder = TemporaryFolder()
         let history = try folder.history()
         try await history.store("van", points: [1001], events: [])
@@ -137,21 +138,21 @@ private let start = 1_790_000_000.0
         try await history.close()
     }
 
-    /// The broker kept a position of the bike alone when the gateway was back: the van's is known to the history, the bus's to
-    /// nobody.
+    /// At the gateway's return, the broker retains only the bike's position. The history has the van's position, and
+    /// neither has the bus's.
     @Test(.timeLimit(.minutes(5)), arguments: [true, false])
-    func whatNeitherBrokerNorHistoryHasIsNotKnownAnyMore(hasHistory: Bool) async throws {
+    func trackablesWithoutBrokerOrHistoryDataAreForgotten(hasHistory: Bool) async throws {
         let folder = TemporaryFolder()
         let history = hasHistory ? try folder.history() : nil
         try await history?.store("van", points: [1], events: [])
-        let (events, told) = AsyncStream.makeStream(of: SubscriberEvent.self)
+        let (events, delivered) = AsyncStream.makeStream(of: SubscriberEvent.self)
         let hub = LiveHub(events: events, history: history) { _, _ in }
         let bus = try TrackableID("bus")
         let stream = try #require(
             hub.open(LiveSelection(.everything, reads: .all), for: Caller(name: "test", reads: .all), after: nil) {})
         let running = Task { await hub.run() }
-        for id in [self.van, self.bike, bus] { told.yield(try Told.location(id, 1, time: start)) }
-        told.yield(.positionsKept([self.bike]))
+        for id in [self.van, self.bike, bus] { delivered.yield(try Sample.location(id, 1, time: start)) }
+        delivered.yield(.positionsKept([self.bike]))
         var cleared: Set<TrackableID> = []
         let expected: Set<TrackableID> = hasHistory ? [bus] : [bus, self.van]
         reading: while cleared != expected {
@@ -171,7 +172,7 @@ private let start = 1_790_000_000.0
 
     // MARK: - Who may
 
-    @Test func nobodySeesWhatTheyMayNotRead() async throws {
+    @Test func aStreamHasOnlyReadableTrackables() async throws {
         let van = self.van
         try await LiveScene.run { scene in
             try scene.move(self.van, 1)
@@ -205,11 +206,11 @@ private let start = 1_790_000_000.0
             let position = try await stream.first { $0.name == "position" }
             #expect(try scene.seq(position) == 2)
             #expect(try await stream.first { $0.name == "end" }.data == #"{"reason":"expired"}"#)
-            for await event in stream.events { Issue.record("told after the end: \(event.name)") }
+            for await event in stream.events { Issue.record("event after the end: \(event.name)") }
         }
     }
 
-    /// A link that was passed on neither speeds a device up nor slows it down.
+    /// A person who got the link from somebody else can neither speed a device up nor slow it down.
     @Test func aShareLinkMayAskForItsOneResolutionOnly() async throws {
         let van = self.van
         try await LiveScene.run { scene in

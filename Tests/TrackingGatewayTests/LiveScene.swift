@@ -14,7 +14,7 @@ import TrackingTesting
 
 /// A gateway's live routes on a free port, their subscriber on the broker in memory, and a publisher that a test plays.
 final class LiveScene: Sendable {
-    /// Who asks.
+    /// The caller of every request.
     let caller = Mutex<Caller?>(Caller(name: "test", reads: .all))
     private let broker = InMemoryBroker()
     private let device: InMemoryBroker.Client
@@ -53,20 +53,20 @@ final class LiveScene: Sendable {
         let router = Router(context: GatewayRequestContext.self)
         router.add(middleware: SetCaller { scene.caller.withLock { $0 } })
         LiveRoutes(hub: hub, history: history).add(to: router)
-        let (running, told) = AsyncStream.makeStream(of: Void.self)
+        let (running, reported) = AsyncStream.makeStream(of: Void.self)
         let application = Application(
             router: router, server: ConnectionLimits().server,
             configuration: ApplicationConfiguration(address: .hostname("127.0.0.1", port: scene.port)),
-            onServerRunning: { _ in told.finish() })
+            onServerRunning: { _ in reported.finish() })
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await application.run() }
             group.addTask { try await subscriber.run() }
             group.addTask { await hub.run() }
             group.addTask { await scene.device.run() }
-            let (connected, tell) = AsyncStream.makeStream(of: Void.self)
+            let (connected, deliver) = AsyncStream.makeStream(of: Void.self)
             group.addTask {
                 for await events in scene.device.events {
-                    if case .connected? = events.first { tell.finish() }
+                    if case .connected? = events.first { deliver.finish() }
                 }
             }
             for await _ in running {}
@@ -91,7 +91,7 @@ final class LiveScene: Sendable {
         self.device.send([.publish(message, seq)])
     }
 
-    /// The `seq` of a position.
+    /// Returns the `seq` of a position.
     func seq(_ event: ServerSentEvent) throws -> UInt64 {
         let value = try JSONValue(json: event.data.utf8)
         return UInt64(try #require(value["location"]?["properties"]?["seq"]?.count))
@@ -105,13 +105,13 @@ final class LiveScene: Sendable {
         try await LoopbackHTTP.request(method, path, port: self.port, body: body)
     }
 
-    /// The name of a stream, from its first event.
+    /// Returns the name of a stream, from its first event.
     func name(_ stream: EventStream) async throws -> String {
         let hello = try await stream.first { $0.name == "hello" }
         return try #require(try JSONValue(json: hello.data.utf8)["stream"]?.text)
     }
 
-    /// Asks for a resolution; the status.
+    /// Requests a resolution, and returns the status.
     func ask(_ id: String, _ interval: Int, _ stream: String) async throws -> Int {
         try await self.request(
             "POST", "/api/v1/trackables/\(id)/resolution?stream=\(stream)",
@@ -119,10 +119,10 @@ final class LiveScene: Sendable {
         ).status
     }
 
-    /// Whether the gateway is present on the van.
+    /// `true` if the gateway is present on the van.
     var isPresent: Bool { self.broker.retained("tracking/van/subscriber/gateway") != nil }
 
-    /// Waits until the gateway asks the publisher of the van for this interval, in ms.
+    /// Waits until the gateway requests this interval from the publisher of the van, in ms.
     func isAsked(_ interval: Int?) async throws {
         let deadline = ContinuousClock.now + .seconds(60)
         while true {

@@ -10,14 +10,14 @@ import TrackingSubscriber
 
 @testable import TrackingGateway
 
-/// How a stream ends, and what its hub tells beside streams.
+/// The end of a stream, and its hub's other notifications.
 @Suite(.timeLimit(.minutes(5))) struct LiveStreamTests {
     private let van: TrackableID
     private let caller = Caller(name: "test", reads: .all)
 
     init() throws { self.van = try TrackableID("van") }
 
-    /// Takes what is written, and does something at the second of it.
+    /// A body writer that accepts the data, and runs a function at the second write.
     private struct Paper: ResponseBodyWriter {
         final class Text: Sendable {
             let written = Mutex<[String]>([])
@@ -37,16 +37,16 @@ import TrackingSubscriber
         consuming func finish(_ trailingHeaders: HTTPFields?) async throws {}
     }
 
-    /// A hub that was told of so many positions, and who was told whose position was cleared.
+    /// A hub with a number of positions and a list of the trackables whose clearing was reported.
     private func hub(
         positions: UInt64, cleared: @escaping @Sendable (TrackableID, Location?) -> Void = { _, _ in },
         clears: Bool = false
     ) async throws -> LiveHub {
-        let (events, heard) = AsyncStream.makeStream(of: SubscriberEvent.self)
+        let (events, received) = AsyncStream.makeStream(of: SubscriberEvent.self)
         for number in 1...positions {
-            heard.yield(try Told.location(TrackableID("van-\(number)"), number, time: 1_790_000_000))
+            received.yield(try Sample.location(TrackableID("van-\(number)"), number, time: 1_790_000_000))
         }
-        if clears { heard.yield(.locationCleared(try TrackableID("van-\(positions)"))) }
+        if clears { received.yield(.locationCleared(try TrackableID("van-\(positions)"))) }
         let hub = LiveHub(events: events, cleared: cleared) { _, _ in }
         let running = Task { await hub.run() }
         while hub.trackableCount < positions { try await Task.sleep(for: .milliseconds(1)) }
@@ -54,8 +54,8 @@ import TrackingSubscriber
         return hub
     }
 
-    /// What is known by now waits for one, what was recorded meanwhile for the other.
-    @Test(arguments: [false, true]) func whoMayNotReadAnyMoreIsToldNoMoreOfWhatWaits(hasGap: Bool) async throws {
+    /// One stream has pending current updates, and the other has pending updates from the history.
+    @Test(arguments: [false, true]) func pendingUpdatesAreDroppedWhenTheRightToReadEnds(hasGap: Bool) async throws {
         let folder = TemporaryFolder()
         let history = try SQLiteHistoryStore(path: folder.url.appending(path: "history.sqlite").path())
         let id = try TrackableID("van-1")
@@ -76,8 +76,8 @@ import TrackingSubscriber
         try await history.close()
     }
 
-    @Test func whatACutOffStreamLosesIsCounted() async throws {
-        let (events, heard) = AsyncStream.makeStream(of: SubscriberEvent.self)
+    @Test func lostUpdatesOfACutStreamAreCounted() async throws {
+        let (events, received) = AsyncStream.makeStream(of: SubscriberEvent.self)
         let dropped = Mutex(0)
         let hub = LiveHub(events: events, dropped: { count in dropped.withLock { $0 += count } }) { _, _ in }
         let stream = try #require(
@@ -85,14 +85,14 @@ import TrackingSubscriber
         let van = try TrackableID("van")
         let detail = ["text": JSONValue.text(String(repeating: "x", count: 120_000))]
         for seq in 1...UInt64(300) {
-            heard.yield(
+            received.yield(
                 .event(
                     van,
                     TrackingEvent(
                         id: "e", stream: try #require(StreamID("one")), seq: seq, time: UnixTime(5),
                         kind: .lowBattery, detail: detail)))
         }
-        heard.finish()
+        received.finish()
         await hub.run()
         #expect((250...280).contains(dropped.withLock { $0 }), "what waited when it was 32 MB")
         guard case .ended(.tooSlow) = await stream.next() else {
@@ -101,7 +101,7 @@ import TrackingSubscriber
         }
     }
 
-    @Test func whoDoesNotTakeTheEndIsCutOff() async throws {
+    @Test func aReaderThatIgnoresTheEndIsDisconnected() async throws {
         let hub = try await self.hub(positions: 1)
         let cuts = Mutex(0)
         let selection = LiveSelection(.everything, reads: .all)
@@ -115,7 +115,7 @@ import TrackingSubscriber
         #expect(cuts.withLock { $0 } == 1)
     }
 
-    @Test func whoPublishesIsToldWhoseLastPositionWasCleared() async throws {
+    @Test func theHubReportsTrackablesWithAClearedPosition() async throws {
         let (cleared, clear) = AsyncStream.makeStream(of: (TrackableID, Location?).self)
         let hub = try await self.hub(positions: 3, cleared: { clear.yield(($0, $1)) }, clears: true)
         var iterator = cleared.makeAsyncIterator()

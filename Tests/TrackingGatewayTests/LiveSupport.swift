@@ -7,8 +7,8 @@ import TrackingSubscriber
 
 @testable import TrackingGateway
 
-/// Positions and what else a subscriber tells, for tests of the live stream.
-enum Told {
+/// Events of a subscriber, for tests of the live stream.
+enum Sample {
     static func location(
         _ id: TrackableID, _ seq: UInt64, latitude: Double = 52, longitude: Double = -8, time: Double? = nil,
         skipped: [Double] = [], isLate: Bool = false
@@ -44,7 +44,7 @@ extension LiveUpdate {
 }
 
 extension LiveHubState.Opening {
-    /// What it begins with, as `snapshot: van position 3, …`.
+    /// The first events of the stream, such as `snapshot: van position 3, …`.
     var summary: String {
         switch self {
         case .snapshot(let updates): "snapshot: \(updates.map(\.summary).joined(separator: ", "))"

@@ -5,8 +5,9 @@ import TrackingStore
 import TrackingSubscriber
 
 @testable import TrackingGateway
+@testable import TrackingRules
 
-/// What webhooks are told of what happened while nobody listened.
+/// Webhooks get the records that were published while no gateway was running.
 @Suite(.timeLimit(.minutes(5))) struct MissedRecordsTests {
     private let folder = TemporaryFolder()
     private let van: TrackableID
@@ -42,7 +43,7 @@ import TrackingSubscriber
             self.van, ReceivedUpdate(update: update, skipped: skipped, isLate: false, isRetained: false))
     }
 
-    /// A history with these points and events, and the last version of a trip.
+    /// Returns a history with these points and events, and the last version of a trip.
     private func history(_ points: [UInt64], _ events: [UInt64], _ trip: UInt64) async throws -> SQLiteHistoryStore {
         let history = try SQLiteHistoryStore(path: self.folder.url.appending(path: "history.sqlite").path())
         var recording = Recording(of: self.van, at: UnixTime(self.start + 100))
@@ -55,26 +56,26 @@ import TrackingSubscriber
         return history
     }
 
-    /// Runs a keeper of all kinds that is told by `heard`.
+    /// Runs a rules service of all kinds with the events of `heard`.
     private func keep(
         _ history: (any HistoryStore)?, at second: Double,
-        _ body: (_ heard: AsyncStream<SubscriberEvent>.Continuation) async throws -> Void
+        _ body: (_ received: AsyncStream<SubscriberEvent>.Continuation) async throws -> Void
     ) async throws {
-        let (events, heard) = AsyncStream.makeStream(of: SubscriberEvent.self)
+        let (events, received) = AsyncStream.makeStream(of: SubscriberEvent.self)
         let now = UnixTime(self.start + second)
-        let keeper = RuleKeeper(
+        let keeper = RulesService(
             configuration: .init(kinds: Set(Outbox.Kind.allCases), readers: ["hook"], seed: 7) { now },
-            database: try self.folder.database(), events: events, history: history
-        ) { (_, _) throws(TrackingError) in }
+            database: try self.folder.database(), events: events, history: history,
+            effects: RulesService.Effects { (_, _) throws(TrackingError) in })
         let running = Task { try await keeper.run() }
-        heard.yield(.connection(nil))
-        try await body(heard)
+        received.yield(.connection(nil))
+        try await body(received)
         running.cancel()
         _ = try? await running.value
     }
 
-    /// The kinds and numbers of what the webhook is told, by them.
-    private func told() async throws -> [String] {
+    /// The kinds and numbers of the records for the webhook, sorted.
+    private func delivered() async throws -> [String] {
         let outbox = Outbox(try self.folder.database())
         let kinds = Set(Outbox.Kind.allCases)
         return try await outbox.next("hook", kinds: kinds, ownAlone: false, limit: 100).entries.map { entry in
@@ -84,90 +85,90 @@ import TrackingSubscriber
         }.sorted()
     }
 
-    /// Waits until so many were told.
-    private func tells(_ count: Int) async throws {
+    /// Waits for a number of records.
+    private func delivers(_ count: Int) async throws {
         let deadline = ContinuousClock.now + .seconds(120)
-        while try await self.told().count < count {
-            let told = try await self.told()
-            try #require(ContinuousClock.now < deadline, "\(told)")
+        while try await self.delivered().count < count {
+            let delivered = try await self.delivered()
+            try #require(ContinuousClock.now < deadline, "\(delivered)")
             try await Task.sleep(for: .milliseconds(10))
         }
     }
 
-    @Test func whatHappenedWhileTheGatewayWasAwayIsToldFromTheHistory() async throws {
+    @Test func recordsOfAnOutageAreReadFromTheHistory() async throws {
         try await Outbox(try self.folder.database()).begin("hook")
         let history = try await self.history([1, 2, 3, 6, 9], [4, 7, 10], 8)
-        try await self.keep(history, at: 5) { heard in
+        try await self.keep(history, at: 5) { received in
             for event in [
                 try self.moved(3, skipped: [2]), .event(self.van, self.event(4)), .trip(self.van, self.trip(5)),
             ] {
-                heard.yield(event)
+                received.yield(event)
             }
-            try await self.tells(3)
+            try await self.delivers(3)
         }
         let before = ["event 4", "position 3", "trip 5"]
-        #expect(try await self.told() == before, "who listens for the first time has missed nothing")
-        // In the meantime 6, 7 and 8. What is heard at once has not been missed.
+        #expect(try await self.delivered() == before, "the first run has missed nothing")
+        // Records 6, 7 and 8 were published during the outage. A record that is received live was not missed.
         let since = ["event 10", "event 7", "position 6", "position 9", "trip 8"]
-        try await self.keep(history, at: 60) { heard in
-            heard.yield(try self.moved(9))
-            heard.yield(.event(self.van, self.event(10)))
-            heard.yield(.positionsKept([self.van]))
-            try await self.tells(before.count + since.count)
+        try await self.keep(history, at: 60) { received in
+            received.yield(try self.moved(9))
+            received.yield(.event(self.van, self.event(10)))
+            received.yield(.positionsKept([self.van]))
+            try await self.delivers(before.count + since.count)
         }
-        #expect(try await self.told() == (before + since).sorted())
-        // Everything was told by now.
-        try await self.keep(history, at: 70) { heard in
-            heard.yield(.positionsKept([self.van]))
+        #expect(try await self.delivered() == (before + since).sorted())
+        // All records were sent by now.
+        try await self.keep(history, at: 70) { received in
+            received.yield(.positionsKept([self.van]))
             try await Task.sleep(for: .seconds(2))
         }
-        #expect(try await self.told() == (before + since).sorted())
+        #expect(try await self.delivered() == (before + since).sorted())
         try await history.close()
     }
 
     @Test func soIsWhatHappenedWhileItWasNotConnected() async throws {
         try await Outbox(try self.folder.database()).begin("hook")
         let history = try await self.history([1, 2], [3], 4)
-        try await self.keep(history, at: 5) { heard in
-            heard.yield(try self.moved(1))
-            heard.yield(.connection(Disconnection(reason: nil, retry: .seconds(1), lasted: nil)))
-            heard.yield(.connection(nil))
-            heard.yield(.positionsKept([self.van]))
-            try await self.tells(4)
+        try await self.keep(history, at: 5) { received in
+            received.yield(try self.moved(1))
+            received.yield(.connection(Disconnection(reason: nil, retry: .seconds(1), lasted: nil)))
+            received.yield(.connection(nil))
+            received.yield(.positionsKept([self.van]))
+            try await self.delivers(4)
         }
-        #expect(try await self.told() == ["event 3", "position 1", "position 2", "trip 4"])
+        #expect(try await self.delivered() == ["event 3", "position 1", "position 2", "trip 4"])
         try await history.close()
     }
 
-    /// The recording lane brings them again, and so does the live lane after a restart.
-    @Test func aRecordThatComesTwiceIsToldOnce() async throws {
+    /// The recording lane repeats the records, and so does the live lane after a restart.
+    @Test func aRepeatedRecordIsSentOnce() async throws {
         try await Outbox(try self.folder.database()).begin("hook")
         var past = self.trip(3)
         (past.state, past.end) = (.ended, UnixTime(self.start + 3))
         for second in [10.0, 20] {
-            try await self.keep(nil, at: second) { heard in
-                heard.yield(.positionsKept([self.van]))
+            try await self.keep(nil, at: second) { received in
+                received.yield(.positionsKept([self.van]))
                 for event in [.event(self.van, self.event(7)), .tripRecorded(self.van, past)] as [SubscriberEvent] {
-                    heard.yield(event)
-                    heard.yield(event)
+                    received.yield(event)
+                    received.yield(event)
                 }
-                heard.yield(.event(self.van, self.event(2)))
-                heard.yield(.event(self.van, self.event(UInt64(second))))
-                try await self.tells(second == 10 ? 4 : 5)
+                received.yield(.event(self.van, self.event(2)))
+                received.yield(.event(self.van, self.event(UInt64(second))))
+                try await self.delivers(second == 10 ? 4 : 5)
             }
         }
-        #expect(try await self.told() == ["event 10", "event 2", "event 20", "event 7", "trip 3"])
+        #expect(try await self.delivered() == ["event 10", "event 2", "event 20", "event 7", "trip 3"])
     }
 
     @Test func withoutAHistoryItGoesOn() async throws {
         try await Outbox(try self.folder.database()).begin("hook")
         for second in [1.0, 2] {
-            try await self.keep(nil, at: second) { heard in
-                heard.yield(.positionsKept([self.van]))
-                heard.yield(.event(self.van, self.event(UInt64(second))))
-                try await self.tells(Int(second))
+            try await self.keep(nil, at: second) { received in
+                received.yield(.positionsKept([self.van]))
+                received.yield(.event(self.van, self.event(UInt64(second))))
+                try await self.delivers(Int(second))
             }
         }
-        #expect(try await self.told() == ["event 1", "event 2"])
+        #expect(try await self.delivered() == ["event 1", "event 2"])
     }
 }

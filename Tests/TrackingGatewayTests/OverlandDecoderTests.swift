@@ -79,7 +79,7 @@ import TrackingPublisher
         let batch = try self.decode("overland-ios-invalid-values.json")
         #expect(batch.refused.isEmpty && batch.points.count == 2)
         #expect(batch.points[0].speed == nil && batch.points[0].bearing == nil && batch.points[0].altitude == nil)
-        // A wifi zone's.
+        // This point describes a Wi-Fi zone.
         #expect(batch.points[1].altitude == nil && batch.points[1].accuracyVertical == nil)
         #expect(batch.points[1].speed == 0 && batch.points[1].batteryLevel == 1)
         #expect(batch.events.map(\.kind) == ["NO_POSITION", "STOPPING"])
@@ -159,7 +159,7 @@ import TrackingPublisher
         }
     }
 
-    @Test func whatIsUnknownIsKeptAsFarAsItFindsRoom() throws {
+    @Test func unknownMembersAreKeptUpToALimit() throws {
         let long = String(repeating: "x", count: 5000)
         let body = #"""
             {"locations":[{"type":"Feature","geometry":{"type":"Point","coordinates":[1,2]},
@@ -181,7 +181,7 @@ import TrackingPublisher
         }
     }
 
-    @Test func theStartOfATripIsToldOnceWhenItsPlaceBecomesKnown() throws {
+    @Test func theStartOfATripIsPublishedOnceWhenItsPlaceBecomesKnown() throws {
         func batch(_ place: String, mode: String = "car") throws -> PhoneBatch {
             let body = #"""
                 {"locations":[],"trip":{"mode":"\#(mode)","start":"2026-05-01T11:58:10Z","distance":1,"start_location":\#(place)}}

@@ -21,12 +21,12 @@ import TrackingCore
         "/owntracks/", "/session", "/healthz", "/s/x", "/map", "/tiles/1/2/3", "/api/v1", "/api/v1/positions",
         "/api/v1/live", "/api/v1/quarantine",
     ])
-    func whatIsNoPathOrTakenIsRefused(_ path: String) {
+    func anInvalidOrUsedPathIsRejected(_ path: String) {
         var paths = OverlandPaths()
         #expect(throws: TrackingError.self) { try paths.add(path) }
     }
 
-    @Test func whatTheGatewayHasItselfIsTaken() throws {
+    @Test func theGatewaysOwnPathsAreReserved() throws {
         let stage = try TestGateway()
         let gateway = try Gateway(configuration: stage.configuration)
         for route in gateway.router().routes {

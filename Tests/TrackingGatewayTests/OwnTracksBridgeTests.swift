@@ -60,13 +60,13 @@ import TrackingPublisher
         #expect(try self.batch(self.message(topic, body), configuration).batch.points.count == 1)
     }
 
-    @Test func whatIsNoJSONIsSetAside() throws {
+    @Test func aMessageThatIsNotJSONIsQuarantined() throws {
         let (_, batch) = try self.batch(
             self.message("owntracks/jane/phone", Array("{\"_type".utf8)), self.configuration())
         #expect(batch.records.isEmpty && batch.refused.first?.bytes == Array("{\"_type".utf8))
     }
 
-    @Test func whatIsNotNewsIsIgnored() throws {
+    @Test func replayedAndClearedMessagesAreIgnored() throws {
         var configuration = try self.configuration()
         configuration.outUser = "godwit"
         let reader = OwnTracksReader(configuration)
@@ -139,11 +139,11 @@ import TrackingPublisher
         }.compactMap { if case .publish(let message, _) = $0 { message } else { nil } }
     }
 
-    private func heard(_ topic: String) -> TransportEvent {
+    private func receive(_ topic: String) -> TransportEvent {
         .received(IncomingMessage(topic: topic, payload: Array("{}".utf8)[...], isRetained: true))
     }
 
-    /// OwnTracks has 0 to 359.
+    /// OwnTracks allows 0 to 359.
     @Test(arguments: [(359.6, 0.0), (359.4, 359), (0.2, 0)]) func theCourseIsBelow360(bearing: Double, cog: Double)
         throws
     {
@@ -160,7 +160,7 @@ import TrackingPublisher
             String(decoding: message.payload, as: UTF8.self)
                 == #"{"_by":"bridge-out","_type":"location","_via":"godwit","acc":5,"batt":62,"lat":52,"lon":-8.5,"#
                 + #""tid":"an","tst":1790000001,"vel":36}"#)
-        // And it is what the reader takes for ours, on whatever topic.
+        // A reader recognizes it as this bridge's own message on any topic.
         let reader = OwnTracksReader(OwnTracksReader.Configuration(topics: try OwnTracksTopics()))
         let back = IncomingMessage(topic: message.topic, payload: message.payload[...], isRetained: false)
         #expect(reader.read(back, receivedAt: UnixTime(1)) == .ignored(.ownPosition))
@@ -174,7 +174,7 @@ import TrackingPublisher
         #expect(machine.happened(try self.position(4)).isEmpty, "late")
         #expect(machine.happened(try self.position(6, kind: .predicted)).isEmpty, "predicted")
         #expect(self.published(machine.happened(try self.position(7))).count == 1)
-        // While that one is on its way, only the last of those behind it is kept.
+        // While that position is being sent, only the last one behind it is kept.
         #expect(machine.happened(try self.position(8)).isEmpty)
         #expect(machine.happened(try self.position(9)).isEmpty)
         let next = self.published(machine.happened(.published(2, refusal: nil)))
@@ -183,60 +183,60 @@ import TrackingPublisher
 
     @Test func aDeviceThatIsThereItselfIsNotRepublished() throws {
         var machine = try self.machine()
-        #expect(machine.happened(self.heard("owntracks/jane/phone")).isEmpty)
-        #expect(machine.happened(self.heard("owntracks/godwit/van")).isEmpty, "ours")
+        #expect(machine.happened(self.receive("owntracks/jane/phone")).isEmpty)
+        #expect(machine.happened(self.receive("owntracks/godwit/van")).isEmpty, "ours")
         #expect(machine.happened(try self.position(1, of: "jane-phone")).isEmpty)
         #expect(self.published(machine.happened(try self.position(1))).count == 1)
     }
 
-    @Test func whatWentOutIsClearedWhenTheDeviceComesItself() throws {
+    @Test func aBridgedMessageIsClearedWhenTheDevicePublishesItself() throws {
         var machine = try self.machine()
         #expect(self.published(machine.happened(try self.position(1, of: "jane-phone"))).count == 1)
         _ = machine.happened(.published(1, refusal: nil))
-        let cleared = self.published(machine.happened(self.heard("owntracks/jane/phone")))
+        let cleared = self.published(machine.happened(self.receive("owntracks/jane/phone")))
         #expect(cleared == [OutgoingMessage(topic: "owntracks/godwit/jane-phone", payload: [], isRetained: true)])
-        #expect(machine.happened(self.heard("owntracks/jane/phone")).isEmpty, "once")
+        #expect(machine.happened(self.receive("owntracks/jane/phone")).isEmpty, "once")
         #expect(machine.happened(try self.position(2, of: "jane-phone")).isEmpty)
     }
 
-    @Test(arguments: [false, true]) func whatWentOutBeforeARestartIsClearedToo(oursFirst: Bool) throws {
+    @Test(arguments: [false, true]) func messagesFromBeforeARestartAreClearedToo(oursFirst: Bool) throws {
         var machine = try self.machine()
         let topics = ["owntracks/jane/phone", "owntracks/godwit/jane-phone"]
         let messages = (oursFirst ? topics.reversed() : topics).flatMap {
-            self.published(machine.happened(self.heard($0)))
+            self.published(machine.happened(self.receive($0)))
         }
         #expect(messages == [OutgoingMessage(topic: topics[1], payload: [], isRetained: true)])
     }
 
-    @Test func whatWentOutUnderAnotherUserIsCleared() throws {
+    @Test func messagesUnderAnotherUserAreCleared() throws {
         var machine = try self.machine(out: "bob")
         let ours = try #require(self.published(machine.happened(try self.position(1))).first).payload
-        func heard(_ payload: [UInt8]? = nil, isRetained: Bool) -> [OutgoingMessage] {
+        func receive(_ payload: [UInt8]? = nil, isRetained: Bool) -> [OutgoingMessage] {
             let payload = payload ?? ours
             let message = IncomingMessage(topic: "owntracks/alice/van", payload: payload[...], isRetained: isRetained)
             return self.published(machine.happened(.received(message)))
         }
-        // What another bridge lets out on the same topics stands.
+        // The messages of another bridge on the same topics are not cleared.
         var other = try self.machine(out: "alice", name: "other-out")
         let theirs = try #require(self.published(other.happened(try self.position(1))).first).payload
-        #expect(heard(theirs, isRetained: true) == [])
-        // What comes just now is another bridge's.
-        #expect(heard(isRetained: false) == [])
+        #expect(receive(theirs, isRetained: true) == [])
+        // A message that is not retained belongs to an active bridge.
+        #expect(receive(isRetained: false) == [])
         #expect(
-            heard(isRetained: true) == [OutgoingMessage(topic: "owntracks/alice/van", payload: [], isRetained: true)])
+            receive(isRetained: true) == [OutgoingMessage(topic: "owntracks/alice/van", payload: [], isRetained: true)])
         let cleared = IncomingMessage(topic: "owntracks/alice/van", payload: [], isRetained: false)
         #expect(machine.happened(.received(cleared)).isEmpty)
-        // Nor is there a phone of that name.
+        // The name does not denote a phone either.
         #expect(self.published(machine.happened(try self.position(1, of: "alice-van"))).count == 1)
     }
 
-    @Test func theirsAreHeardBeforeOurs() throws {
+    @Test func phonesAreReceivedBeforeOurOwnMessages() throws {
         #expect(try self.machine().filters == ["owntracks/+/+", "tracking/+"])
         let discovery = "homeassistant/device_tracker/tracking/+/config"
         #expect(try self.machine(out: nil, discovery: true).filters == [discovery, "tracking/+"])
     }
 
-    @Test func whatWasNotTakenGoesOutOnTheNextConnection() throws {
+    @Test func unacknowledgedMessagesAreSentOnTheNextConnection() throws {
         var machine = try self.machine()
         _ = machine.happened(try self.position(1))
         let lost = Disconnection(
@@ -247,7 +247,7 @@ import TrackingPublisher
         #expect(self.published(actions).count == 1)
     }
 
-    @Test func whatTheBrokerRefusesIsTold() throws {
+    @Test func aRejectedPublishIsReported() throws {
         var machine = try self.machine()
         _ = machine.happened(try self.position(1))
         let error = TrackingError(.notAuthorized, "no")
@@ -256,7 +256,7 @@ import TrackingPublisher
             machine.happened(.subscribed(0, refusals: [nil, error])) == [.refused(topic: "tracking/+", error)])
     }
 
-    @Test func homeAssistantIsToldOnceAndForgetsWhatIsCleared() throws {
+    @Test func homeAssistantGetsOneAnnouncementAndItsRemoval() throws {
         var machine = try self.machine(out: nil, discovery: true)
         let message = try #require(self.published(machine.happened(try self.position(1, of: "a_b/c"))).first)
         #expect(message.topic == "homeassistant/device_tracker/tracking/a_5Fb_3D2Fc/config" && message.isRetained)
@@ -266,7 +266,7 @@ import TrackingPublisher
         #expect(String(decoding: message.payload, as: UTF8.self).hasPrefix(#"{"name":null,"#), "the device's is enough")
         _ = machine.happened(.published(1, refusal: nil))
         #expect(machine.happened(try self.position(2, of: "a_b/c")).isEmpty)
-        // A broker that came back may have lost it.
+        // A restarted broker may have lost the message.
         _ = machine.happened(.disconnected(Disconnection(reason: nil, retry: .seconds(1), lasted: .zero)))
         _ = machine.happened(.connected(connection: 1, sessionPresent: false))
         let again = self.published(machine.happened(try self.position(3, of: "a_b/c")))
@@ -279,21 +279,21 @@ import TrackingPublisher
         #expect(self.published(machine.happened(try self.position(4, of: "a_b/c"))).count == 1, "known again")
     }
 
-    /// What went out, and was made known, before a restart, of a trackable that was erased meanwhile.
+    /// The trackable of an earlier run's message and announcement was erased while the bridge was away.
     @Test func whatWasErasedMeanwhileIsClearedToo() throws {
         var machine = try self.machine(discovery: true)
         let (bus, van) = ("homeassistant/device_tracker/tracking/a_5Fb_3D2Fc/config", "owntracks/godwit/van")
         let kept = [bus, bus.replacing("a_5Fb_3D2Fc", with: "van"), van, "owntracks/godwit/bike"]
-        for topic in kept { #expect(machine.happened(self.heard(topic)).isEmpty) }
+        for topic in kept { #expect(machine.happened(self.receive(topic)).isEmpty) }
         _ = machine.happened(try self.position(1, isRetained: true))
-        #expect(machine.heardWhatIsKept(on: 7).isEmpty, "of another connection")
-        let cleared = self.published(machine.heardWhatIsKept(on: 0))
+        #expect(machine.receivedRetained(on: 7).isEmpty, "of another connection")
+        let cleared = self.published(machine.receivedRetained(on: 0))
         let empty = { OutgoingMessage(topic: $0, payload: [], isRetained: true) }
         #expect(Set(cleared) == [empty(bus), empty("owntracks/godwit/a_b=2Fc"), empty("owntracks/godwit/bike")])
-        #expect(machine.heardWhatIsKept(on: 0).isEmpty, "once")
-        // What comes all the same goes out again.
+        #expect(machine.receivedRetained(on: 0).isEmpty, "once")
+        // A later position is published again.
         let again = try self.position(2, of: "bike")
-        // Its position waits until the clearing is answered.
+        // The position waits until the clearing is acknowledged.
         #expect(self.published(machine.happened(again)).count == 1)
     }
 

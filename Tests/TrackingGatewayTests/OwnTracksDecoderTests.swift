@@ -93,7 +93,7 @@ import TrackingPublisher
         #expect(one.map(\.digest) != iOS.map(\.digest))  // same place and time, another `_id` and `t`
     }
 
-    @Test func whatABridgeRepublishedIsNothing() throws {
+    @Test func aRepublishedBridgeMessageIsIgnored() throws {
         let marked = #"{"_type":"location","_via":"godwit","lat":1,"lon":1,"tst":1790000000}"#
         let batch = try OwnTracksDecoder.decode(Array(marked.utf8), receivedAt: UnixTime(noon))
         #expect(batch == PhoneBatch())
@@ -101,14 +101,14 @@ import TrackingPublisher
         #expect(try OwnTracksDecoder.decode(Array(others.utf8), receivedAt: UnixTime(noon)).points.count == 1)
     }
 
-    /// A position is of the moment of its fix, which nothing else tells: it may arrive weeks later.
+    /// A position belongs to the time of its fix, which no other value gives: it may arrive weeks later.
     @Test func aPositionWithoutTheTimeOfItsFixIsRefused() throws {
         let text = #"{"_type":"location","lat":1,"lon":1,"created_at":1790000000}"#
         let batch = try OwnTracksDecoder.decode(Array(text.utf8), receivedAt: UnixTime(noon))
         #expect(batch.records.isEmpty && batch.refused.count == 1)
     }
 
-    /// One message may have thousands of them.
+    /// One message may contain thousands of waypoints.
     @Test func waypointsCountAsRecords() throws {
         let waypoints = { (count: Int) in
             let list = (0..<count).map { #"{"a":\#($0)}"# }.joined(separator: ",")
@@ -127,7 +127,7 @@ import TrackingPublisher
         #expect(try OwnTracksDecoder.decode([], receivedAt: UnixTime(noon)) == PhoneBatch())
     }
 
-    @Test func whatHasAnIdAndNoTimeIsTheSameWhenItComesLater() throws {
+    @Test func aRepeatedMessageWithAnIDAndNoTimeIsUnchanged() throws {
         func record(_ text: String, at second: Double) throws -> RecordDraft {
             let batch = try OwnTracksDecoder.decode(Array(text.utf8), receivedAt: UnixTime(noon + second))
             return try #require(batch.records.first)

@@ -6,7 +6,7 @@ import TrackingTesting
 
 @testable import TrackingGateway
 
-/// What comes in from OwnTracks on the broker in memory, where one trackable cannot become safe.
+/// Ingestion from OwnTracks with the broker in memory, when the records of one trackable cannot be acknowledged.
 @Suite(.timeLimit(.minutes(5))) struct OwnTracksReceiverTests {
     private let folder = TemporaryFolder()
 
@@ -15,7 +15,7 @@ import TrackingTesting
         return OutgoingMessage(topic: "owntracks/jane/\(device)", payload: Array(payload.utf8), isRetained: false)
     }
 
-    @Test func whatTheBrokerRefusesOfOneHoldsUpNobody() async throws {
+    @Test func aTrackableThatTheBrokerRejectsDelaysNoOther() async throws {
         let broker = InMemoryBroker()
         let (ours, phone) = (broker.client(try ClientID("bridge")), broker.client(try ClientID("phone")))
         let asked = Mutex<[(id: String, patience: Duration)]>([])
@@ -40,30 +40,31 @@ import TrackingTesting
             if case .connected? = events.first { break }
         }
         func ids() -> [String] { asked.withLock { $0.map(\.id) } }
-        func heard(_ what: String, _ isSo: ([String]) -> Bool) async throws {
+        func waitUntilReceived(_ what: String, _ isSo: ([String]) -> Bool) async throws {
             let deadline = ContinuousClock.now + .seconds(60)
             while !isSo(ids()) {
                 try #require(ContinuousClock.now < deadline, "\(what): \(ids())")
                 try await Task.sleep(for: .milliseconds(10))
             }
         }
-        // Until it listens: what comes before is lost to it.
+        // The test repeats the message until the receiver is subscribed: earlier messages are lost.
         while ids().isEmpty {
             phone.send([.publish(self.message("bad", 1), 1)])
             try await Task.sleep(for: .milliseconds(20))
         }
         phone.send([.publish(self.message("good", 2), 2)])
-        try await heard("the other phone") { $0.contains("jane-good") }
+        try await waitUntilReceived("the other phone") { $0.contains("jane-good") }
         phone.send([.publish(self.message("bad", 3), 3)])
         phone.send([.publish(self.message("good", 4), 4)])
-        try await heard("the other phone again") { $0.count { $0 == "jane-good" } == 2 }
-        // Whose records are late is not waited for as long again; and nothing of it is set aside: the log has it.
+        try await waitUntilReceived("the other phone again") { $0.count { $0 == "jane-good" } == 2 }
+        // A trackable with late acknowledgements gets a shorter wait. Its records are in the log, so that none is
+        // quarantined.
         let waits = asked.withLock { $0.filter { $0.id == "jane-bad" }.map(\.patience) }
         #expect(waits.first == Intake.patience && waits.last == .seconds(1))
         #expect(try await Quarantine(database: database).entries(limit: 10).isEmpty)
-        // What is not in the log either is tried again.
+        // A record that is not in the log either is retried.
         phone.send([.publish(self.message("full", 5), 5)])
-        try await heard("a second try") { $0.count { $0 == "jane-full" } == 2 }
+        try await waitUntilReceived("a second try") { $0.count { $0 == "jane-full" } == 2 }
         running.cancel()
         publishing.cancel()
         _ = try? await running.value

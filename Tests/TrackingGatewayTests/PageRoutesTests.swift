@@ -34,7 +34,7 @@ import TrackingCore
         }
     }
 
-    @Test func whereLeafletIsMissingTheAnswerSaysWhatToDo() async throws {
+    @Test func theAnswerWithoutLeafletNamesTheRemedy() async throws {
         let gateway = try TestGateway { $0.leaflet = "/nowhere" }
         try await gateway.test { client in
             let answer = try await client.execute(uri: "/leaflet/leaflet.js", method: .get)
@@ -49,7 +49,7 @@ import TrackingCore
             let page = try await client.execute(uri: "/", method: .get).headers
             let policy = page[.contentSecurityPolicy] ?? ""
             #expect(policy.contains("img-src 'self' data: https://*.tiles.example.org:8443;"))
-            // OpenStreetMap's server refuses whoever does not say where they come from.
+            // OpenStreetMap's server rejects requests without a referrer.
             #expect(page[.referrerPolicy] == "strict-origin")
             #expect(try await client.execute(uri: "/session", method: .get).headers[.referrerPolicy] == "no-referrer")
             #expect(
@@ -112,7 +112,7 @@ import TrackingCore
             #expect(config?["maxZoom"]?.count == 6 && config?["attribution"]?.text == "© us")
         }
         #expect(throws: TrackingError.self) { try TileFile(path: "/nowhere.mbtiles") }
-        // A file need not say its zoom levels.
+        // A tile file may omit its zoom levels.
         try await file.write { database in
             try database.execute(
                 sql: "DELETE FROM metadata WHERE name LIKE '%zoom'; INSERT INTO tiles VALUES (4, 0, 0, x'03')")

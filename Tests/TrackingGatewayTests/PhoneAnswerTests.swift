@@ -8,6 +8,7 @@ import Testing
 import TrackingCore
 
 @testable import TrackingGateway
+@testable import TrackingRules
 @testable import TrackingPublisher
 
 /// Friends, commands and settings in the answers to phones.
@@ -187,7 +188,7 @@ import TrackingCore
         #expect(
             busy.answer.outcome
                 == .failure(CommandFailure(.busy, "too many commands wait for the next requests of phones")))
-        // Those that are expired make room, and are not delivered.
+        // Expired ones make room, and are not delivered.
         let later = noon + 61
         #expect(pending.add(Self.received(.report, id: "late", time: later), now: UnixTime(later)) == nil)
         #expect(pending.take(for: Self.van, by: .ownTracks, now: UnixTime(later)).answers.map(\.answer.id) == ["late"])
@@ -246,7 +247,6 @@ import TrackingCore
             friends: { caller, own in [.text("friends of \(caller.name) beside \(own)")] }, commands: desk,
             take: { _, _ in }
         ).add(to: router)
-        let now = Date().timeIntervalSince1970
         try await Application(router: router).test(.router) { client in
             func post(_ path: String, _ fixture: String, _ agent: String) async throws -> JSONValue? {
                 let body = ByteBuffer(bytes: try clientFixture(fixture))
@@ -254,14 +254,15 @@ import TrackingCore
                     uri: path, method: .post, headers: [.userAgent: agent], body: body
                 ).json
             }
-            desk.receive(Self.received(.report, id: "report", time: now))
+            desk.receive(Self.received(.report, id: "report", time: Date().timeIntervalSince1970))
             let friends = JSONValue.text("friends of jane beside van-7")
             let plain = try await post("/owntracks", "owntracks-android-location.json", Self.android)
             #expect(plain == .list([friends, .object(["_type": .text("cmd"), "action": .text("reportLocation")])]))
             let sealed = try await post("/owntracks", "owntracks-encrypted.json", Self.android)
             let data = try #require(sealed?["data"]?.text)
             #expect(secret.open(base64: data) == JSONValue.list([friends]).json)
-            desk.receive(Self.received(.configure, ["batch-window": .number(300)], id: "set", time: now))
+            let settings: [String: JSONValue] = ["batch-window": .number(300)]
+            desk.receive(Self.received(.configure, settings, id: "set", time: Date().timeIntervalSince1970))
             let overland = try await post("/overland", "overland-ios-1.3.json", Self.overland)
             #expect(overland?["result"]?.text == "ok")
             #expect(overland?["set"] == .object(["send_interval": .text("5m")]))

@@ -8,7 +8,7 @@ import TrackingCore
     private let batch = Array(#"{"locations":[]}"#.utf8)
     private let failure = TrackingError(.brokerUnreachable, "the broker is away")
 
-    @Test func toldByNameThenByBody() {
+    @Test func clientsAreRecognizedByNameThenByBody() {
         #expect(PhoneClient(userAgent: "Overland/1.3 (iPhone; iOS 17.4; Scale/3.00)", body: self.location) == .overland)
         #expect(PhoneClient(userAgent: "Owntracks-Android/gms/420504000", body: self.batch) == .ownTracks)
         #expect(PhoneClient(userAgent: "OwnTracks/18.2.1 CFNetwork/1496 Darwin/23", body: []) == .ownTracks)
@@ -17,7 +17,7 @@ import TrackingCore
         #expect(PhoneClient(userAgent: nil, body: []) == .other)
     }
 
-    @Test func takenIsSaidAsEachUnderstandsIt() {
+    @Test func eachClientGetsItsOwnFormOfSuccess() {
         let batch = PhoneBatch(refused: [RefusedPiece(reason: "no", bytes: [])])
         #expect(PhoneAnswer.taken(batch, by: .overland).body["result"]?.text == "ok")
         #expect(PhoneAnswer.taken(batch, by: .other).body["result"]?.text == "ok")
@@ -33,8 +33,8 @@ import TrackingCore
         #expect(answer.body["result"] == nil)
     }
 
-    @Test func anyOtherIsToldByTheStatus() {
-        // Any 2xx makes them forget it.
+    @Test func otherClientsGetTheStatus() {
+        // Any 2xx status makes the phone remove its records.
         #expect(PhoneAnswer.notTaken(self.failure, by: .ownTracks).status == 503)
         #expect(PhoneAnswer.notTaken(self.failure, by: .other).status == 503)
     }
@@ -52,7 +52,7 @@ import TrackingCore
     private let van = try! TrackableID("van-7")  // a valid id
     private let phone = try! TrackableID("jane-phone")  // a valid id
 
-    @Test func oneTrackableIsItWhateverIsClaimed() throws {
+    @Test func aTokenForOneTrackableIgnoresOtherNames() throws {
         var identity = PhoneIdentity()
         identity.add(device: "somebody-else")
         #expect(try identity.trackable(of: .only([self.van])) == self.van)
@@ -76,7 +76,7 @@ import TrackingCore
         #expect(throws: TrackingError.self) { try identity.trackable(of: .only([])) }
     }
 
-    @Test func whoMayAllMustSayWhich() throws {
+    @Test func aTokenForAllTrackablesMustNameOne() throws {
         var identity = PhoneIdentity()
         #expect(throws: TrackingError.self) { try identity.trackable(of: .all) }
         identity.add(device: "")

@@ -8,6 +8,7 @@ import Testing
 import TrackingCore
 
 @testable import TrackingGateway
+@testable import TrackingRules
 
 @Suite struct PhoneRoutesTests {
     private static let van = try! TrackableID("van-7")  // a valid id
@@ -15,7 +16,7 @@ import TrackingCore
     private static let courier = Caller(name: "courier", publishes: .only([van]))
     private static let overland = "Overland/1.3 (iPhone; iOS 17.4; Scale/3.00)"
 
-    /// What was taken, and what is thrown in place of taking it.
+    /// The batches that were ingested, and an error to throw in place of ingesting.
     private final class Taken: Sendable {
         let batches = Mutex<[(id: TrackableID, batch: PhoneBatch)]>([])
         let failure = Mutex<TrackingError?>(nil)
@@ -105,7 +106,7 @@ import TrackingCore
 
     // MARK: Overland
 
-    @Test func overlandIsToldOkOnceTheBatchIsTaken() async throws {
+    @Test func overlandGetsOkOnceTheBatchIsAcknowledged() async throws {
         let body = try clientFixture("overland-ios-1.3.json")
         try await self.withRoutes { scene in
             let response = try await scene.post("/overland?token=x", body, Self.overland)
@@ -138,7 +139,7 @@ import TrackingCore
         }
     }
 
-    @Test func overlandInOwnTracksModeIsToldOk() async throws {
+    @Test func overlandInOwnTracksModeGetsOk() async throws {
         let body = try clientFixture("overland-owntracks-mode.json")
         try await self.withRoutes { scene in
             let response = try await scene.post("/overland", body, Self.overland)
@@ -175,7 +176,7 @@ import TrackingCore
         }
     }
 
-    @Test func ownTracksAtOverlandsPathIsToldWhatItUnderstands() async throws {
+    @Test func ownTracksAtOverlandsPathGetsAnOwnTracksAnswer() async throws {
         let body = try clientFixture("owntracks-android-location.json")
         try await self.withRoutes { scene in
             for userAgent in ["Owntracks-Android/gms/420504000", nil] {
@@ -210,7 +211,7 @@ import TrackingCore
         }
     }
 
-    @Test func getTellsTheNameAndWhereToConnect() async throws {
+    @Test func getReturnsTheNameAndTheAddress() async throws {
         var configuration = PhoneRoutes.Configuration()
         configuration.broker = "mqtts://broker.example:8883"
         for path in ["/api/locations", "/api/locations/", "/overland/"] { try configuration.overlandPaths.add(path) }
@@ -255,7 +256,7 @@ import TrackingCore
         }
     }
 
-    /// Whoever sends there speaks as OwnTracks does, unless its name says otherwise.
+    /// A client on this path is treated as OwnTracks, unless its name identifies another program.
     @Test func garbageIsAnsweredAsItsPathSays() async throws {
         try await self.withRoutes { scene in
             for body in ["garbage", "{", #"{"a":1}"#].map({ Array($0.utf8) }) {
@@ -314,7 +315,7 @@ import TrackingCore
         }
     }
 
-    @Test func nobodyIsUnauthorizedAndWhoPublishesNothingIsRefused() async throws {
+    @Test func missingTokensAndTokensWithoutAPublishRightAreRejected() async throws {
         let body = try clientFixture("points.geojsons")
         for path in ["/overland", "/owntracks", "/points"] {
             try await self.withRoutes(nil) { scene in
@@ -348,7 +349,7 @@ import TrackingCore
             let shown = try await scene.post("/overland", bomb, Self.overland, [.contentEncoding: "gzip"])
             #expect(shown.status == .ok)
             #expect(try self.json(shown)["error"]?.text?.contains("decompressed") == true)
-            // Without its length, too.
+            // The same applies without a declared length.
             let shownToo = try await scene.post("/overland", large, Self.overland)
             #expect(shownToo.status == .ok)
             #expect(try self.json(shownToo)["error"]?.text?.contains("8388608 bytes") == true)

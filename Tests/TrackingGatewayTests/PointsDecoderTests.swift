@@ -71,7 +71,7 @@ import TrackingPublisher
         }
     }
 
-    @Test func whatIsCutOffAndNoSequenceIsRefusedWhole() {
+    @Test func aTruncatedBodyIsRejectedAsAWhole() {
         let features = [self.feature(#""time":1"#), self.feature(#""time":2"#)].joined(separator: ",\n")
         for body in [
             "{\"type\":\"FeatureCollection\",\"features\":[\n\(features)", "\u{1E}{\"type\"",

@@ -13,12 +13,12 @@ import TrackingCore
     }
 
     @Test(arguments: [("x=1", "'x'"), ("A=1", "'A'"), ("=1", "''"), ("a=%ff", "value of a"), ("a=%2", "value of a")])
-    func whatIsWrongIsNamed(_ query: String, _ name: String) {
+    func theErrorNamesTheInvalidParameter(_ query: String, _ name: String) {
         let problem = #expect(throws: Problem.self) { try QueryParameters(query[...], allowing: ["a"]) }
         #expect(problem?.status == .badRequest && problem?.detail?.contains(name) == true)
     }
 
-    /// Each route of the API is asked with every parameter of its description, and with one that has no meaning.
+    /// Sends each API route every parameter of its description, and one unknown parameter.
     @Test func everyRouteRefusesUnknownParametersAndTakesTheDescribedOnes() async throws {
         let stage = try await RecordedGateway(["van": 3])
         let token = try await stage.gateway.token(isAdmin: true)
@@ -26,7 +26,7 @@ import TrackingCore
             let described = try await client.execute(uri: "/api/v1/openapi.json", method: .get).json
             let routes = (described?["paths"]?.object ?? [:]).filter { $0.key.hasPrefix("/api/v1") }
             #expect(routes.count > 8)
-            // The live stream has no end, and the quarantine needs an intake.
+            // The live stream has no end, and the quarantine requires an intake.
             let others = ["/api/v1/live", "/api/v1/quarantine"]
             for (path, operations) in routes where operations["get"] != nil && !others.contains(path) {
                 let uri = path.replacing("{id}", with: "van")
@@ -47,7 +47,7 @@ import TrackingCore
         }
     }
 
-    /// The names of an operation's parameters in the query.
+    /// Returns the names of an operation's query parameters.
     private static func parameters(of operation: JSONValue?, in description: JSONValue?) -> [String] {
         (operation?["parameters"]?.list ?? []).compactMap { parameter in
             let reference = parameter["$ref"]?.text?.split(separator: "/").last.map { String($0) }
@@ -65,7 +65,7 @@ import TrackingCore
     }
 
     @Test func readinessThatIsMissingSaysWhenToTryAgain() async throws {
-        // Nothing listens to the broker.
+        // This gateway has no subscriber.
         let gateway = try TestGateway()
         let away = LiveState(known: { _ in nil }, positions: { [:] }, isConnected: { false })
         try await gateway.test(live: away) { client in

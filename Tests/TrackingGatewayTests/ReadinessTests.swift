@@ -49,7 +49,7 @@ struct ReadinessTests {
         }
     }
 
-    @Test func aHistoryThatNobodyNamedMayBeMissing() async throws {
+    @Test func anOptionalHistoryMayBeMissing() async throws {
         let gateway = try TestGateway()
         let path = gateway.folder.appending(path: "history.sqlite").path()
         try await gateway.test(history: AwaitedHistoryStore(path: path)) { client async throws in
@@ -84,7 +84,7 @@ struct ReadinessTests {
         }
     }
 
-    @Test func recordsThatNobodyStoresAreAReasonAfterAMinute() throws {
+    @Test func unstoredRecordsMakeTheGatewayNotReadyAfterAMinute() throws {
         #expect(GatewayChecks.reason(unrecorded: 200, wait: .seconds(59), recorders: []) == nil)
         let unnamed = try #require(GatewayChecks.reason(unrecorded: 200, wait: .seconds(60), recorders: []))
         #expect(unnamed.contains("nothing stores the records: 200") && unnamed.contains("--store"))

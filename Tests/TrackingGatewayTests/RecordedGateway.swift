@@ -6,7 +6,7 @@ import TrackingStore
 
 @testable import TrackingGateway
 
-/// A gateway beside a history of its own.
+/// A gateway with its own history.
 final class RecordedGateway: Sendable {
     let gateway: TestGateway
     let history: SQLiteHistoryStore
@@ -14,7 +14,7 @@ final class RecordedGateway: Sendable {
 
     static let start = UnixTime(1_790_000_000)
 
-    /// - Parameter counts: How many points each trackable has: one a second, northward by about a metre.
+    /// - Parameter counts: The number of points of each trackable: one a second, northward by about a metre.
     init(_ counts: [String: Int], live: LiveState? = nil) async throws {
         self.gateway = try TestGateway()
         self.history = try SQLiteHistoryStore(path: self.gateway.folder.appending(path: "history.sqlite").path())

@@ -5,6 +5,7 @@ import Testing
 import TrackingCore
 
 @testable import TrackingGateway
+@testable import TrackingRules
 
 /// Fences and rules, as the API shows them.
 @Suite struct RuleRouteTests {
@@ -27,7 +28,7 @@ import TrackingCore
         return (gateway, van)
     }
 
-    @Test func whoReadsEverythingKnowsAllOfThem() async throws {
+    @Test func aTokenForEverythingSeesAllRules() async throws {
         let (gateway, _) = try await self.stage()
         let token = try await gateway.token()
         try await gateway.test { client in
@@ -50,7 +51,7 @@ import TrackingCore
         }
     }
 
-    /// Of what is about others, too, they know nothing: neither who that is nor where.
+    /// A rule for several trackables shows neither the other trackables nor their places.
     @Test func othersKnowWhatIsAboutTheirOwnAlone() async throws {
         let (gateway, van) = try await self.stage()
         let token = try await gateway.token("driver", read: ["van"])

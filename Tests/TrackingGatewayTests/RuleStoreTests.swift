@@ -2,6 +2,7 @@ import Testing
 import TrackingCore
 
 @testable import TrackingGateway
+@testable import TrackingRules
 
 @Suite struct RuleStoreTests {
     private let folder = TemporaryFolder()
@@ -54,7 +55,7 @@ import TrackingCore
         #expect(error?.message.contains("yard") == true)
     }
 
-    /// They go into logs and messages.
+    /// Names appear in logs and messages.
     @Test func namesHaveNoControlCharacters() async throws {
         let rules = [
             RuleDefinition(name: "a\nb", .arrived), RuleDefinition(name: "b", .arrived, groups: ["x\u{7}"]),
@@ -82,8 +83,8 @@ import TrackingCore
         #expect(try await !self.store.removeRule("in"))
     }
 
-    /// What is kept is read again, whatever it is.
-    @Test func whatIsTooLargeToBeReadAgainIsRefused() async throws {
+    /// Every stored value can be read again.
+    @Test func aDefinitionThatCouldNotBeReadAgainIsRejected() async throws {
         let ids = try (0..<3000).map { try TrackableID("a-rather-long-name-of-a-trackable-for-all-\($0)") }
         let error = await #expect(throws: TrackingError.self) {
             try await self.store.add(RuleDefinition(name: "r", .arrived, trackables: ids))
@@ -104,14 +105,14 @@ import TrackingCore
         #expect(try await self.store.definitions() == [rule])
     }
 
-    @Test func aGroupStandsForItsMembers() async throws {
+    @Test func aGroupMeansItsMembers() async throws {
         _ = try await self.store.setLabel(of: self.van, ["group=north"])
         let version = try await self.store.version()
         try await self.store.add(RuleDefinition(name: "fast", .speed(above: 20), groups: ["north"]))
         #expect(try await self.store.version() != version)
         #expect(try await self.store.rules().map(\.trackables) == [[self.van]])
         _ = try await self.store.setLabel(of: self.van, ["group="])
-        // A group without members is nobody, not everybody.
+        // A group without members has no trackables, and does not mean all.
         #expect(try await self.store.rules().map(\.trackables) == [[]])
     }
 }

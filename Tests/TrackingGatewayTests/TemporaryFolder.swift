@@ -1,8 +1,9 @@
 import Foundation
 
 @testable import TrackingGateway
+@testable import TrackingRules
 
-/// A folder of a test's own, which goes with it.
+/// A temporary folder that is removed with the test.
 final class TemporaryFolder: Sendable {
     let url = FileManager.default.temporaryDirectory.appending(path: "godwit-gateway-\(UUID().uuidString)")
 
@@ -10,7 +11,7 @@ final class TemporaryFolder: Sendable {
 
     deinit { try? FileManager.default.removeItem(at: self.url) }
 
-    /// The gateway's file in it; several may be open.
+    /// Opens the gateway's database in the folder; several may be open.
     func database() throws -> GatewayDatabase {
         try GatewayDatabase(path: self.url.appending(path: "gateway.sqlite").path())
     }

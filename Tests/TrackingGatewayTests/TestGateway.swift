@@ -7,8 +7,9 @@ import TrackingCore
 import TrackingStore
 
 @testable import TrackingGateway
+@testable import TrackingRules
 
-/// A gateway in a folder of its own, which goes with it.
+/// A gateway in its own temporary folder.
 final class TestGateway: Sendable {
     let folder = FileManager.default.temporaryDirectory.appending(path: "godwit-gateway-\(UUID().uuidString)")
     let access: AccessStore
@@ -27,7 +28,7 @@ final class TestGateway: Sendable {
 
     static var now: UnixTime { UnixTime(Date().timeIntervalSince1970) }
 
-    /// Asks the gateway's routes, without a socket between.
+    /// Sends requests to the gateway's routes without a socket.
     func test(
         history: (any HistoryStore)? = nil, live: LiveState? = nil,
         _ body: @escaping @Sendable (any TestClientProtocol) async throws -> Void
@@ -36,7 +37,7 @@ final class TestGateway: Sendable {
         try await gateway.application().test(.router, body)
     }
 
-    /// What the description of the API has, as `get /healthz`.
+    /// Returns the operations of the API description, such as `get /healthz`.
     func description() async throws -> Set<String> {
         let described = Mutex<Set<String>>([])
         try await self.test { client in

@@ -14,7 +14,7 @@ import TrackingCore
         #expect(bucket.take(now: self.at(0.25)) == .seconds(0.25))
         #expect(bucket.take(now: self.at(0.5)) == nil)
         #expect(bucket.take(now: self.at(0.5)) == .seconds(0.5))
-        // However long it waits, no more than a few come at once.
+        // After a wait of any length, only a few requests pass at once.
         for _ in 0..<3 { #expect(bucket.take(now: self.at(100)) == nil) }
         #expect(bucket.take(now: self.at(100)) != nil)
     }
@@ -35,12 +35,12 @@ import TrackingCore
         #expect(limiter.take("a", own, now: self.at(10)) == nil)
     }
 
-    @Test func itsMemoryIsBounded() {
+    @Test func theMemoryOfTheLimiterIsBounded() {
         var limiter = RateLimiter<Int>(self.limit, capacity: 100)
         for key in 0..<100 { #expect(limiter.take(key, now: self.at(0)) == nil) }
         #expect(limiter.take(100, now: self.at(0)) != nil)
         #expect(limiter.take(5, now: self.at(0)) == nil)
-        // What is full again is forgotten.
+        // A bucket that is full again is removed.
         #expect(limiter.take(100, now: self.at(60)) == nil)
         #expect(limiter.count == 1)
     }

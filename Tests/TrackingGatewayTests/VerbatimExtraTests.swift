@@ -5,7 +5,7 @@ import TrackingCore
 
 @testable import TrackingGateway
 
-/// The `extra` of a point has the bytes of its source, whatever format the point came in.
+/// The `extra` of a point keeps the bytes of its source, in every source format.
 @Suite struct VerbatimExtraTests {
     private static let members = #""gone":null,"id":9007199254740993,"list":[1.0, null,{"z":1,"a":2}],"price":1.10"#
     private static let extra = "{\(members)}"
@@ -65,7 +65,7 @@ import TrackingCore
     }
 }
 
-/// Values of phones' points that are corrected, and numbers in text.
+/// Corrected values of phones' points, and numbers in text.
 @Suite struct PhoneValueTests {
     private func overland(_ properties: String) throws -> PhoneBatch {
         let place = #""geometry":{"type":"Point","coordinates":[-8.66,52.62]}"#

@@ -11,33 +11,34 @@ import TrackingCore
 import TrackingMetrics
 
 @testable import TrackingGateway
+@testable import TrackingRules
 
 @Suite(.timeLimit(.minutes(5))) struct WebhookTests {
     private let folder = TemporaryFolder()
     private let secret = "0123456789abcdef"
 
-    /// A delivery as its receiver saw it.
+    /// A delivery as the receiver got it.
     private struct Delivery: Sendable {
         var body: String
         var signature: String
     }
 
-    /// Takes deliveries, and answers each as it is told to.
+    /// A receiver that records deliveries, and answers with the given statuses.
     private final class Receiver: Sendable {
         private let answer: @Sendable (String) -> HTTPResponse.Status
         let deliveries: AsyncStream<Delivery>
-        private let tell: AsyncStream<Delivery>.Continuation
+        private let continuation: AsyncStream<Delivery>.Continuation
 
         init(_ answer: @escaping @Sendable (String) -> HTTPResponse.Status) {
             self.answer = answer
-            (self.deliveries, self.tell) = AsyncStream.makeStream()
+            (self.deliveries, self.continuation) = AsyncStream.makeStream()
         }
 
         func run(_ port: @escaping @Sendable (Int) async -> Void) async throws {
             let router = Router()
             router.post("hook") { request, _ in
                 let body = try await request.body.collect(upTo: 1_000_000)
-                self.tell.yield(
+                self.continuation.yield(
                     Delivery(
                         body: String(buffer: body),
                         signature: request.headers[HTTPField.Name("godwit-signature")!] ?? ""))
@@ -50,7 +51,7 @@ import TrackingMetrics
         }
     }
 
-    /// - Parameter statuses: The next answers; the last one stands.
+    /// - Parameter statuses: The statuses of the answers in order; the last one repeats.
     private func withReceiver(
         _ statuses: [HTTPResponse.Status], _ body: (Receiver, Int) async throws -> Void
     ) async throws {
@@ -84,7 +85,7 @@ import TrackingMetrics
         }
     }
 
-    /// The file is put back to an earlier state: what is told then has ids of its own.
+    /// The file is restored to an earlier state: later messages have different ids.
     @Test func idsAreGivenOnce() async throws {
         let other = TemporaryFolder()
         let (file, earlier) = (try self.folder.database(), try other.database())
@@ -105,7 +106,7 @@ import TrackingMetrics
                 + Array(1_700_000_001_000_001...1_700_000_001_000_003))
     }
 
-    @Test func tellsEverythingInOrderThroughFailures() async throws {
+    @Test func deliversEverythingInOrderThroughFailures() async throws {
         let database = try self.folder.database()
         try await self.withReceiver([.serviceUnavailable, .ok, .found, .ok]) { receiver, port in
             let webhook = try Webhook(url: "http://127.0.0.1:\(port)/hook", secret: self.secret)
@@ -128,7 +129,7 @@ import TrackingMetrics
                 #expect(delivery.signature == "t=1700000000,v1=\(hex)")
                 if seen.last == 249 { break }
             }
-            // The first and the second batch were refused once each, and went again as they were.
+            // The first and the second batch were rejected once each, and repeated unchanged.
             #expect(bodies[0] == bodies[1] && bodies[2] == bodies[3] && bodies.count == 5)
             #expect(seen == Array(0..<100) + Array(0..<200) + Array(100..<250))
             sending.cancel()
@@ -140,24 +141,24 @@ import TrackingMetrics
     @Test func anEventOfLongAgoIsMarked() throws {
         let event = TrackingEvent(
             id: "e1", stream: try #require(StreamID("one")), seq: 1, time: UnixTime(1000), kind: .lowBattery)
-        func text(_ kind: Outbox.Kind, heard: Double) throws -> String {
+        func text(_ kind: Outbox.Kind, received: Double) throws -> String {
             let entry = Outbox.Entry(
-                place: 1, id: 1, trackable: try TrackableID("van"), kind: kind, isOwn: false, time: UnixTime(heard),
+                place: 1, id: 1, trackable: try TrackableID("van"), kind: kind, isOwn: false, time: UnixTime(received),
                 payload: String(decoding: MessageCodec.encode(event), as: UTF8.self))
             return String(decoding: Webhook.body([entry]).bytes, as: UTF8.self)
         }
-        #expect(try text(.event, heard: 1121).contains(#""kind":"event","late":true,"#))
-        #expect(try !text(.event, heard: 1120).contains("late"))
-        #expect(try !text(.trip, heard: 1121).contains("late"))
+        #expect(try text(.event, received: 1121).contains(#""kind":"event","late":true,"#))
+        #expect(try !text(.event, received: 1120).contains("late"))
+        #expect(try !text(.trip, received: 1121).contains("late"))
     }
 
-    /// What an answer says is not waited for, however slowly it comes.
-    @Test func anAnswerWithoutAnEndHoldsUpNothing() async throws {
+    /// The sender does not wait for the body of an answer, however slow it is.
+    @Test func anEndlessAnswerDelaysNothing() async throws {
         let router = Router()
-        let told = Mutex(0)
+        let delivered = Mutex(0)
         router.post("hook") { request, _ in
             _ = try await request.body.collect(upTo: 1_000_000)
-            told.withLock { $0 += 1 }
+            delivered.withLock { $0 += 1 }
             return Response(
                 status: .ok,
                 body: ResponseBody { writer in
@@ -168,16 +169,16 @@ import TrackingMetrics
                 })
         }
         try await self.whileSending(101, to: router, patience: .milliseconds(500)) {
-            while told.withLock({ $0 }) < 2 { try await Task.sleep(for: .milliseconds(20)) }
+            while delivered.withLock({ $0 }) < 2 { try await Task.sleep(for: .milliseconds(20)) }
         }
     }
 
-    @Test func whoAsksToBeLeftAloneIs() async throws {
-        let (times, told) = AsyncStream.makeStream(of: ContinuousClock.Instant.self)
+    @Test func aReceiverThatRequestsAPauseGetsIt() async throws {
+        let (times, delivered) = AsyncStream.makeStream(of: ContinuousClock.Instant.self)
         let router = Router()
         router.post("hook") { request, _ in
             _ = try await request.body.collect(upTo: 1_000_000)
-            told.yield(.now)
+            delivered.yield(.now)
             return Response(status: .tooManyRequests, headers: [.retryAfter: "4"])
         }
         try await self.whileSending(1, to: router, patience: .seconds(30)) {
@@ -187,7 +188,7 @@ import TrackingMetrics
         }
     }
 
-    /// Sends so many events to who answers as `router` says, for as long as `body` takes.
+    /// Sends a number of events to a receiver with the routes of `router`, during `body`.
     private func whileSending(
         _ count: Int, to router: Router<BasicRequestContext>, patience: Duration, _ body: () async throws -> Void
     ) async throws {
@@ -204,7 +205,7 @@ import TrackingMetrics
         try await self.add(count, to: database)
         let client = HTTPClient(configuration: .webhooks)
         let sender = WebhookSender(
-            webhook, kinds: [.event], outbox: Outbox(database), client: client, patience: patience
+            webhook, kinds: [.event], outbox: Outbox(database), client: client, timeout: patience
         ) { UnixTime(1_700_000_000) }
         let sending = Task { await sender.run() }
         try await body()
@@ -219,8 +220,8 @@ import TrackingMetrics
         body.matches(of: #/"payload":\{"n":(\d+)/#).compactMap { Int($0.1) }
     }
 
-    /// One message that is refused is left out, and everything else is told, in order.
-    @Test func whatIsRefusedHoldsUpNothingElse() async throws {
+    /// A single rejected message is skipped, and all others are sent in order.
+    @Test func aRejectedMessageDelaysNoOther() async throws {
         let database = try self.folder.database()
         let answer: @Sendable (String) -> HTTPResponse.Status = { body in
             if body.utf8.count > 400_000 { return .contentTooLarge }
@@ -256,13 +257,13 @@ import TrackingMetrics
         var size = DeliverySize()
         #expect(size.limit == 100)
         #expect(size.answered(413, count: 5) == .halved && size.limit == 2)
-        #expect(size.answered(503, count: 2) == .again && size.failures == 1)
-        #expect(size.answered(nil, count: 2) == .again && size.failures == 2)
+        #expect(size.answered(503, count: 2) == .repeat && size.failures == 1)
+        #expect(size.answered(nil, count: 2) == .repeat && size.failures == 2)
         #expect(size.answered(400, count: 2) == .halved && size.limit == 1)
-        #expect(size.answered(422, count: 1) == .setAside && size.failures == 3)
-        // Where everything is refused, the waits grow.
-        #expect(size.answered(422, count: 1) == .setAside && size.failures == 4)
-        #expect(size.answered(204, count: 1) == .taken && size.failures == 0 && size.limit == 2)
+        #expect(size.answered(422, count: 1) == .quarantined && size.failures == 3)
+        // If every message is rejected, the backoff grows.
+        #expect(size.answered(422, count: 1) == .quarantined && size.failures == 4)
+        #expect(size.answered(204, count: 1) == .accepted && size.failures == 0 && size.limit == 2)
         for _ in 0..<10 { _ = size.answered(200, count: 2) }
         #expect(size.limit == 100)
     }
@@ -274,17 +275,17 @@ import TrackingMetrics
         try await outbox.begin(webhook.reader)
         try await self.add(3, to: database)
         let first = try await outbox.next(webhook.reader, kinds: [.event], ownAlone: false, limit: 2)
-        try await outbox.told(webhook.reader, through: first.through)
+        try await outbox.advance(webhook.reader, to: first.through)
         let reopened = Outbox(try self.folder.database())
         try await reopened.begin(webhook.reader)
         let rest = try await reopened.next(webhook.reader, kinds: [.event], ownAlone: false, limit: 2)
         #expect(rest.entries.map(\.payload) == ["{\"n\":2}"])
-        // Who is not told any more keeps nothing back.
-        try await reopened.keep(readers: [])
+        // A removed reader does not keep messages pending.
+        try await reopened.removeReaders(except: [])
         #expect(try await reopened.trim(now: UnixTime(10)) == 0)
     }
 
-    @Test func whatWaitsIsBoundedInBytesAndTheOldestGoes() async throws {
+    @Test func pendingMessagesAreLimitedInBytesAndTheOldestAreDropped() async throws {
         let database = try self.folder.database()
         let outbox = Outbox(database)
         try await outbox.begin("hook")
@@ -293,12 +294,12 @@ import TrackingMetrics
             try await database.write { try Outbox.trim(toBytes: bytes, in: $0) }
         }
         #expect(try await trim(200_000) == 0)
-        // 10 messages of some 10,270 bytes.
+        // 10 messages of about 10,270 bytes each.
         #expect(try await trim(50_000) == 6)
         let left = try await outbox.next("hook", kinds: [.event], ownAlone: false, limit: 100).entries
         #expect(left.map(\.time.seconds) == [6, 7, 8, 9])
-        // A message that was read is not lost.
-        try await outbox.told("hook", through: left[1].place)
+        // Messages that were already read do not count as lost.
+        try await outbox.advance("hook", to: left[1].place)
         #expect(try await trim(25_000) == 0)
         #expect(try await outbox.next("hook", kinds: [.event], ownAlone: false, limit: 100).entries.count == 2)
         try await database.write { try Outbox.remove(try TrackableID("van-7"), from: $0) }

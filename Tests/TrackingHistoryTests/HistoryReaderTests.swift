@@ -3,10 +3,10 @@ import TrackingCore
 import TrackingHistory
 
 @Suite struct HistoryReaderTests {
-    // MARK: What we wrote
+    // MARK: Exported files
 
     @Test(arguments: [(HistoryFormat.json, HistoryReader.Format.geojson), (.geojson, .geojson), (.csv, .csv)])
-    func ourExportsAreReadBackWhole(format: HistoryFormat, reader: HistoryReader.Format) throws {
+    func exportsReadBackCompletely(format: HistoryFormat, reader: HistoryReader.Format) throws {
         let points = Points.walk(300, seed: 1) + [Points.at(1_800_000_000.000001, -90, 180), Points.at(-5, 0, 0)]
         let (events, failure) = read(try written(points, format), reader)
         #expect(failure == nil && events.refusals.isEmpty)
@@ -17,7 +17,7 @@ import TrackingHistory
         }
     }
 
-    /// A spreadsheet takes what begins like a formula for one; numbers remain numbers.
+    /// Spreadsheets interpret a text that begins like a formula as one. Numbers remain numbers.
     @Test(arguments: ["=1+1", "+1", "-1", "@SUM(A1)", "'=1", "''-1", "'", "'a", "=\"a\",b"])
     func textsThatBeginLikeAFormulaAreProtectedAndReadBack(id: String) throws {
         var point = Points.at(1_800_000_000, -12.5, -8.25)
@@ -36,10 +36,10 @@ import TrackingHistory
             "time,latitude,longitude,tripid\r\n2026-01-01T00:00:00Z,52,-8,a\u{1B}[2J\r\n2026-01-01T00:00:01Z,52,-8,b\r\n"
         let events = read(file, .csv).events
         #expect(events.fixes.map(\.tripID) == ["b"])
-        #expect(events.refusals.count == 1 && events.refusals.first?.contains("the id of its trip") == true)
+        #expect(events.refusals.count == 1 && events.refusals.first?.contains("the trip id has") == true)
     }
 
-    @Test func ourGPXIsReadBackAsFarAsGPXGoes() throws {
+    @Test func exportedGPXReadsBackWithinTheLimitsOfGPX() throws {
         let points = Points.walk(300, seed: 2)
         let (events, failure) = read(try written(points, .gpx), .gpx)
         #expect(failure == nil && events.refusals.isEmpty)
@@ -51,7 +51,7 @@ import TrackingHistory
     }
 
     @Test(arguments: HistoryReader.Format.allCases, 1...20)
-    func thePiecesDoNotMatter(format: HistoryReader.Format, seed: UInt64) throws {
+    func theDivisionIntoPiecesDoesNotMatter(format: HistoryReader.Format, seed: UInt64) throws {
         var dice = SplitMix64(seed: seed)
         let bytes = Array(Samples.file(format).utf8)
         let whole = read([bytes[...]], format)
@@ -66,7 +66,7 @@ import TrackingHistory
         #expect(!whole.events.fixes.isEmpty)
     }
 
-    /// As spreadsheets on Windows write it.
+    /// The encoding that spreadsheets on Windows use.
     @Test(arguments: HistoryReader.Format.allCases, [false, true])
     func textInUTF16IsTheSame(format: HistoryReader.Format, isBigEndian: Bool) {
         let text = ["van-7", "MyNet", "Home"].reduce(Samples.file(format)) { $0.replacing($1, with: "🚐é") }
@@ -83,7 +83,7 @@ import TrackingHistory
     }
 
     @Test(arguments: HistoryReader.Format.allCases, 1...100)
-    func noBytesBreakIt(format: HistoryReader.Format, seed: UInt64) {
+    func anyBytesAreReadWithoutACrash(format: HistoryReader.Format, seed: UInt64) {
         var dice = SplitMix64(seed: seed)
         var bytes = Array(Samples.file(format).utf8)
         let bad: [UInt8] = [0, 255, 10, 13, 9, 34, 92, 44, 123, 125, 91, 93, 58, 0x1E, 45]
@@ -96,7 +96,7 @@ import TrackingHistory
     }
 
     @Test(arguments: HistoryReader.Format.allCases) func memoryStaysBounded(format: HistoryReader.Format) {
-        // Whatever opens and never ends.
+        // Brackets and strings that begin and never end.
         for filler in ["{\"features\":[{\"a\":\"", "time,latitude,longitude\n\"", "<gpx><trk a=\"", "[[[[", "{\"a\":"] {
             var reader = HistoryReader(format)
             var events = reader.append(Array(filler.utf8)[...])
@@ -113,7 +113,7 @@ import TrackingHistory
         }
     }
 
-    @Test func theNameTellsTheFormat() {
+    @Test func theNameDeterminesTheFormat() {
         #expect(HistoryReader.Format(fileName: "a.b/c.GPX") == .gpx)
         #expect(HistoryReader.Format(fileName: "day.geojson") == .geojson)
         #expect(HistoryReader.Format(fileName: "2026-05.rec") == .owntracks)
@@ -139,10 +139,12 @@ import TrackingHistory
         #expect(failure == nil)
         #expect(
             events.refusals == [
-                "line 3: its latitude or longitude is out of range", "line 4: its geometry is not a Point",
-                "line 5: its geometry is not a Point", "line 6: it has no time that can be read",
-                "line 7: not a JSON object, or nested too deep", "line 7: not a JSON object, or nested too deep",
-                "line 7: not a JSON object, or nested too deep",
+                "line 3: the latitude must be -90 to 90 and the longitude -180 to 180",
+                "line 4: the geometry is not a Point",
+                "line 5: the geometry is not a Point", "line 6: the point has no readable time",
+                "line 7: the value is not a JSON object, or its nesting is too deep",
+                "line 7: the value is not a JSON object, or its nesting is too deep",
+                "line 7: the value is not a JSON object, or its nesting is too deep",
             ])
         var first = Points.at(1_777_887_000, 1, 2)
         first.altitude = 9
@@ -170,15 +172,15 @@ import TrackingHistory
         #expect(batch.isEmpty)
     }
 
-    @Test func aCoordinateNeverTakesThePlaceOfAnother() {
+    @Test func aMissingCoordinateIsNotReplacedByAnother() {
         let text = #"""
             {"type":"Feature","geometry":{"type":"Point","coordinates":[-122.6,null,80]},"properties":{"time":1777887000}}
             """#
         let events = read(text, .geojson).events
-        #expect(events.refusals == ["line 1: one of its coordinates is null"] && events.fixes.isEmpty)
+        #expect(events.refusals == ["line 1: a coordinate is null"] && events.fixes.isEmpty)
     }
 
-    @Test func aSequenceGoesOnAfterADamagedLine() throws {
+    @Test func aSequenceContinuesAfterADamagedLine() throws {
         let points = Points.walk(6, seed: 3).map { point in
             var point = point
             point.extra = nil
@@ -206,14 +208,14 @@ import TrackingHistory
             let brokenOff = read(String(list.dropLast(list.hasSuffix("\n") ? 2 : 1)), .geojson).events
             #expect(brokenOff.refusals.count == 1 && brokenOff.fixes.count == 3)
         }
-        #expect(read("[[\(features[0])]]", .geojson).events.refusals == ["line 1: not JSON"])
+        #expect(read("[[\(features[0])]]", .geojson).events.refusals == ["line 1: the text is not JSON"])
     }
 
-    @Test func whatBreaksOffIsSaid() throws {
+    @Test func aTruncatedFileIsReported() throws {
         let text = try written(Points.walk(3, seed: 4), .geojson)
         let (events, failure) = read(String(text.prefix(text.count - 60)), .geojson)
         #expect(failure == nil && events.fixes.count == 2)
-        #expect(events.refusals.last?.hasPrefix("the file breaks off within line ") == true)
+        #expect(events.refusals.last?.hasPrefix("the file ends unexpectedly within line ") == true)
     }
 
     @Test func overlandIsReadAsItsAppSendsIt() throws {
@@ -238,8 +240,8 @@ import TrackingHistory
 
     // MARK: CSV
 
-    /// What its apps mean by their numbers counts here as it does where they send it.
-    @Test func whatOverlandDoesNotKnowIsUnknown() throws {
+    /// Conventions of OwnTracks' and Overland's apps apply to files as they apply to live messages.
+    @Test func overlandsUnknownValuesAreUnknown() throws {
         func feature(_ properties: String) -> String {
             "{\"type\":\"Feature\",\"geometry\":{\"type\":\"Point\",\"coordinates\":[8,47]},"
                 + "\"properties\":{\"timestamp\":\"2026-01-01T00:00:00Z\",\(properties)}}"
@@ -258,13 +260,13 @@ import TrackingHistory
         #expect(extra["battery_state"]?.text == "charging" && extra["motion"]?.list?.count == 3)
     }
 
-    /// As spreadsheets write it where the comma is the decimal sign.
+    /// The number format of spreadsheets with a decimal comma.
     @Test func aDecimalCommaIsReadWhereItSeparatesNothing() throws {
         let text = "time;lat;lon;note\n2024-01-01T00:00:00Z;47,5;-8,25;1,5 l\n2024-01-01T00:00:01Z;52.5N;8;x\n"
         let (events, _) = read([Array(text.utf8)[...]], .csv)
         #expect(events.fixes.map(\.coordinate) == [Coordinate(latitude: 47.5, longitude: -8.25)])
         #expect(try events.fixes[0].extra.map { try JSONValue(json: $0) }?["note"]?.text == "1,5 l")
-        #expect(events.refusals == ["line 3: its latitude or longitude is not a number of degrees, as in 47.5"])
+        #expect(events.refusals == ["line 3: the latitude or longitude is not a number of degrees such as 47.5"])
     }
 
     @Test func csvOfOthersIsReadByItsHeader() throws {
@@ -301,14 +303,14 @@ import TrackingHistory
         #expect(failure == nil && events.fixes.count == 2)
         #expect(
             events.refusals == [
-                "line 3: it has 2 fields, and the header 3", "line 4: it has no time that can be read",
-                "line 5: its latitude or longitude is out of range",
-                "line 6: its latitude or longitude is not a number of degrees, as in 47.5",
-                "line 7: it has 4 fields, and the header 3",
+                "line 3: the line has 2 fields, but the header has 3", "line 4: the point has no readable time",
+                "line 5: the latitude must be -90 to 90 and the longitude -180 to 180",
+                "line 6: the latitude or longitude is not a number of degrees such as 47.5",
+                "line 7: the line has 4 fields, but the header has 3",
             ])
     }
 
-    @Test func aRowThatIsTooLongCostsItself() {
+    @Test func aTooLongRowIsSkippedAlone() {
         let long = String(repeating: "x", count: 200_000)
         let text = "time,lat,lon,n\n1,1,2,a\n2,1,2,\"\(long)\"\n3,1,2,\(long)\n4,1,2,b\n"
         let (events, failure) = read(text, .csv)
@@ -316,8 +318,8 @@ import TrackingHistory
         #expect(events.refusals.count == 2 && events.refusals[0].hasPrefix("line 3: "))
     }
 
-    /// As people write it by hand.
-    @Test func blanksAndCommasInQuotesAreNothing() throws {
+    /// Files that people write by hand.
+    @Test func blanksAndQuotedCommasAreIgnored() throws {
         let (events, failure) = read(
             "\"height\", time, lat, lon,tripId\n2, 2026-05-04T09:30:00Z , 52.5,  8.25 , a \n", .csv)
         #expect(failure == nil && events.refusals.isEmpty)
@@ -331,7 +333,8 @@ import TrackingHistory
     @Test func aHeaderIsNeeded() {
         #expect(
             read("1,2,3\n4,5,6\n", .csv).failure?.message
-                == "is not CSV with a header of known columns: there is none for time, latitude, longitude")
+                == "the input is not CSV with a header of known columns: it has no column for time, latitude, longitude"
+        )
     }
 
     // MARK: OwnTracks
@@ -341,7 +344,8 @@ import TrackingHistory
         #expect(failure == nil)
         #expect(
             events.refusals == [
-                "line 4: it is encrypted; let the recorder store it decrypted", "line 5: it holds no JSON object",
+                "line 4: the message is encrypted; configure the recorder to store decrypted messages",
+                "line 5: the line contains no JSON object",
             ])
         let fixes = events.fixes
         #expect(fixes.count == 2)
@@ -355,7 +359,7 @@ import TrackingHistory
     }
 }
 
-/// Files as others write them.
+/// Files of other programs.
 enum Samples {
     static func file(_ format: HistoryReader.Format) -> String {
         switch format {

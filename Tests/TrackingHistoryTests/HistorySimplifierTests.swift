@@ -10,8 +10,8 @@ import TrackingCore
         return simplifier
     }
 
-    /// How far any point is at most from where the kept ones say that it was at its time: at either end of a stretch that takes
-    /// no time, and in the nearest of all stretches that its time belongs to.
+    /// The greatest distance of a point from the simplified track at its time. At a time with several positions, the
+    /// nearest counts.
     private func error(of points: [Location], keeping kept: [Location]) -> Double {
         points.filter { !kept.contains($0) }.map { point in
             zip(kept, kept.dropFirst()).filter { $0.time <= point.time && point.time <= $1.time }.map { start, end in
@@ -62,7 +62,7 @@ import TrackingCore
         #expect(error <= simplifier.bound.value + 1e-3, "seed \(seed): \(error) m is above \(simplifier.bound)")
     }
 
-    @Test(arguments: 1...100) func pointsOfOneTimeDoNotBreakIt(seed: UInt64) throws {
+    @Test(arguments: 1...100) func simultaneousPointsAreSimplified(seed: UInt64) throws {
         var dice = SplitMix64(seed: seed)
         var points = self.journey(seed: seed)
         for index in points.indices.dropFirst() where Bool.random(using: &dice) {
@@ -77,14 +77,14 @@ import TrackingCore
         #expect(error <= simplifier.bound.value + 1e-3, "seed \(seed): \(error) m is above \(simplifier.bound)")
     }
 
-    @Test func aHistoryThatFitsStaysAsItIs() throws {
+    @Test func aHistoryThatFitsIsUnchanged() throws {
         let points = Points.walk(50, seed: 1)
         let simplifier = try self.simplified(points, to: 50)
         #expect(simplifier.points == points && simplifier.bound == 0)
     }
 
-    @Test func whatIsOnTheWayCostsNothing() throws {
-        // Straight and even: nothing is lost with it. One detour stays.
+    @Test func pointsOnAStraightEvenTrackAreDropped() throws {
+        // The track is straight and even, so its points can be dropped. One detour remains.
         let start = Points.at(0, 52, -8)
         var points = (0..<1000).map { index in
             Location(
@@ -98,7 +98,7 @@ import TrackingCore
     }
 
     @Test func aStopOnAStraightRoadIsNotLost() throws {
-        // The line does not show it, the times do.
+        // The stop is visible only in the times.
         let points = (0..<600).map { second in
             let travelled = Double(min(second, 200) + max(0, second - 400)) * 10
             return Location(
@@ -109,14 +109,14 @@ import TrackingCore
         #expect(kept.points.map(\.time.seconds) == [0, 200, 400, 599] && kept.bound < 0.001)
     }
 
-    /// Nobody knows where it was between two pieces.
-    @Test func whereTheTrackIsInterruptedItStaysSo() throws {
+    /// The positions between two pieces are unknown.
+    @Test func interruptionsOfTheTrackRemain() throws {
         func simplifier(_ count: Int, pieces: Int) throws -> HistorySimplifier {
             var simplifier = try HistorySimplifier(maximumPoints: count)
             for piece in 0..<pieces {
                 simplifier.interrupt()
                 for second in 0..<50 {
-                    // Each piece is far from the one before, and each pause longer.
+                    // Each piece is far from the previous one, and each pause is longer than the last.
                     let time = Double(piece * piece * 1000 + second)
                     simplifier.append(Points.at(time, Double(piece), Double(second) * 1e-4))
                 }
@@ -129,7 +129,7 @@ import TrackingCore
                 [0, 49], [1000, 1049], [4000, 4049], [9000, 9049],
             ])
         #expect(roomy.bound < 0.01 && roomy.points.count == 20 && roomy.points == roomy.pieces.flatMap(\.self))
-        // No room for the ends of all: the shortest are drawn over.
+        // The ends of all pieces do not fit, so the shortest interruptions are joined.
         let tight = try simplifier(6, pieces: 4)
         #expect(tight.points.count == 6)
         #expect(tight.pieces.map { $0.first?.time.seconds } == [0, 4000, 9000])
@@ -151,14 +151,14 @@ import TrackingCore
             let error = self.error(of: points.filter { first <= $0.time && $0.time <= last }, keeping: piece)
             #expect(error <= simplifier.bound.value + 1e-3, "seed \(seed): \(error) m is above \(simplifier.bound)")
         }
-        // Whatever was dropped lies in one of them.
+        // Every dropped point is in one of the pieces.
         let outside = points.filter { point in
             !pieces.contains { $0[0].time <= point.time && point.time <= $0[$0.count - 1].time }
         }
         #expect(outside.isEmpty)
     }
 
-    /// Two points after each other, and a pause: no point can go before all the short interruptions are drawn over.
+    /// Two points in a row, then a pause. No point can be dropped before all short interruptions are joined.
     @Test func aTrackOfNothingButInterruptionsIsSimplified() throws {
         let count = 100_000
         var simplifier = try HistorySimplifier(maximumPoints: count)
@@ -170,7 +170,7 @@ import TrackingCore
         #expect(simplifier.pieces.count == count / 2)
     }
 
-    @Test func memoryIsThatOfWhatIsKept() throws {
+    @Test func memoryIsBoundedByTheKeptPoints() throws {
         var simplifier = try HistorySimplifier(maximumPoints: 100)
         for index in 0..<20_000 {
             simplifier.append(Points.at(Double(index), Double(index % 90), Double(index % 180)))

@@ -34,8 +34,8 @@ import TrackingHistory
         #expect(text.contains("\"extra\":{\"a\": \"x,y\",\n \"b\":[1,2]}"))
     }
 
-    /// The member stands beside the properties, so that who reads the points reads the same ones.
-    @Test func geojsonSaysWhereTheTrackIsInterrupted() throws {
+    /// The member is beside the properties, so that readers of the points get the same points.
+    @Test func geojsonMarksInterruptionsOfTheTrack() throws {
         let points = [Points.at(0, 1, -2), Points.at(10, 1, -2), Points.at(20, 1, -2)]
         var writer = HistoryWriter(.geojson, of: try TrackableID("van-7"))
         var bytes = writer.begin()
@@ -50,26 +50,26 @@ import TrackingHistory
     }
 
     @Test(arguments: [HistoryFormat.geojson, .mfjson])
-    func anEmptyCollectionIsWhole(format: HistoryFormat) throws {
+    func anEmptyCollectionIsValid(format: HistoryFormat) throws {
         let value = try JSONValue(json: Array(try written([], format).utf8))
         #expect(value == .object(["type": .text("FeatureCollection"), "features": .list([])]))
     }
 
-    @Test func emptyHistoriesAreWhole() throws {
+    @Test func emptyHistoriesAreValidFiles() throws {
         #expect(try written([], .text).isEmpty && written([], .json).isEmpty)
         #expect(try written([], .gpx).hasSuffix("<trk><name>van-7</name>\n</trk>\n</gpx>\n"))
         #expect(try written([], .kml).hasSuffix("<Document><name>van-7</name>\n</Document>\n</kml>\n"))
         #expect(try written([], .csv).split(separator: "\r\n").count == 1)
     }
 
-    /// The schema of GPX takes -180, and nothing from 180 on.
+    /// The GPX schema accepts -180 and rejects 180.
     @Test func theAntimeridianOfGPXIsThatOfTheWest() throws {
         let text = try written([Points.at(0, 1, 180), Points.at(1, 1, -180), Points.at(2, 1, 179.5)], .gpx)
         let found = text.matches(of: #/lon="([^"]*)"/#).map { String($0.1) }
         #expect(found == ["-180", "-180", "179.5"])
     }
 
-    @Test func aGPXPointHasWhatGPXKnows() throws {
+    @Test func aGPXPointHasTheMembersOfGPX() throws {
         let text = try written([Points.full(), Points.at(0.000001, 0.00001, -179.9999999)], .gpx, of: "a<b>&\"c\"")
         #expect(text.contains("<name>a&lt;b&gt;&amp;&quot;c&quot;</name>"))
         #expect(
@@ -85,7 +85,7 @@ import TrackingHistory
     }
 
     @Test(arguments: [HistoryFormat.gpx, .kml, .mfjson])
-    func aTrackIsInterruptedWhereToldAndWhereTheStreamEnds(format: HistoryFormat) throws {
+    func aTrackIsInterruptedOnRequestAndWhereTheStreamEnds(format: HistoryFormat) throws {
         var points = Points.walk(6, seed: 3)
         for index in 4..<6 { points[index].stream = StreamID("another") }
         var writer = HistoryWriter(format, of: try TrackableID("x"))
@@ -100,7 +100,7 @@ import TrackingHistory
     }
 
     @Test func controlCharactersDoNotReachXML() throws {
-        // A trackable's id has no control characters, but it may have what XML has no place for.
+        // A trackable's id has no control characters, but may have characters that XML does not allow.
         let text = try written([], .kml, of: "a\u{FFFE}\u{FFFF}b")
         #expect(text.contains("a\u{FFFD}\u{FFFD}b"))
     }
@@ -144,7 +144,7 @@ import TrackingHistory
             ])
     }
 
-    @Test func anAltitudeThatIsNotKnownEverywhereIsLeftOutOfATrack() throws {
+    @Test func aPartlyKnownAltitudeIsOmittedFromATrack() throws {
         var points = Points.walk(3, seed: 6)
         points[1].altitude = nil
         #expect(try written(points, .kml).contains("<altitudeMode>clampToGround</altitudeMode>"))
@@ -153,7 +153,7 @@ import TrackingHistory
         #expect(places.count == 3 && places.allSatisfy { $0.list?.count == 2 })
     }
 
-    @Test func csvQuotesWhatNeedsIt() throws {
+    @Test func csvQuotesSpecialCharacters() throws {
         let lines = try written([Points.full()], .csv, of: "a \"b\", c")
         #expect(
             lines
@@ -180,7 +180,7 @@ import TrackingHistory
         #expect(row.utf8.starts(with: "\"a\"\"\u{301},b\",".utf8))
     }
 
-    @Test func whatIsNoNumberIsLeftOut() throws {
+    @Test func invalidNumbersAreOmitted() throws {
         var point = Points.at(0, 1, 2)
         point.altitude = .nan
         point.speed = .infinity
@@ -191,7 +191,7 @@ import TrackingHistory
     }
 
     @Test func memoryDoesNotGrow() throws {
-        // Nothing is held back but one piece of track.
+        // Only one piece of the track is in memory.
         for format in HistoryFormat.allCases {
             var writer = HistoryWriter(format, of: try TrackableID("x"))
             var (given, longest) = (writer.begin().count, 0)
@@ -218,7 +218,7 @@ struct JSONCollection {
 }
 
 extension Location {
-    /// Without what JSON may write in several ways.
+    /// The text without the parts that JSON may write in several ways.
     var unnamedExtra: Location {
         var point = self
         point.extra = nil

@@ -2,13 +2,13 @@ import TrackingCore
 
 /// Points for tests.
 enum Points {
-    /// A point that tells little.
+    /// A point with few values.
     static func at(_ seconds: Double, _ latitude: Double, _ longitude: Double) -> Location {
         // Written in a test, in range.
         Location(coordinate: Coordinate(latitude: latitude, longitude: longitude)!, time: UnixTime(seconds))
     }
 
-    /// A point of which everything is known.
+    /// A point with every member.
     static func full(_ seconds: Double = 1_777_887_000.25) -> Location {
         var point = Self.at(seconds, 52.629151, -8.661746)
         point.altitude = 19.5
@@ -30,7 +30,7 @@ enum Points {
         return point
     }
 
-    /// Points that go somewhere, one a second, with every number a little odd.
+    /// A random walk with one point a second and irregular numbers.
     static func walk(_ count: Int, seed: UInt64, from start: Location = full()) -> [Location] {
         var dice = SplitMix64(seed: seed)
         var points = [start]
@@ -47,7 +47,7 @@ enum Points {
 }
 
 extension Location {
-    /// What an import leaves of it: no name of a record.
+    /// The point as an import returns it: without the name of a record.
     var unnamed: Location {
         var point = self
         point.seq = nil

@@ -18,12 +18,12 @@ import TrackingHistory
         "", "yesterday", "10", "-10m", "10 m", "m", "1.5h", "10y", "0s", "99999999999999999999d", "2026-05-04",
         "2026-05-04T09:30:00", "2026-13-04T09:30:00Z", "12:00", "99999999999w", "٣d",
     ])
-    func whatIsNoMomentIsSaid(text: String) {
+    func anInvalidMomentIsReported(text: String) {
         let error = #expect(throws: TrackingError.self) { try HistoryTime.moment(text, now: self.now) }
         #expect(error?.code == .invalidConfiguration)
     }
 
-    @Test func theErrorSaysWhatToWrite() {
+    @Test func theErrorNamesTheValidForms() {
         func message(_ text: String) -> String? {
             (#expect(throws: TrackingError.self) { try HistoryTime.moment(text, now: self.now) })?.message
         }
@@ -33,12 +33,12 @@ import TrackingHistory
                 + "(10m, 2h, 1h30m, 3d), not 'soon'")
         #expect(
             message("2026-05-04T09:30:00")
-                == "'2026-05-04T09:30:00' says no zone: end it with Z for UTC, or with an offset such as +02:00")
+                == "'2026-05-04T09:30:00' has no time zone: end it with Z for UTC, or with an offset such as +02:00")
         #expect(message("0s") == "a span of time is above 0, not '0s'")
         #expect(throws: TrackingError.self) { try HistoryTime.span("now") }
     }
 
-    @Test func aBoxHoldsWhatIsInIt() throws {
+    @Test func aBoxContainsItsPoints() throws {
         let box = try BoundingBox(parsing: "-8.7, 52.6, -8.5, 52.7")
         #expect(!box.crossesAntimeridian)
         #expect(box.contains(Points.at(0, 52.65, -8.6).coordinate) && box.contains(Points.at(0, 52.6, -8.7).coordinate))
@@ -58,7 +58,7 @@ import TrackingHistory
     }
 
     @Test(arguments: ["", "1,2,3", "1,2,3,4,5", "a,b,c,d", "1,,2,3", "-181,0,0,0", "0,-91,0,0", "0,2,1,1", "nan,0,0,0"])
-    func whatIsNoBoxIsSaid(text: String) {
+    func anInvalidBoxIsReported(text: String) {
         #expect(throws: TrackingError.self) { try BoundingBox(parsing: text) }
     }
 
@@ -89,7 +89,7 @@ import TrackingHistory
     @Test(arguments: [
         ("52", "1"), ("52,8,1", "1"), ("91,0", "1"), ("52,8", "0"), ("52,8", "-1"), ("52,8", "nan"), ("52,8", "far"),
     ])
-    func whatAreNoSurroundingsIsSaid(near: String, within: String) {
+    func invalidSurroundingsAreReported(near: String, within: String) {
         #expect(throws: TrackingError.self) { try Surroundings(near: near, within: within) }
     }
 }

@@ -3,7 +3,7 @@ import TestSupport
 import TrackingCore
 import TrackingHistory
 
-/// The whole of a history in a format.
+/// The complete text of a history in a format.
 func written(_ points: [Location], _ format: HistoryFormat, of name: String = "van-7") throws -> String {
     var writer = HistoryWriter(format, of: try TrackableID(name))
     var bytes = writer.begin()
@@ -11,7 +11,7 @@ func written(_ points: [Location], _ format: HistoryFormat, of name: String = "v
     return String(decoding: bytes + writer.finish(), as: UTF8.self)
 }
 
-/// What a reader makes of a file.
+/// The events of a reader for a file.
 func read(
     _ pieces: [ArraySlice<UInt8>], _ format: HistoryReader.Format
 ) -> (events: [SourceEvent], failure: TrackingError?) {
@@ -29,9 +29,9 @@ extension [SourceEvent] {
     var refusals: [String] { self.compactMap { if case .badInput(let text) = $0 { text } else { nil } } }
 }
 
-/// Hands a text to a program as a file, and gives what it prints.
+/// Passes a text to a program as a file, and returns its output.
 ///
-/// - Parameter arguments: In them `FILE` stands for the file's path.
+/// - Parameter arguments: The arguments; `FILE` is replaced by the file's path.
 func output(
     of program: String, package: String, _ arguments: [String], file text: String, named name: String
 ) async throws -> String {

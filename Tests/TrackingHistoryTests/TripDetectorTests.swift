@@ -7,7 +7,7 @@ import TrackingHistory
 @Suite struct TripDetectorTests {
     private static let home = Points.at(0, 52.63, -8.66).coordinate
 
-    /// A history that is told step by step, a point a second.
+    /// A history that is built step by step, with one point a second.
     private struct Journey {
         var points: [Location] = [Location(coordinate: home, time: UnixTime(1_777_887_000))]
         var last: Location { self.points[self.points.count - 1] }
@@ -61,7 +61,7 @@ import TrackingHistory
         guard case .stop(let first) = findings[0], case .trip(let trip) = findings[1],
             case .stop(let last) = findings[2]
         else { return }
-        // The way within the radius of the stops belongs to the stops.
+        // The path within the radius of a stop belongs to the stop.
         #expect((10_050...10_500).contains(trip.distance.value), "\(trip.distance)")
         #expect((600...660).contains(trip.duration.inSeconds), "\(trip.duration)")
         #expect(abs(try #require(trip.topSpeed) - 20) < 0.1)
@@ -151,7 +151,7 @@ import TrackingHistory
         #expect(try self.findings(journey.points) == good)
     }
 
-    @Test func theToldSpeedIsBelieved() throws {
+    @Test func theSpeedOfThePointsIsUsed() throws {
         var journey = Journey()
         journey.drive(60, speed: 20)
         for index in journey.points.indices { journey.points[index].speed = index == 30 ? 25 : 19 }
@@ -169,7 +169,7 @@ import TrackingHistory
         #expect(self.kinds(findings) == "T")
     }
 
-    @Test func littleIsNothing() throws {
+    @Test func fewPointsAreNoTrip() throws {
         #expect(try self.findings([]).isEmpty)
         #expect(try self.findings([Points.full()]).isEmpty)
         var journey = Journey()
@@ -215,7 +215,8 @@ import TrackingHistory
         let whole = zip(points, points.dropFirst()).reduce(0.0) {
             $0 + $1.0.coordinate.distance(to: $1.1.coordinate).value
         }
-        // In the jams of the town it creeps: within 200 m for 180 s, which is a stop. With a tighter rule it is one trip.
+        // In traffic jams the bus moves less than 200 m in 180 s, which is a stop. With a stricter rule the drive is
+        // one trip.
         for (radius, seconds, trips) in [(Meters(200), 180, 4), (Meters(50), 300, 1)] {
             var rules = TripDetector.Rules()
             rules.stopRadius = radius
@@ -240,11 +241,11 @@ import TrackingHistory
         let trip = try #require(self.trips(findings).first)
         print("munich:", trip.distance, trip.duration, trip.averageSpeed ?? 0, trip.topSpeed ?? 0)
         #expect((13_000...14_000).contains(trip.distance.value) && trip.duration > .seconds(1190))
-        // The recording jumps by 470 m in one second; without speeds that were told, that is a part of its top speed.
+        // The recording jumps by 470 m in one second; without speeds in the points, the jump is part of the top speed.
         #expect(trip.topSpeed ?? 0 < 50 && trip.averageSpeed ?? 0 > 10)
     }
 
-    /// Its form is `{"point":"POINT(lon lat)","time":"2014-09-10 06:54:07+0200"}`.
+    /// The lines have the form `{"point":"POINT(lon lat)","time":"2014-09-10 06:54:07+0200"}`.
     private func munich() throws -> [Location] {
         struct Sample: Decodable {
             let point: String

@@ -5,7 +5,7 @@ import TrackingHistory
 @Suite struct TripListingTests {
     private static let start = 1_777_887_000.0
 
-    /// An hour: ten minutes of driving, ten of standing, and so on, a point every ten seconds.
+    /// An hour with ten minutes of driving, ten minutes of rest, and so on, with a point every ten seconds.
     private let points: [Location] = {
         var moved = 0.0
         return (0..<360).map { step in
@@ -24,7 +24,7 @@ import TrackingHistory
         return trip
     }
 
-    /// `T` and `S` for what was found, else the id of the trip and its greatest speed.
+    /// `T` and `S` for a detected trip and stop; for a recorded trip its id and top speed.
     private func list(_ recorded: [Trip]) throws -> [String] {
         var listing = try TripListing(recorded: recorded)
         return Self.texts(self.points.flatMap { listing.append($0) } + listing.finish())
@@ -40,17 +40,17 @@ import TrackingHistory
         }
     }
 
-    @Test func withoutRecordedTripsItIsWhatIsFound() throws {
+    @Test func withoutRecordedTripsTheDetectedOnesAreListed() throws {
         #expect(try self.list([]) == ["T", "S", "T", "S", "T", "S"])
     }
 
-    @Test func whereATripWasRecordedNothingIsFound() throws {
+    @Test func noTripIsDetectedDuringARecordedTrip() throws {
         #expect(try self.list([self.trip("one", 1200, 1799)]) == ["T", "S", "one 25", "S", "T", "S"])
         #expect(try self.list([self.trip("one", 0, 3600)]) == ["one 25"])
         #expect(try self.list([self.trip("goes on", 1300, nil)]) == ["T", "S", "T", "goes on 25", "S"])
     }
 
-    /// An end that never came does not hide what comes later.
+    /// A missing end does not hide later trips.
     @Test func aTripWithoutAnEndIsOverAfterItsSilence() throws {
         var unfinished = try self.trip("lost", 0, nil)
         unfinished.duration = 60
@@ -64,8 +64,9 @@ import TrackingHistory
         #expect(try self.list([self.trip("b", 100, 3000), self.trip("a", 0, 3590)]) == ["b 25", "a 25"])
     }
 
-    /// Its points count, whatever time was asked for; nothing is found where it was not.
-    @Test func aTripThatTheTimeCutsIsToldWhole() throws {
+    /// All points of the trip count, including those outside the requested time. No trip is detected outside that
+    /// time.
+    @Test func aTripThatOverlapsTheRequestedTimeIsComplete() throws {
         let trip = try self.trip("one", 1200, 1799)
         for (from, to, entries) in [
             (1600.0, nil, ["one 25", "S", "T", "S"]), (nil, 1400.0, ["T", "S", "one 25"]), (1600, 1700, ["one 25"]),

@@ -4,7 +4,7 @@ import Testing
 import TrackingCore
 import TrackingMQTT
 
-/// A reader that does not read holds its broker back, and nobody else.
+/// A reader that does not read delays its own broker connection and no other.
 @Suite(.timeLimit(.minutes(5))) struct BackPressureTests {
     @Test func aSlowReaderHoldsBackItsOwnConnectionAlone() async throws {
         let broker = try await MosquittoProcess.start()
@@ -25,7 +25,7 @@ import TrackingMQTT
                 let messages = (0..<20_000).map { OutgoingMessage("flood", "\($0)") }
                 let refusals = try await fast.publish(messages)
                 #expect(refusals.allSatisfy { $0 == nil })
-                // The other connection of the same loop has everything while this one was not read at all.
+                // The other connection of the same loop received everything while this one was not read.
                 #expect(try await fast.messages(20_000).count == 20_000)
             }
             var received: [String] = []
@@ -39,8 +39,8 @@ import TrackingMQTT
         }
     }
 
-    /// Its broker is killed while nobody reads what came: the next connection stands all the same.
-    @Test func whoIsHeldBackConnectsAgain() async throws {
+    /// The broker is killed while received messages are not read. The next connection is established nevertheless.
+    @Test func aClientUnderBackPressureConnectsAgain() async throws {
         let broker = try await MosquittoProcess.start()
         var configuration = try TestClient.configuration("slow", port: broker.port)
         configuration.limits.waitingEvents = 10
@@ -60,7 +60,7 @@ import TrackingMQTT
             let pings = broker.log.components(separatedBy: "Received PINGREQ from slow").count - 1
             try await broker.kill()
             try await broker.restart()
-            // Only who was accepted asks whether the broker is there.
+            // Only an accepted connection sends pings.
             try await broker.waitForLog("Received PINGREQ from slow", count: pings + 1)
             var lost: [Disconnection] = []
             reading: while let batch = await events.next() {
@@ -73,7 +73,7 @@ import TrackingMQTT
         }
     }
 
-    @Test func aReaderThatIsCancelledLosesNothing() async throws {
+    @Test func aCancelledReaderLosesNothing() async throws {
         let broker = try await MosquittoProcess.start()
         let transport = try MQTTTransport(configuration: TestClient.configuration("patient", port: broker.port))
         await withTaskGroup(of: Void.self) { group in

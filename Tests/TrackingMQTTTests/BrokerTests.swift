@@ -3,7 +3,7 @@ import Testing
 import TrackingCore
 import TrackingMQTT
 
-/// What a client and a real broker say to one another when nothing goes wrong.
+/// The exchange between a client and a real broker without faults.
 @Suite(.timeLimit(.minutes(5))) struct BrokerTests {
     @Test(arguments: [ConnectionStateMachine.Version.v5, .v311])
     func aMessageComesBack(_ version: ConnectionStateMachine.Version) async throws {
@@ -90,7 +90,7 @@ import TrackingMQTT
         }
     }
 
-    @Test func whatMQTTDoesNotAllowIsRefusedAndTheRestGoesOn() async throws {
+    @Test func aRequestThatMQTTForbidsIsRefusedAloneOfItsBatch() async throws {
         let broker = try await MosquittoProcess.start()
         try await TestClient.with("strict", broker) { client in
             try await client.connected()

@@ -5,7 +5,7 @@ import TrackingCore
 import TrackingMQTT
 import TrackingTesting
 
-/// The client in calls, on a real broker.
+/// The client's calls on a real broker.
 @Suite(.timeLimit(.minutes(5))) struct ClientTests {
     /// Runs a client while `body` does, and closes it in order.
     private func with<Value: Sendable>(
@@ -67,7 +67,7 @@ import TrackingTesting
         }
     }
 
-    @Test func whatMQTTDoesNotAllowIsThrown() async throws {
+    @Test func aRequestThatMQTTForbidsThrows() async throws {
         let broker = try await MosquittoProcess.start()
         try await self.with("strict", broker) { client in
             let topic = await #expect(throws: TrackingError.self) {
@@ -81,7 +81,7 @@ import TrackingTesting
         }
     }
 
-    @Test func messagesAreReadInOrderWhatStandsFirst() async throws {
+    @Test func messagesAreReadInOrderAfterTheRetainedOnes() async throws {
         let broker = try await MosquittoProcess.start()
         try await self.with("reader", broker) { client in
             try await client.publish(OutgoingMessage("a/0", "0", isRetained: true))
@@ -98,7 +98,7 @@ import TrackingTesting
         }
     }
 
-    @Test func eachSubscriptionHasItsOwn() async throws {
+    @Test func eachSubscriptionReceivesItsOwnMessages() async throws {
         let broker = try await MosquittoProcess.start()
         try await self.with("two", broker) { client in
             try await client.withSubscription(to: ["a/#"]) { first in
@@ -115,7 +115,7 @@ import TrackingTesting
         }
     }
 
-    /// A client that subscribed and does not read, and twenty thousand messages for it, which another one has published.
+    /// Runs `body` with a subscriber that does not read, after another client has published 20,000 messages for it.
     private func withFlood(
         waitingEvents: Int, _ body: (MQTTClient, MQTTMessages) async throws -> Void
     ) async throws {
@@ -145,7 +145,7 @@ import TrackingTesting
         #expect(received == (0..<20_000).map(String.init), "nothing is lost")
     }
 
-    /// A reader that waits: what is kept is bounded, the broker holds the rest, all arrive.
+    /// While the reader waits, the buffer is bounded and the broker holds the other messages. All of them arrive.
     @Test func aReaderThatDoesNotReadHoldsTheBrokerBack() async throws {
         try await self.withFlood(waitingEvents: 100) { slow, messages in
             #expect(await slow.waitingMessages <= 100 + 600, "the limit and a pass of the loop")
@@ -153,15 +153,15 @@ import TrackingTesting
         }
     }
 
-    /// An answer that is behind the messages of a full subscription does not keep its publisher waiting for ever.
-    @Test func whoPublishesBehindAFullSubscriptionIsTold() async throws {
+    /// An answer behind the messages of a full subscription does not keep its publisher waiting for ever.
+    @Test func aPublishBehindAFullSubscriptionFails() async throws {
         try await self.withFlood(waitingEvents: 50) { slow, messages in
             let error = await #expect(throws: TrackingError.self) {
                 try await slow.publish(OutgoingMessage("other", "x"))
             }
             #expect(error?.code == .refused)
             try await self.expectFlood(messages)
-            // Read, it is answered again.
+            // After the messages were read, a publish is answered again.
             try await slow.publish(OutgoingMessage("other", "x"))
         }
     }
@@ -176,7 +176,8 @@ import TrackingTesting
                 let answer7 = try await iterator.next()?.text
                 #expect(answer7 == "1")
                 proxy.cut()
-                // It waits for the next connection; the first try may still meet the end of the last one.
+                // The publish waits for the next connection. The first attempt may still fail with the end of the
+                // last one.
                 var isSent = false
                 while !isSent {
                     do {
@@ -190,7 +191,7 @@ import TrackingTesting
         }
     }
 
-    @Test func whyThereIsNoConnectionIsThrown() async throws {
+    @Test func theReasonForAMissingConnectionIsThrown() async throws {
         let configuration = try TestClient.configuration("lonely", port: LoopbackPort.free())
         try await self.with(configuration) { client in
             let error = await #expect(throws: TrackingError.self) {

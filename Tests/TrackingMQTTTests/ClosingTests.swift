@@ -3,9 +3,9 @@ import Testing
 import TrackingCore
 import TrackingMQTT
 
-/// How a connection ends when it is asked to.
+/// The end of a connection on request.
 @Suite(.timeLimit(.minutes(5))) struct ClosingTests {
-    @Test func closingWaitsForWhatIsOutstandingAndSendsNoWill() async throws {
+    @Test func closingWaitsForUnansweredMessagesAndSendsNoWill() async throws {
         let broker = try await MosquittoProcess.start()
         var configuration = try TestClient.configuration("polite", port: broker.port)
         configuration.will = { _ in OutgoingMessage("will", "x") }
@@ -58,7 +58,7 @@ import TrackingMQTT
         }
     }
 
-    @Test func closingBeforeRunningIsHeard() async throws {
+    @Test func closingBeforeRunningEndsTheClient() async throws {
         let configuration = try TestClient.configuration("never", port: LoopbackPort.free())
         let transport = try MQTTTransport(configuration: configuration)
         transport.send([.close(within: .seconds(1))])
@@ -69,7 +69,7 @@ import TrackingMQTT
         #expect(all.last == .disconnected(Disconnection(reason: nil, retry: nil, lasted: nil)))
     }
 
-    /// Who is cancelled has said nothing to the others.
+    /// A cancelled client has published no goodbye, so its will is sent.
     @Test func cancellingSendsTheWill() async throws {
         let broker = try await MosquittoProcess.start()
         var configuration = try TestClient.configuration("cancelled", port: broker.port)
@@ -93,7 +93,7 @@ import TrackingMQTT
         }
     }
 
-    @Test func aKeptSessionIsThereAgain() async throws {
+    @Test func aPersistentSessionIsResumed() async throws {
         let broker = try await MosquittoProcess.start()
         for version in [ConnectionStateMachine.Version.v5, .v311] {
             var configuration = try TestClient.configuration("kept-\(version)", port: broker.port, version: version)

@@ -2,7 +2,7 @@ import Testing
 import TrackingCore
 import TrackingMQTT
 
-/// What a connection is not told: values with which it would never stand, or be tried without a pause.
+/// The rejection of values that would prevent a connection or retry it without a pause.
 @Suite struct ConfigurationTests {
     @Test func theDefaultsAreInRange() throws {
         try TestClient.configuration("van", port: 1883).validate()

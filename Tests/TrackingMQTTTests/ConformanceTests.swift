@@ -26,7 +26,7 @@ import TrackingTesting
             try "topic readwrite #\ntopic deny forbidden\n".write(to: access, atomically: true, encoding: .utf8)
             return "listener \(port) 127.0.0.1\nallow_anonymous true\nacl_file \(access.path())"
         }
-        // Each client has a way of its own to the broker, which can be cut.
+        // Each client has its own proxy to the broker, which can be cut.
         let ways = Mutex<[ClientID: FaultProxy]>([:])
         let stage = TransportStage<MQTTTransport>(
             forbiddenTopic: "forbidden", isMQTT5: version == .v5,

@@ -4,7 +4,7 @@ import Testing
 import TrackingCore
 import TrackingMQTT
 
-/// The I/O thread as a place where tasks run.
+/// The I/O thread as an executor of tasks.
 @Suite(.timeLimit(.minutes(5))) struct EventLoopTests {
     /// The name of the thread that this runs on.
     @concurrent

@@ -4,7 +4,7 @@ import TrackingCore
 @testable import TrackingMQTT
 
 @Suite struct EventQueueTests {
-    /// Who does not read for long is not given even what shows that its connection lives.
+    /// While events wait for a slow reader, even acknowledgements are not read beyond twice the limits.
     @Test func aboveTwiceTheLimitsNothingIsReadAnyMore() async {
         var limits = MQTTConfiguration.Limits()
         (limits.waitingEvents, limits.waitingBytes) = (10, 1_000)

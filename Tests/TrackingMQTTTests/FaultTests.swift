@@ -3,7 +3,7 @@ import Testing
 import TrackingCore
 import TrackingMQTT
 
-/// What a client does when the broker, or the way to it, fails.
+/// The client's reactions to failures of the broker or the network.
 @Suite(.timeLimit(.minutes(5))) struct FaultTests {
     @Test func aRestartedBrokerIsConnectedToAgain() async throws {
         let broker = try await MosquittoProcess.start()
@@ -43,7 +43,7 @@ import TrackingMQTT
             let lost = try await client.disconnection { $0.lasted != nil }
             #expect(lost.reason?.code == .connectionLost)
             #expect(lost.reason?.message.contains("unanswered") == true)
-            // Its kernel still accepts connections: the attempt times out.
+            // The kernel of a frozen broker still accepts connections, so the attempt times out.
             try await client.disconnection { $0.lasted == nil && $0.reason?.code == .brokerUnreachable }
             broker.thaw()
             try await client.connected(1)
@@ -114,7 +114,7 @@ import TrackingMQTT
     @Test func theWillIsSentWhenAnotherTakesTheConnectionOver() async throws {
         let broker = try await MosquittoProcess.start()
         var configuration = try TestClient.configuration("double", port: broker.port)
-        configuration.firstWait = .seconds(600)  // the first one must not take it back
+        configuration.firstWait = .seconds(600)  // the first client must not reconnect
         configuration.longestWait = .seconds(600)
         configuration.will = { OutgoingMessage("will", "connection \($0)", isRetained: true) }
         try await TestClient.with("watcher", broker) { watcher in
@@ -132,7 +132,7 @@ import TrackingMQTT
         }
     }
 
-    @Test func theReasonOfTheBrokersGoodbyeIsTold() async throws {
+    @Test func theReasonOfTheBrokersDisconnectIsReported() async throws {
         let broker = try FakeBroker { _, _ in .send(FakeBroker.accepts5 + [0xE0, 0x02, 0x8E, 0x00]) }
         try await TestClient.with(TestClient.configuration("double", port: broker.port)) { client in
             let lost = try await client.disconnection()
@@ -172,7 +172,7 @@ import TrackingMQTT
         }
     }
 
-    @Test func whatWasMeantForAnEarlierConnectionIsNotSentOnTheNext() async throws {
+    @Test func messagesForAnEarlierConnectionAreNotSentOnTheNext() async throws {
         let broker = try await MosquittoProcess.start()
         let transport = try MQTTTransport(configuration: TestClient.configuration("late", port: broker.port))
         try await TestClient.with("watcher", broker) { watcher in
@@ -187,7 +187,7 @@ import TrackingMQTT
                 once.firstWait = .seconds(600)  // a thief that came back would cut the connection a second time
                 once.longestWait = .seconds(600)
                 try await TestClient.with(once) { thief in try await thief.connected() }
-                // The role has not read of the loss yet, and the transport is connected again.
+                // The role has not read the disconnection yet, but the transport is connected again.
                 try await watcher.connected()
                 transport.send([.publish(OutgoingMessage("late/old", "x"), 1)])
                 var isBack = false

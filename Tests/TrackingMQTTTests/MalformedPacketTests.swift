@@ -17,7 +17,7 @@ import TrackingTesting
         [0xB0, 6, 0, 1, 2, 0x7B, 0, 0], [0x30, 0xFF, 0xFF, 0xFF, 0x7F], [0x62, 2, 0, 1], Array("HTTP/1.1 400".utf8),
     ]
 
-    @Test(arguments: packets) func itEndsTheConnectionAndTheNextOneIsMade(_ packet: [UInt8]) async throws {
+    @Test(arguments: packets) func theClientReconnectsAfterAMalformedPacket(_ packet: [UInt8]) async throws {
         let broker = try LyingBroker { connection in connection == 0 ? [.send(packet)] : [] }
         try await TestClient.with(TestClient.configuration("trusting", port: broker.port)) { client in
             let lost = try await client.disconnection { $0.lasted != nil }
@@ -27,7 +27,7 @@ import TrackingTesting
         }
     }
 
-    @Test func messagesBeforeItAreDelivered() async throws {
+    @Test func messagesBeforeAMalformedPacketAreDelivered() async throws {
         let message: [UInt8] = [0x30, 6, 0, 1, 97, 0, 104, 105]
         let broker = try LyingBroker { _ in [.send(message + message + Self.unknownProperty)] }
         try await TestClient.with(TestClient.configuration("trusting", port: broker.port)) { client in
@@ -51,7 +51,7 @@ import TrackingTesting
         }
     }
 
-    @Test func aPacketWhoseRestDoesNotComeEndsTheConnection() async throws {
+    @Test func anIncompletePacketEndsTheConnection() async throws {
         let broker = try LyingBroker { connection in connection == 0 ? [.send([0x30, 90, 0, 1, 97, 0, 120])] : [] }
         var configuration = try TestClient.configuration("patient", port: broker.port)
         configuration.answerTimeout = .milliseconds(300)
@@ -62,7 +62,7 @@ import TrackingTesting
         }
     }
 
-    /// A code too few would count as a grant.
+    /// A missing code would count as a grant.
     @Test func aSUBACKWithTooFewCodesEndsTheConnection() async throws {
         let broker = try LyingBroker { connection in
             connection == 0 ? [.receive, .send([0x90, 4, 0, 1, 0, 0])] : []
@@ -85,7 +85,7 @@ import TrackingTesting
         }
     }
 
-    @Test func itIsLoggedOnceWithItsReason() async throws {
+    @Test func aMalformedPacketIsLoggedOnceWithItsReason() async throws {
         let log = LineLog()
         let broker = try LyingBroker { connection in connection == 0 ? [.send(Self.unknownProperty)] : [] }
         var configuration = try TestClient.configuration("trusting", port: broker.port)

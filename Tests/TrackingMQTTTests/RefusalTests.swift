@@ -4,9 +4,9 @@ import Testing
 import TrackingCore
 import TrackingMQTT
 
-/// What a client hears when the broker does not want it, or not this.
+/// The client's errors when the broker refuses the connection or a request.
 @Suite(.timeLimit(.minutes(5))) struct RefusalTests {
-    /// A broker that knows one user, `van-7` with the password `secret`, who may write and read `own/#` alone.
+    /// A broker with one user, `van-7` with the password `secret`, who may use only `own/#`.
     private func broker() async throws -> MosquittoProcess {
         try await MosquittoProcess.start { port, directory in
             let passwords = directory.appending(path: "passwords")
@@ -53,7 +53,7 @@ import TrackingMQTT
         }
     }
 
-    @Test func aForbiddenTopicIsRefusedOnMQTT5AndTheConnectionStands() async throws {
+    @Test func aForbiddenTopicIsRefusedOnMQTT5AndTheConnectionRemains() async throws {
         let broker = try await self.broker()
         try await TestClient.with(self.configuration(broker, password: "secret")) { client in
             try await client.connected()
@@ -88,11 +88,11 @@ import TrackingMQTT
         }
     }
 
-    /// A broker that is in trouble, busy or over a quota is one that cannot be reached now; nobody need be told for good.
+    /// A broker that is unavailable, busy or over a quota counts as temporarily unreachable, not as a refusal.
     @Test(arguments: [
         (0x80 as UInt8, true), (0x83, true), (0x88, true), (0x89, true), (0x97, true), (0x9F, true), (0x85, false),
         (0x8A, false), (0x8C, false),
-    ]) func whatPassesIsNoRefusal(_ reason: UInt8, _ passes: Bool) async throws {
+    ]) func aTemporaryReasonIsNoRefusal(_ reason: UInt8, _ passes: Bool) async throws {
         let broker = try FakeBroker { _, _ in .sendAndClose(FakeBroker.refuses5(reason)) }
         try await TestClient.with(TestClient.configuration("busy", port: broker.port)) { client in
             let error = try #require(try await client.disconnection().reason)
@@ -101,7 +101,7 @@ import TrackingMQTT
         }
     }
 
-    @Test func aBrokerWithoutMQTT5IsSpokenToIn311() async throws {
+    @Test func aBrokerWithoutMQTT5IsConnectedToWithMQTT311() async throws {
         let broker = try FakeBroker { level, _ in
             level == 5 ? .sendAndClose(FakeBroker.refuses5(0x84)) : .send(FakeBroker.accepts311)
         }
@@ -122,7 +122,7 @@ import TrackingMQTT
         }
     }
 
-    @Test func aBrokerThatClosesWithoutAWordIsSpokenToIn311() async throws {
+    @Test func aBrokerThatClosesSilentlyIsConnectedToWithMQTT311() async throws {
         let broker = try FakeBroker { level, _ in
             level == 5 ? .sendAndClose([]) : .send(FakeBroker.accepts311)
         }
@@ -148,8 +148,8 @@ import TrackingMQTT
         }
     }
 
-    /// A will that is to be kept is refused where nothing is (0x9A).
-    @Test func aBrokerThatKeepsNoMessagesIsConnectedTo() async throws {
+    /// A broker without retained messages refuses a retained will (0x9A).
+    @Test func aBrokerWithoutRetainedMessagesIsConnectedTo() async throws {
         let broker = try await MosquittoProcess.start(extra: ["retain_available false"])
         try await TestClient.with("watcher", broker) { watcher in
             try await watcher.connected()

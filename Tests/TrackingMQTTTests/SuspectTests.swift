@@ -4,7 +4,7 @@ import TrackingCore
 import TrackingMQTT
 import TrackingTesting
 
-/// A broker that closes the connection where its rules forbid a topic: Mosquitto behind a way that ends with such a topic.
+/// A broker that closes the connection on a forbidden topic: Mosquitto behind a proxy that closes on such a topic.
 @Suite(.timeLimit(.minutes(5))) struct SuspectTests {
     private func with(
         _ version: ConnectionStateMachine.Version, closingOn topic: String,
@@ -18,7 +18,7 @@ import TrackingTesting
     }
 
     @Test(arguments: [ConnectionStateMachine.Version.v5, .v311])
-    func aTopicThatIsClosedUponThreeTimesIsSetAside(_ version: ConnectionStateMachine.Version) async throws {
+    func aTopicThatClosesTheConnectionThreeTimesIsSuspended(_ version: ConnectionStateMachine.Version) async throws {
         try await self.with(version, closingOn: "own/bad") { client in
             let messages = ["own/good", "own/bad", "own/more"].map { OutgoingMessage($0, "x") }
             for number in 0..<3 {
@@ -34,7 +34,7 @@ import TrackingTesting
         }
     }
 
-    @Test func aFilterThatIsClosedUponThreeTimesIsSetAside() async throws {
+    @Test func aFilterThatClosesTheConnectionThreeTimesIsSuspended() async throws {
         try await self.with(.v311, closingOn: "own/bad") { client in
             let filters = ["own/good", "own/bad/+", "own/more/#", "a/#/b"]
             for number in 0..<3 {
@@ -44,7 +44,7 @@ import TrackingTesting
             try await client.connected(3)
             let refusals = try await client.subscribe(filters, token: 30)
             #expect(refusals.map { $0?.code } == [nil, .notAuthorized, nil, .invalidName])
-            // The rest of it is subscribed, and what follows goes on.
+            // The other filters are subscribed, and later requests succeed.
             #expect(try await client.publish([OutgoingMessage("own/more/x", "x")], from: 40) == [nil])
             let messages = try await client.messages(1)
             #expect(messages.map(\.topic) == ["own/more/x"])
@@ -52,7 +52,7 @@ import TrackingTesting
     }
 
     /// Mosquitto closes the connection upon a packet above its limit.
-    @Test func aLongSubscriptionGoesInParts() async throws {
+    @Test func aLongSubscriptionIsSplit() async throws {
         let broker = try await MosquittoProcess.start(extra: ["max_packet_size 20000"])
         try await TestClient.with(TestClient.configuration("fleet", port: broker.port)) { client in
             try await client.connected(0)
@@ -68,8 +68,8 @@ import TrackingTesting
         }
     }
 
-    /// On MQTT 5 the broker has said what it takes.
-    @Test(arguments: [40, 1_000]) func aSubscriptionIsCutToWhatTheBrokerTakes(count: Int) async throws {
+    /// On MQTT 5 the broker announces its packet limit.
+    @Test(arguments: [40, 1_000]) func aSubscriptionIsSplitAtTheBrokersPacketLimit(count: Int) async throws {
         let broker = try await MosquittoProcess.start(extra: ["max_packet_size 500"])
         try await TestClient.with(TestClient.configuration("fleet", port: broker.port)) { client in
             try await client.connected(0)
@@ -85,8 +85,8 @@ import TrackingTesting
         }
     }
 
-    /// A network that fails is no refusal: one answer clears a topic.
-    @Test func connectionsThatAreCutSetNothingAside() async throws {
+    /// A network failure is no refusal: one answer clears the suspicion.
+    @Test func cutConnectionsSuspendNothing() async throws {
         let broker = try await MosquittoProcess.start()
         let proxy = try FaultProxy(to: broker.port)
         try await TestClient.with(TestClient.configuration("device", port: proxy.port)) { client in
@@ -95,7 +95,7 @@ import TrackingTesting
                 let first = TransportToken(number * 10_000)
                 let messages = (0..<100).map { OutgoingMessage("own/topic", "\($0)") }
                 #expect(try await client.publish(messages, from: first).allSatisfy { $0 == nil })
-                // Cut with more under way.
+                // The connection is cut with more messages in flight.
                 client.transport.send(messages.enumerated().map { .publish($1, first + 5_000 + TransportToken($0)) })
                 proxy.cut()
             }

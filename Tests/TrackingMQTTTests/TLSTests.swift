@@ -4,7 +4,7 @@ import Testing
 import TrackingCore
 import TrackingMQTT
 
-/// TLS with a real broker: each way to go wrong is an error of its own, and what is right is let in.
+/// TLS with a real broker: each kind of failure has its own error, and a valid certificate is accepted.
 @Suite(.timeLimit(.minutes(5))) struct TLSTests {
     /// Certificates of one test, made by openssl: two authorities that do not know each other, a server's certificate for
     /// `localhost`, one for another host, one that has expired, and a client's.
@@ -50,7 +50,7 @@ import TrackingMQTT
             }
         }
 
-        /// A broker that lets in who shows a certificate, under the name in it.
+        /// A broker that accepts clients with a certificate, under the name in it.
         func demandingBroker() async throws -> MosquittoProcess {
             try await self.broker(
                 "right",
@@ -143,7 +143,7 @@ import TrackingMQTT
         let certificates = try await Certificates()
         let broker = try await certificates.demandingBroker()
         try await TestClient.with(certificates.configuration(broker)) { client in
-            // A connection that is reset before the server's alert was read tells less; the next one meets the alert again.
+            // A connection that is reset before the server's alert was read has a vaguer error. The next one reads the alert.
             let end = try await client.disconnection("the alert") { $0.reason?.code == .tlsFailed }
             #expect(end.lasted == nil && end.retry != nil)
             #expect(end.reason?.message.contains("certificate required") == true, "\(end)")
@@ -160,7 +160,7 @@ import TrackingMQTT
         #expect(broker.log.contains("u'van-7'"), "the name in the certificate is the user")
     }
 
-    @Test func aBrokerThatSpeaksNoTLSIsNamed() async throws {
+    @Test func aBrokerWithoutTLSIsNamed() async throws {
         let certificates = try await Certificates()
         let broker = try await MosquittoProcess.start()
         var configuration = try certificates.configuration(broker)
@@ -169,7 +169,7 @@ import TrackingMQTT
         #expect(reason.code == .tlsFailed || reason.code == .brokerUnreachable, "\(reason)")
     }
 
-    @Test func whereNothingListensNoBrokerHasClosedAnything() async throws {
+    @Test func aPortWithoutAListenerIsNamedUnreachable() async throws {
         let certificates = try await Certificates()
         let broker = try await MosquittoProcess.start()
         try await broker.stop()
@@ -178,7 +178,7 @@ import TrackingMQTT
         #expect(reason.message.contains("nothing listens there"), "\(reason)")
     }
 
-    @Test func aBrokerThatWantsTLSSaysHowItIsAddressed() async throws {
+    @Test func aBrokerThatRequiresTLSNamesTheAddressScheme() async throws {
         let certificates = try await Certificates()
         let broker = try await certificates.broker("right", lines: ["allow_anonymous true"])
         let configuration = try TestClient.configuration("van-7", port: broker.port)

@@ -2,7 +2,7 @@ import TestSupport
 import TrackingCore
 import TrackingMQTT
 
-/// A transport that runs, and a log of everything it told.
+/// A running transport and a log of its events.
 struct TestClient: Sendable {
     let transport: MQTTTransport
     let log: EventLog<TransportEvent>
@@ -45,7 +45,7 @@ struct TestClient: Sendable {
         try await Self.with(Self.configuration(id, port: broker.port, version: version), body)
     }
 
-    /// Waits until connection number `number` stands.
+    /// Waits until connection number `number` is established.
     func connected(_ number: Int = 0) async throws {
         try await self.log.wait("connection \(number)") { $0.isConnected(number) }
     }

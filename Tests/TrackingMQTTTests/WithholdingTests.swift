@@ -4,7 +4,7 @@ import TrackingCore
 import TrackingMQTT
 import TrackingTesting
 
-/// What is not said to be safe is not acknowledged, and comes again.
+/// A message that is not acknowledged comes again.
 @Suite(.timeLimit(.minutes(5))) struct WithholdingTests {
     private static func configuration(_ broker: MosquittoProcess, window: Int = 50) throws -> MQTTConfiguration {
         var configuration = try TestClient.configuration("keeper-intake", port: broker.port)
@@ -18,7 +18,7 @@ import TrackingTesting
         try await MosquittoProcess.start(extra: ["max_inflight_messages 500"])
     }
 
-    @Test func theBrokerStopsAtItsWindowUntilMessagesAreSafe() async throws {
+    @Test func theBrokerStopsAtItsWindowUntilMessagesAreAcknowledged() async throws {
         let broker = try await Self.broker()
         try await TestClient.with(Self.configuration(broker)) { keeper in
             try await keeper.connected()
@@ -37,7 +37,7 @@ import TrackingTesting
         }
     }
 
-    @Test func whatIsNotSafeComesAgainAfterALostConnection() async throws {
+    @Test func unacknowledgedMessagesComeAgainAfterALostConnection() async throws {
         let broker = try await Self.broker()
         let proxy = try FaultProxy(to: broker.port)
         var configuration = try Self.configuration(broker, window: 500)
@@ -58,7 +58,7 @@ import TrackingTesting
             let all = try await keeper.messages(140)
             #expect(all.suffix(40).map(\.text) == (60..<100).map(String.init))
             #expect(keeper.log.elements.contains(.connected(connection: 1, sessionPresent: true)))
-            // What is said of a connection that is gone is not taken for the one that stands.
+            // An acknowledgement for a lost connection does not count for the current one.
             keeper.transport.send([.acknowledge(through: 40, connection: 0)])
             proxy.cut()
             try await keeper.connected(2)
@@ -72,7 +72,7 @@ import TrackingTesting
         }
     }
 
-    @Test func whatIsReadWhileOthersBecomeSafeIsWaitedFor() async throws {
+    @Test func readingWaitsUntilAllReceivedMessagesAreAcknowledged() async throws {
         let broker = try await Self.broker()
         try await TestClient.with(Self.configuration(broker, window: 500)) { keeper in
             try await keeper.connected()
@@ -108,7 +108,7 @@ import TrackingTesting
             try await keeper.connected(1)
             #expect(try await keeper.messages(2).map(\.text) == ["1", "1"])
             keeper.transport.send([.acknowledge(through: 1, connection: 1)])
-            // It stays, and pings go: the next would be a long time after it was cut again.
+            // The connection remains, and pings are sent.
             try await broker.waitForLog("Received PINGREQ from keeper-intake")
             #expect(keeper.log.elements.filter { $0.disconnection != nil }.count == 1)
         }

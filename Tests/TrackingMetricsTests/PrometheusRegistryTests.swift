@@ -7,7 +7,7 @@ import TrackingMetrics
         registry.text().split(separator: "\n").map(String.init)
     }
 
-    @Test func countsAndStands() {
+    @Test func countersAndGauges() {
         let registry = PrometheusRegistry(helps: ["points_total": "Points that came."])
         Counter(label: "points_total", dimensions: [("kind", "live")], factory: registry).increment(by: 3)
         Counter(label: "points_total", dimensions: [("kind", "live")], factory: registry).increment()

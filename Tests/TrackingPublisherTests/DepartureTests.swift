@@ -3,7 +3,7 @@ import TrackingCore
 
 @testable import TrackingPublisher
 
-/// A trackable that is not carried any more is on no trip.
+/// Tests for the trip of a trackable that is no longer tracked.
 struct DepartureTests {
     private static func onTrip() throws -> (talk: PublisherConversation, van: Trackable) {
         var talk = try PublisherConversation.online()
@@ -29,7 +29,7 @@ struct DepartureTests {
     }
 
     @Test(arguments: [UnsentPoints.clear, .refuse])
-    func itEndsWhereAnotherIsCarriedInstead(unsent: UnsentPoints) throws {
+    func aTripEndsWhenAnotherTrackableReplacesItsTrackable(unsent: UnsentPoints) throws {
         var (talk, _) = try Self.onTrip()
         _ = talk.happened(.sendRecords(all: true))
         _ = talk.acked()
@@ -37,7 +37,7 @@ struct DepartureTests {
         #expect(said.contains("answer bound") && Self.ends(said).count == 2, "\(said)")
     }
 
-    @Test func nothingIsSaidBeforeItIsWritten() throws {
+    @Test func nothingIsPublishedBeforeItIsWritten() throws {
         var (talk, van) = try Self.onTrip()
         talk.isDiskBusy = true
         #expect(Self.ends(talk.happened(.remove(van.id))).isEmpty)
@@ -68,7 +68,7 @@ struct DepartureTests {
         #expect(Self.ends(next.granted()) == ["van/trip: ENDED bus record 4"])
     }
 
-    @Test func anotherPublisherSaysWhatStandsThere() throws {
+    @Test func anotherPublisherPublishesTheRetainedTrip() throws {
         var (talk, van) = try Self.onTrip()
         _ = talk.lose()
         _ = talk.happened(.remove(van.id))
@@ -79,7 +79,7 @@ struct DepartureTests {
         #expect(talk.kept.isEmpty, "\(talk.kept.keys)")
     }
 
-    @Test func whatIsCarriedAgainSaysItItself() throws {
+    @Test func aTrackableThatIsTrackedAgainPublishesItsTripItself() throws {
         var (talk, van) = try Self.onTrip()
         _ = talk.lose()
         _ = talk.happened(.remove(van.id))
@@ -88,7 +88,7 @@ struct DepartureTests {
         #expect(Self.ends(talk.granted()).count == 2)
     }
 
-    @Test func whatFailedEndsNoTrip() throws {
+    @Test func aFailedTrackableEndsNoTrip() throws {
         var (talk, van) = try Self.onTrip()
         talk.isRemovalIgnored = true
         _ = talk.publisher("d2", "theirs", since: 5000)

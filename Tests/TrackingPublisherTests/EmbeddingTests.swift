@@ -4,7 +4,8 @@ import TrackingTesting
 
 @testable import TrackingPublisher
 
-/// What a program of one's own may count on: no value ends it, nothing hangs, and what goes wrong is said.
+/// Guarantees for a program that embeds the publisher: no value ends the program, no call hangs, and every error is
+/// reported.
 @Suite(.timeLimit(.minutes(5))) struct EmbeddingTests {
     private func publisher(
         _ broker: InMemoryBroker = InMemoryBroker(), spool: any SpoolStorage = InMemorySpool()
@@ -23,7 +24,7 @@ import TrackingTesting
     // MARK: - Times
 
     @Test(arguments: [1.79e12, 1.79e18, -1e300, .infinity, .nan])
-    func aFixWithATimeThatTheWireDoesNotCarryIsNotTaken(_ time: Double) throws {
+    func aFixWithATimeOutsideTheWireLimitsIsRejected(_ time: Double) throws {
         var talk = try PublisherConversation.online()
         let bad = try self.fix(time)
         #expect(talk.happened(.fix(bad, raw: bad)) == ["fix refused (invalidPayload)"])
@@ -52,11 +53,11 @@ import TrackingTesting
     @Test func anEventWithTooLargeADetailIsRefused() throws {
         let publisher = try self.publisher()
         let detail = ["text": TrackingEvent.DetailValue.text(String(repeating: "x", count: 17_000))]
-        let error = #expect(throws: TrackingError.self) { try publisher.tell(.sourceLost, detail) }
+        let error = #expect(throws: TrackingError.self) { try publisher.recordEvent(.sourceLost, detail) }
         #expect(error?.code == .payloadTooLarge && error?.message.contains("SOURCE_LOST") == true)
     }
 
-    /// Where it is skipped it rides along with the next, which is to be sent all the same.
+    /// A fix that is skipped is added to the next update, which must still be sent.
     @Test(arguments: ["", "[1]", "{\"a\":", "{\"a\":\"…\"}"])
     func anExtraThatReadersDoNotTakeIsLeftOut(_ extra: String) throws {
         var talk = try PublisherConversation.online()
@@ -68,7 +69,7 @@ import TrackingTesting
         #expect(next.contains { $0.hasPrefix("van: update 3") } && !next.contains { $0.hasPrefix("bad") }, "\(next)")
     }
 
-    @Test func whatIsNotTakenIsCounted() async throws {
+    @Test func rejectedFixesAreCounted() async throws {
         let publisher = try self.publisher()
         publisher.add(Trackable(try TrackableID("van")))
         let captures = publisher.fixes
@@ -118,8 +119,8 @@ import TrackingTesting
         #expect(late?.code == .stopped)
     }
 
-    @Test func whoWaitsIsLetGoWhenCancelled() async throws {
-        // It does not run: nothing is ever answered.
+    @Test func aCancelledWaitEnds() async throws {
+        // The publisher does not run, so it never answers.
         let publisher = try self.publisher()
         let (van, fix, car) = (try TrackableID("van"), try self.fix(), try TripMode("car"))
         let codes = await withTaskGroup(of: TrackingError.Code?.self) { group in
@@ -167,7 +168,7 @@ import TrackingTesting
 
     // MARK: - States
 
-    @Test func whatIsAddedIsOfflineAtOnceAndEachReasonIsTold() throws {
+    @Test func anAddedTrackableIsOfflineAtOnceAndEachReasonIsDelivered() throws {
         var talk = try PublisherConversation()
         #expect(talk.happened(.add(try PublisherConversation.van())).contains("van is OFFLINE"))
         #expect(talk.turnedAway().contains("van is OFFLINE (badCredentials)"))
@@ -180,7 +181,7 @@ import TrackingTesting
 
     // MARK: - Configurations
 
-    @Test func whatIsOutOfRangeCountsAsTheNearest() throws {
+    @Test func aValueOutOfRangeCountsAsTheNearest() throws {
         var configuration = PublisherConfiguration(
             client: try ClientID("d1"), session: try #require(SessionID("mine")))
         configuration.recording.batchSize = 0

@@ -3,7 +3,7 @@ import TrackingCore
 
 @testable import TrackingPublisher
 
-/// Where events happened: the newest fix that may be shown, and not the last one that went out.
+/// Tests for the place of an event: the newest fix that may be shown, not the last one that was published.
 @Suite struct EventPlaceTests {
     private func talk(
         _ rule: PrivacyZone.Rule? = nil, configure: (inout PublisherConfiguration) -> Void = { _ in }
@@ -17,7 +17,7 @@ import TrackingCore
         _ zones: [PrivacyZone], pause: PauseStateMachine? = nil, configure: (inout PublisherConfiguration) -> Void
     ) throws -> PublisherConversation {
         var capture = CaptureStateMachine.Configuration()
-        (capture.pause, capture.tellsVisits, capture.mock) = (pause, true, .reject)
+        (capture.pause, capture.reportsVisits, capture.mock) = (pause, true, .reject)
         let machine = try CaptureStateMachine(
             filter: CaptureFilter(), zones: PrivacyZones(zones), configuration: capture)
         var talk = try PublisherConversation([PublisherConversation.van()]) {
@@ -32,7 +32,7 @@ import TrackingCore
         return talk
     }
 
-    /// The events in the log: their kinds, and how many metres north they happened.
+    /// The events in the log: their kinds, and their distances north in metres.
     private func events(_ talk: PublisherConversation) throws -> [String] {
         try talk.log.values.flatMap(\.values).filter { $0.kind == .event }.sorted { $0.seq < $1.seq }.map { record in
             let event = try MessageCodec.decodeEvent(record.payload)
@@ -44,7 +44,7 @@ import TrackingCore
     @Test func anEventHappensAtTheNewestFixThoughThatDidNotGoOut() throws {
         var talk = try self.talk()
         #expect(try talk.fix(at: 5, metres: 300).contains("fix 2 tooSoon"))
-        _ = talk.happened(.notice(.stopping, [:]))
+        _ = talk.happened(.recordEvent(.stopping, [:]))
         #expect(try self.events(talk) == ["STOPPING 300"])
     }
 
@@ -54,19 +54,19 @@ import TrackingCore
                 filter: CaptureFilter(significantChange: .only), zones: PrivacyZones([]))
         })
         #expect(!(try talk.fix(at: 60, metres: 290).contains { $0.hasPrefix("fix ") }))
-        _ = talk.happened(.notice(.stopping, [:]))
+        _ = talk.happened(.recordEvent(.stopping, [:]))
         #expect(try self.events(talk) == ["STOPPING 290"])
         let record = talk.log.values.flatMap(\.values).first { $0.kind == .event }
         #expect(try MessageCodec.decodeEvent(#require(record).payload).location?.seq == nil)
     }
 
-    @Test func aZonesBorderIsToldByNoEvent() throws {
+    @Test func noEventRevealsTheBorderOfAZone() throws {
         var talk = try self.talk(.replace)
         _ = try talk.fix(at: 60, metres: 800)
         _ = try talk.fix(at: 120, metres: 950)
-        _ = talk.happened(.notice(.stopping, [:]))
+        _ = talk.happened(.recordEvent(.stopping, [:]))
         _ = try talk.fix(at: 180, metres: 1300)
-        _ = talk.happened(.notice(.stopping, [:]))
+        _ = talk.happened(.recordEvent(.stopping, [:]))
         #expect(try self.events(talk) == ["ZONE nowhere", "STOPPING 1000", "ZONE nowhere", "STOPPING 1300"])
     }
 
@@ -74,13 +74,13 @@ import TrackingCore
         var talk = try self.talk(.omit)
         _ = try talk.fix(at: 60, metres: 890)
         _ = try talk.fix(at: 120, metres: 950)
-        _ = talk.happened(.notice(.stopping, [:]))
+        _ = talk.happened(.recordEvent(.stopping, [:]))
         _ = try talk.fix(at: 180, metres: 1300)
-        _ = talk.happened(.notice(.stopping, [:]))
+        _ = talk.happened(.recordEvent(.stopping, [:]))
         #expect(try self.events(talk) == ["ZONE nowhere", "STOPPING nowhere", "ZONE nowhere", "STOPPING 1300"])
     }
 
-    /// What was seen before the zone was configured lies inside of it.
+    /// The fix from before the zone was configured lies inside the zone.
     @Test(arguments: [PrivacyZone.Rule.replace, .omit]) func aNewZoneHidesWhatWasSeenBefore(rule: PrivacyZone.Rule)
         throws
     {
@@ -91,7 +91,7 @@ import TrackingCore
         var next = talk.machine.configuration
         next.capture = try CaptureStateMachine(filter: CaptureFilter(), zones: PrivacyZones([zone]))
         _ = talk.happened(.configure(next))
-        _ = talk.happened(.notice(.stopping, [:]))
+        _ = talk.happened(.recordEvent(.stopping, [:]))
         #expect(try self.events(talk) == ["STOPPING \(rule == .omit ? "nowhere" : "1000")"])
     }
 
@@ -101,7 +101,7 @@ import TrackingCore
         var mock = Location(coordinate: coordinate, time: UnixTime(1060))
         mock.source = .simulated
         _ = talk.happened(.fix(mock, raw: mock))
-        _ = talk.happened(.notice(.stopping, [:]))
+        _ = talk.happened(.recordEvent(.stopping, [:]))
         #expect(try self.events(talk) == ["STOPPING 0"])
     }
 
@@ -122,7 +122,7 @@ import TrackingCore
     @Test func whereNothingGoesOutLiveNoEventHasAPlace() throws {
         var talk = try self.talk(configure: { $0.sendsLive = false })
         _ = try talk.fix(at: 60, metres: 300)
-        _ = talk.happened(.notice(.stopping, [:]))
+        _ = talk.happened(.recordEvent(.stopping, [:]))
         #expect(try self.events(talk) == ["STOPPING nowhere"])
     }
 }

@@ -1,7 +1,7 @@
 import Synchronization
 import TrackingCore
 
-/// A log in memory of which single calls fail, as is said before.
+/// A log in memory in which chosen calls fail.
 final class FailingSpool: SpoolStorage {
     enum Call: Hashable {
         case open, append, read, trim
@@ -10,9 +10,9 @@ final class FailingSpool: SpoolStorage {
     let inner = InMemorySpool()
     private let failures = Mutex<[Call: [TrackingError]]>([:])
     private let log = Mutex<[Call]>([])
-    /// To open it takes until this ends.
+    /// Opening the log takes until this stream ends.
     private let opening: AsyncStream<Never>?
-    /// To append to it takes until this ends.
+    /// Appending to the log takes until this stream ends.
     private let appending: AsyncStream<Never>?
 
     init(opening: AsyncStream<Never>? = nil, appending: AsyncStream<Never>? = nil) {
@@ -21,10 +21,10 @@ final class FailingSpool: SpoolStorage {
     }
 
     var executor: (any TaskExecutor)? { nil }
-    /// Which of these were called, in order.
+    /// The recorded calls, in order.
     var calls: [Call] { self.log.withLock { $0 } }
 
-    /// The next calls of this kind fail, one with each error.
+    /// The errors for the next calls of this kind, one for each call.
     func fail(_ call: Call, with errors: TrackingError...) {
         self.failures.withLock { $0[call, default: []] += errors }
     }

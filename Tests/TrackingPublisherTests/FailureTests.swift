@@ -4,7 +4,7 @@ import TrackingTesting
 
 @testable import TrackingPublisher
 
-/// What a publisher ends with: the reason of what failed while it is carried.
+/// Tests for the error with which a publisher ends: the reason of a failed trackable that is still tracked.
 @Suite(.timeLimit(.minutes(5))) struct FailureTests {
     private let broker = InMemoryBroker()
 
@@ -19,7 +19,7 @@ import TrackingTesting
         for await change in changes where change.state == state { return }
     }
 
-    /// Runs a publisher of two trackables, one of which another publisher takes over.
+    /// Runs a publisher of two trackables. Another publisher takes one of them over.
     private func collide(removing: Bool) async throws {
         let (first, second) = (try self.publisher("one"), try self.publisher("two"))
         let (van, bus) = (try TrackableID("van"), try TrackableID("bus"))

@@ -4,7 +4,7 @@ import TrackingCore
 
 @testable import TrackingPublisher
 
-/// The answers to those who brought records, by the recorder that is waited for.
+/// Tests for the answers to senders of ingested records, by the recorders on which they depend.
 struct IntakeRecorderTests {
     private func connected(
         recorders: [String] = [], _ unnamed: SpoolStateMachine.UnnamedRecorder = .none
@@ -33,7 +33,7 @@ struct IntakeRecorderTests {
 
     private func stored(_ talk: PublisherConversation) -> [UInt64] { talk.log.values.flatMap(\.keys).sorted() }
 
-    /// The broker was killed while a batch was under way: the phone's retry does not wait for the resend after 30 s.
+    /// The broker was killed during a batch. The phone's retry does not wait for the resend after 30 s.
     @Test func aRetryIsAnsweredSoonAfterTheBrokerIsBack() throws {
         var talk = try self.connected(recorders: ["keeper"])
         _ = try talk.take([30], request: 2)
@@ -56,7 +56,7 @@ struct IntakeRecorderTests {
         #expect(self.settle(&talk).contains("answer taken 1,2"))
         #expect(self.stored(talk) == [1, 2])
         #expect(try talk.take([30], request: 2) == ["answer taken 1"], "it is known, and the broker has it")
-        // A recorder that was started later answers the presence, and has nothing.
+        // A recorder that was started later answers the presence, and has no records.
         _ = try talk.acknowledge(0, by: ClientID("keeper"))
         let again = talk.wait(.seconds(3))
         #expect(again.contains { $0.hasPrefix("van/history: batch [1,2]") }, "\(again)")
@@ -75,7 +75,7 @@ struct IntakeRecorderTests {
         #expect(self.stored(talk).isEmpty)
     }
 
-    /// Presence says that somebody is there: it does not stand for as long as nobody records.
+    /// A trackable is not kept tracked, and present, for as long as it has no recorder.
     @Test func aTrackableIsLeftThoughNobodyRecordsIt() throws {
         var talk = try self.connected(.startedLater)
         _ = try talk.take([30])
@@ -87,7 +87,7 @@ struct IntakeRecorderTests {
         }
         #expect(said.contains("removed van") && self.stored(talk) == [1])
         #expect(self.unrecorded(talk).map { $0.count == 1 && $0.wait >= .seconds(60) } == true)
-        // The next batch does not bring the earlier ones again, until a recorder answers.
+        // The next batch does not repeat the earlier records until a recorder answers.
         let next = try talk.take([2_000], request: 2) + self.settle(&talk)
         #expect(next.contains("answer taken 2"))
         #expect(!next.contains { $0.contains("batch [1") }, "\(next)")

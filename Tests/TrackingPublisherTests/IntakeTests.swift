@@ -4,9 +4,9 @@ import TrackingCore
 
 @testable import TrackingPublisher
 
-/// Records that come from outside, rule by rule.
+/// Tests for ingested records, one rule per test.
 struct IntakeTests {
-    /// A publisher that carries nothing and stands, at second 100.
+    /// A connected publisher that tracks nothing, at second 100.
     private func standing(
         _ configure: (inout PublisherConfiguration) -> Void = { _ in }
     ) throws -> PublisherConversation {
@@ -18,7 +18,7 @@ struct IntakeTests {
         return talk
     }
 
-    /// The same, with `van` carried for point 10, which is safe.
+    /// The same publisher, which tracks `van` for point 10; the point is safe.
     private func carrying(
         _ configure: (inout PublisherConfiguration) -> Void = { _ in }
     ) throws -> PublisherConversation {
@@ -37,7 +37,7 @@ struct IntakeTests {
         configuration.recording.recorders = [try! ClientID("keeper")]
     }
 
-    @Test func whatComesIsCarriedSentAndAnsweredWhenItIsSafe() throws {
+    @Test func ingestedRecordsAreSentAndAnsweredWhenTheyAreSafe() throws {
         var talk = try self.standing()
         #expect(try !talk.take([3, 1, 2]).contains { $0.hasPrefix("answer") })
         #expect(talk.granted().contains("van: update 3 skipped 1,2"), "numbered in order of time")
@@ -46,7 +46,7 @@ struct IntakeTests {
         #expect(!talk.log.values.contains { !$0.isEmpty })
     }
 
-    @Test func whatComesAgainKeepsItsNameAndIsSafeAtOnce() throws {
+    @Test func aRepeatedRecordRetainsItsNameAndIsSafeAtOnce() throws {
         var talk = try self.carrying()
         _ = try talk.take([11, 12])
         _ = talk.acked()
@@ -56,7 +56,7 @@ struct IntakeTests {
         #expect(talk.acked().contains("answer taken 2,4,3"))
     }
 
-    @Test func whatComesTwiceAtOnceIsTakenOnce() throws {
+    @Test func aRecordThatArrivesTwiceAtOnceIsRecordedOnce() throws {
         var talk = try self.carrying()
         talk.isDiskBusy = true
         _ = try talk.take([20, 20, 21], request: 2)
@@ -77,7 +77,7 @@ struct IntakeTests {
         #expect(try talk.acknowledge(3, by: ClientID("keeper")) == ["answer taken 2,3"])
     }
 
-    @Test func whatIsOlderThanTheLastIsRecordedAndNotShown() throws {
+    @Test func anOlderPositionIsRecordedButNotPublished() throws {
         var talk = try self.carrying(Self.waitsForKeeper)
         _ = try talk.take([50])
         _ = talk.acked()
@@ -87,7 +87,7 @@ struct IntakeTests {
         #expect(next.first == "van: update 5", "nor does it ride along: \(next)")
     }
 
-    /// A phone whose clock is not set: as the recorder, which takes no such point for the last position.
+    /// A phone with an unset clock. A recorder does not accept such a point as the last position either.
     @Test func whatIsFromBefore2001IsRecordedAndNotShown() {
         let point = RecordDraft.Content.point(
             Location(coordinate: Coordinate(latitude: 52, longitude: -8)!, time: UnixTime(0)))  // in range
@@ -95,8 +95,8 @@ struct IntakeTests {
             Trip(id: "t", mode: "car", start: UnixTime(0), stream: RecordDraft.unnamed, seq: 1))
         for content in [point, trip] {
             func isNews(_ second: Double, at now: Double) -> Bool {
-                var told = ToldTimes()
-                return told.isNews(content, at: UnixTime(second), now: UnixTime(now))
+                var reported = PublishedWatermarks()
+                return reported.isNews(content, at: UnixTime(second), now: UnixTime(now))
             }
             #expect(!isNews(60, at: 1_790_000_000) && !isNews(978_307_199, at: 1_790_000_000))
             #expect(isNews(978_307_200, at: 1_790_000_000))
@@ -104,7 +104,7 @@ struct IntakeTests {
         }
     }
 
-    @Test func aPositionThatWasClearedIsNotToldToThoseWhoCome() throws {
+    @Test func aClearedPositionIsNotPublishedToNewSubscribers() throws {
         func comes(_ talk: inout PublisherConversation) -> [String] {
             (talk.subscriber("w") + talk.wait(.seconds(2))).filter { $0.hasPrefix("van: ") }
         }
@@ -112,41 +112,41 @@ struct IntakeTests {
         #expect(comes(&talk) == ["van: update 1"])
         talk = try self.carrying()
         let van = try TrackableID("van")
-        let heard = try #require(talk.machine.assets[van]?.lane.last?.location)
-        _ = talk.happened(.forget(van, through: heard))
+        let received = try #require(talk.machine.table[van]?.live.lane.last?.location)
+        _ = talk.happened(.forget(van, through: received))
         #expect(comes(&talk) == [])
         #expect(try talk.take([40]) == ["van: update 2"])
         _ = talk.acked()
-        // It had not been heard when the former one was cleared.
-        _ = talk.happened(.forget(van, through: heard))
+        // The position had not been received when the earlier one was cleared.
+        _ = talk.happened(.forget(van, through: received))
         #expect((talk.subscriber("x") + talk.wait(.seconds(2))).contains("van: update 2"))
     }
 
-    @Test func aPositionThatIsClearedOnItsTopicIsNotToldAgain() throws {
+    @Test func aPositionThatIsClearedOnItsTopicIsNotPublishedAgain() throws {
         var talk = try self.standing()
         #expect(try talk.take([10]).contains("subscribe van"))
         _ = talk.granted() + talk.echoed() + talk.acked()
-        _ = talk.hear("tracking/van", [])
+        _ = talk.receive("tracking/van", [])
         #expect((talk.subscriber("w") + talk.wait(.seconds(2))).filter { $0.hasPrefix("van: ") } == [])
         #expect(try talk.take([40]) == ["van: update 2"], "what comes after it is told")
     }
 
-    /// It may have been erased meanwhile, and nobody would say so.
-    @Test func whatTheBrokerTookIsNotSaidAgainAfterAnOutage() throws {
+    /// The position may have been erased during the outage, without a message about it.
+    @Test func anAcknowledgedPositionIsNotPublishedAgainAfterAnOutage() throws {
         var talk = try self.carrying()
         _ = talk.lose()
         let again = talk.connect(1) + talk.granted() + talk.echoed() + talk.acked()
         #expect(again.contains("subscribe van") && !again.contains { $0.hasPrefix("van: ") }, "\(again)")
         #expect((talk.subscriber("w") + talk.wait(.seconds(2))).filter { $0.hasPrefix("van: ") } == [])
-        // What it did not take goes out.
+        // The position that the broker did not acknowledge is published.
         _ = try talk.take([40])
         _ = talk.lose()
         let lost = talk.connect(2) + talk.granted()
         #expect(lost.contains("van: update 2"), "\(lost)")
     }
 
-    /// A backlog brings what happened before what was told already.
-    @Test func whatHappenedEarlierIsToldTooWithinAWeek() throws {
+    /// A backlog contains events that are older than the published ones.
+    @Test func aLateEventIsPublishedWithinAWeek() throws {
         func event(_ number: Int, at second: Double) -> RecordDraft.Content {
             let kind = TrackingEvent.Kind(rawValue: "VISIT-\(number)")
             return .event(
@@ -160,12 +160,12 @@ struct IntakeTests {
         let week = 7.0 * 86_400
         let old = try talk.take([event(3, at: 1_001_001 - week), event(4, at: 1_000_999 - week)], request: 4)
         #expect(old.contains("van/event: VISIT-3") && !old.contains("van/event: VISIT-4"), "\(old)")
-        // Hundreds at once are told, each.
+        // Hundreds of events at once are all published.
         let many = try talk.take((100..<400).map { event($0, at: 1_000_000 + Double($0)) }, request: 5)
         #expect(many.filter { $0.hasPrefix("van/event: VISIT-") }.count == 300)
     }
 
-    @Test func whatClaimsToBeFromTheFutureDoesNotSilenceTheRest() throws {
+    @Test func aRecordFromTheFutureDoesNotSuppressOthers() throws {
         var talk = try self.carrying()
         #expect(try talk.take([9_000]) == ["van/history: batch [2] oldest 2 remaining 0"])
         _ = talk.acked()
@@ -188,7 +188,7 @@ struct IntakeTests {
         #expect(!older.contains { $0.hasPrefix("van/trip") }, "an older trip is not the last one")
     }
 
-    @Test func whoWaitsIsToldWhatForAndNothingIsLost() throws {
+    @Test func aWaitingSenderGetsTheReasonAndNoRecordIsLost() throws {
         var talk = try self.carrying(Self.waitsForKeeper)
         _ = try talk.take([30], within: .seconds(5))
         _ = talk.acked()
@@ -205,7 +205,7 @@ struct IntakeTests {
         #expect(back.contains { $0.hasPrefix("van/history: batch [3]") }, "\(back)")
     }
 
-    @Test func whatCouldNotBeWrittenIsRefusedAndTakenTheNextTime() throws {
+    @Test func aRecordThatCouldNotBeWrittenIsRejectedAndAcceptedTheNextTime() throws {
         var talk = try self.carrying()
         talk.isDiskFull = true
         #expect(try talk.take([30]).contains("answer spoolFailed"))
@@ -214,7 +214,7 @@ struct IntakeTests {
         #expect(talk.acked().contains("answer taken 3"))
     }
 
-    @Test func whatCouldNotBeWrittenIsNotTold() throws {
+    @Test func aRecordThatCouldNotBeWrittenIsNotPublished() throws {
         var talk = try self.carrying()
         let event = TrackingEvent(
             id: "e1", stream: RecordDraft.unnamed, seq: 1, time: UnixTime(1031), kind: .init(rawValue: "VISIT"))
@@ -258,7 +258,7 @@ struct IntakeTests {
         }
         let answers = try drafts.flatMap { draft in
             talk.happened(
-                .take([draft], of: try TrackableID("van"), by: talk.now.advanced(by: .seconds(20)), request: 1))
+                .ingest([draft], of: try TrackableID("van"), by: talk.now.advanced(by: .seconds(20)), request: 1))
                 + talk.acked()
         }
         #expect(answers.filter { $0 == "answer taken 2" }.count == 2, "\(answers)")
@@ -273,8 +273,9 @@ struct IntakeTests {
         #expect(talk.granted().contains("van: update 2"))
     }
 
-    /// A parked phone that goes on telling its place is seen to live; a place that it does not tell is not told again.
-    @Test func whatStandsIsToldAgainWhenItComesAgain() throws {
+    /// A parked phone that continues to send its position appears alive. The publisher repeats the position only when
+    /// the phone sends it again.
+    @Test func aStationaryPositionIsRepublishedWhenItArrivesAgain() throws {
         // Every point is too close to the last one.
         let own = try Resolution(accuracy: .balanced, desiredInterval: .seconds(5), minimumDisplacement: 0)
         var talk = try self.carrying {
@@ -282,7 +283,7 @@ struct IntakeTests {
             $0.defaultResolution = own
         }
         _ = talk.subscriber("w1")
-        _ = talk.hear(
+        _ = talk.receive(
             "tracking/van/request/w1",
             #"{"session":"s","resolution":{"accuracy":"LOW","desiredInterval":1000,"minimumDisplacement":9999999}}"#)
         let later = talk.wait(.seconds(2))
@@ -298,7 +299,7 @@ struct IntakeTests {
         #expect(try MessageCodec.decodeResolution(inForce[...]).maximumSilence == .zero)
     }
 
-    @Test func whatIsNotSafeKeepsItCarried() throws {
+    @Test func aTrackableStaysTrackedWhileRecordsAreNotSafe() throws {
         var talk = try self.carrying(Self.waitsForKeeper)
         _ = try talk.take([30])
         _ = talk.acked()
@@ -310,7 +311,7 @@ struct IntakeTests {
 
     @Test func whatAnotherPublisherTookOverIsRecordedUntilThatLeaves() throws {
         var talk = try self.carrying(Self.waitsForKeeper)
-        _ = talk.hear("tracking/_clients/box", #"{"status":"online","session":"other","connection":0,"lease":90}"#)
+        _ = talk.receive("tracking/_clients/box", #"{"status":"online","session":"other","connection":0,"lease":90}"#)
         #expect(talk.publisher("box", "other", since: 5_000).contains("van is FAILED (takenOver)"))
         _ = talk.acked()
         let said = try talk.take([30])
@@ -318,21 +319,21 @@ struct IntakeTests {
         _ = talk.acked()
         _ = try talk.acknowledge(3, by: ClientID("keeper"))
         _ = talk.acked()
-        _ = talk.hear("tracking/van/publisher/box", [])
+        _ = talk.receive("tracking/van/publisher/box", [])
         _ = try talk.take([60])
         _ = talk.granted()
         #expect(talk.echoed().contains { $0.hasPrefix("van/history: batch") })
-        #expect(talk.machine.assets[try TrackableID("van")]?.failure == nil)
+        #expect(talk.machine.table[try TrackableID("van")]?.failure == nil)
     }
 
-    /// However many are carried, what comes of one is work for one.
-    @Test(.enabled(if: ProcessorTime.isTelling)) func hundredsAreCarriedAndOnlyOneIsLookedAt() throws {
+    /// The work for one trackable does not depend on the number of tracked ones.
+    @Test(.enabled(if: ProcessorTime.isTelling)) func aRecordOfOneTrackableCostsNothingForHundredsOfOthers() throws {
         func time(beside others: Int) throws -> Duration {
             var talk = try self.carrying()
             for number in 0..<others { _ = talk.happened(.add(Trackable(try TrackableID("car-\(number)")))) }
             _ = talk.granted()
-            #expect(talk.machine.assets.keys.count == others + 1 && talk.machine.assets.touched.isEmpty)
-            // The quickest of some: another program may have the processor meanwhile.
+            #expect(talk.machine.table.tracked.count == others + 1 && talk.machine.table.touched.isEmpty)
+            // The fastest of several runs counts, because other programs use the processor too.
             return try (1...5).map { round in
                 try ProcessorTime.measure { for second in 0..<20 { _ = try talk.take([round * 30 + second]) } }
             }.min() ?? .zero
@@ -343,7 +344,7 @@ struct IntakeTests {
 }
 
 extension PublisherConversation {
-    /// Points at these seconds after 1000 come from outside.
+    /// Ingests points at these seconds after 1000.
     mutating func take(
         _ seconds: [Int], request: UInt64 = 1, within limit: Duration = .seconds(20)
     ) throws -> [String] {
@@ -364,15 +365,15 @@ extension PublisherConversation {
             return RecordDraft(content, digest: try #require(RecordDigest(digest + digest)))
         }
         return self.happened(
-            .take(drafts, of: try TrackableID("van"), by: self.now.advanced(by: limit), request: request))
+            .ingest(drafts, of: try TrackableID("van"), by: self.now.advanced(by: limit), request: request))
     }
 
     /// A recorder has everything of the current stream up to `seq`.
     mutating func acknowledge(
         _ seq: UInt64, by recorder: ClientID, of stream: StreamID? = nil
     ) throws -> [String] {
-        let stream = try #require(try stream ?? self.machine.assets[TrackableID("van")]?.stream)
-        return self.hear(
+        let stream = try #require(try stream ?? self.machine.table[TrackableID("van")]?.backlog.stream)
+        return self.receive(
             "tracking/van/ack/\(recorder)", HistoryCodec.encode(Acknowledgement(streams: [stream: seq])))
     }
 }

@@ -60,7 +60,7 @@ import TrackingCore
         #expect(lane.next(now: self.time(1_000))?.skipped.map(\.seq) == (941...1_000).map { UInt64($0) })
     }
 
-    @Test func aLostUpdateWaitsAgainWithWhatItCarried() throws {
+    @Test func aLostUpdateIsQueuedAgainWithItsPositions() throws {
         var lane = try self.lane()
         try self.capture(&lane, 1, at: 0)
         _ = lane.next(now: self.time(0))
@@ -85,7 +85,7 @@ import TrackingCore
         #expect(update?.skipped.map(\.seq) == [1])
     }
 
-    @Test func whatIsForgottenIsNotToldAgainAndWhatCameAfterItStands() throws {
+    @Test func forgottenPositionsAreNotPublishedAgainAndNewerOnesRemain() throws {
         var lane = try self.lane()
         try self.capture(&lane, 1, at: 0)
         _ = lane.next(now: self.time(0))
@@ -96,14 +96,14 @@ import TrackingCore
         try self.capture(&lane, 3, at: 10)
         let next = lane.next(now: self.time(10))
         #expect(next?.location.seq == 3 && next?.skipped == [])
-        // One that came after what everyone heard last, and is on its way.
+        // A position that is newer than the last published one, and in flight.
         try self.capture(&lane, 4, at: 15)
         lane.forget(through: try self.fix(1, at: 0))
         lane.failed()
         #expect(lane.next(now: self.time(16))?.location.seq == 3)
         lane.acknowledged()
         #expect(lane.again(now: self.time(17))?.location.seq == 3)
-        // One that everyone heard, and the broker has not answered for yet.
+        // A published position that the broker has not acknowledged yet.
         lane.forget(through: try self.fix(3, at: 10))
         lane.failed()
         #expect(lane.next(now: self.time(18)) == nil && lane.again(now: self.time(18)) == nil)
@@ -156,7 +156,7 @@ import TrackingCore
         #expect(update?.skipped.map(\.seq) == [2])
     }
 
-    /// What stands for good at the end is no fix of tomorrow.
+    /// The last retained position is not a fix with a future time.
     @Test func whatIsAheadIsNotTheLastPosition() throws {
         var lane = try self.lane()
         try self.capture(&lane, 1, at: 10)
@@ -171,7 +171,7 @@ import TrackingCore
         #expect(lane.isIdle)
     }
 
-    /// As a receiver whose clock goes back at the end of a drive: the order of the stream counts.
+    /// A receiver whose clock goes back at the end of a drive: the order of the stream counts.
     @Test func whatIsOutOfOrderAtTheEndGoesOutAsWell() throws {
         var lane = try self.lane()
         try self.capture(&lane, 1, at: 10)
@@ -184,7 +184,7 @@ import TrackingCore
         #expect(update?.location.seq == 3 && update?.skipped.map(\.seq) == [2])
     }
 
-    /// As recordings of receivers that count their weeks anew: the whole of it is of a day to come.
+    /// A recording of a receiver with a week rollover: all of its times are in the future.
     @Test func whereAllIsAheadTheLastGoesOutAtTheEnd() throws {
         var lane = try self.lane()
         for number in 1...3 { try self.capture(&lane, UInt64(number), at: 1_000_100 + Double(number)) }

@@ -3,7 +3,7 @@ import TrackingCore
 
 @testable import TrackingPublisher
 
-/// How long who waits for a log that cannot be opened.
+/// Tests for the time that records wait for a log that cannot be opened.
 @Suite struct LogOutageTests {
     private static let begin = ContinuousClock.now
     private static let full = TrackingError(.spoolFailed, "the disk is full")
@@ -27,11 +27,11 @@ import TrackingCore
         #expect(last)
     }
 
-    @Test func theSameReasonIsToldOnce() {
+    @Test func theSameReasonIsReportedOnce() {
         var outage = LogOutage()
         let gone = TrackingError(.spoolFailed, "it is gone")
-        let told = [Self.full, Self.full, gone].map { outage.failed($0, now: Self.after(0)) }
-        #expect(told == [true, false, true])
+        let reported = [Self.full, Self.full, gone].map { outage.failed($0, now: Self.after(0)) }
+        #expect(reported == [true, false, true])
         outage.opened()
         #expect(!outage.isClosed && outage.error == nil)
         let again = outage.failed(gone, now: Self.after(30))

@@ -3,9 +3,10 @@ import TrackingCore
 
 @testable import TrackingPublisher
 
-/// What the user asks of the log, rule by rule.
+/// Tests for the user's requests to the log, one rule per test.
 struct LogRequestTests {
-    /// A publisher of `van` that was away while these seconds were recorded, and is there again with its newest position out.
+    /// A publisher of `van` that was offline while these seconds were recorded, and has since published its newest
+    /// position.
     private func back(after seconds: ClosedRange<Int>, size: Int = 200) throws -> PublisherConversation {
         var talk = try PublisherConversation([try PublisherConversation.van()]) { $0.recording.batchSize = size }
         try self.drive(seconds, &talk)
@@ -26,7 +27,7 @@ struct LogRequestTests {
         talk.filter { $0.hasPrefix("van/history") || $0.contains("answer") }
     }
 
-    /// What is left in the log, by number.
+    /// The numbers of the records that remain in the log.
     private func left(_ talk: PublisherConversation) -> [UInt64] { talk.log.values.flatMap(\.keys).sorted() }
 
     // MARK: - Send now
@@ -50,7 +51,7 @@ struct LogRequestTests {
     @Test func sendNowWithNothingToSendIsAnsweredAtOnce() throws {
         var talk = try PublisherConversation.online()
         #expect(talk.happened(.asked(.sendNow, request: 7)) == ["answer 0 records"])
-        // And no urgency is left over for what comes next.
+        // The next records are not urgent any more.
         _ = try talk.fix(at: 11)
         #expect(!talk.wait(.seconds(1)).contains { $0.hasPrefix("van/history") })
     }
@@ -84,16 +85,16 @@ struct LogRequestTests {
         #expect(self.left(talk) == [101])
     }
 
-    @Test func flushTellsHowFarItIsAfterEachBatch() throws {
+    @Test func flushReportsItsProgressAfterEachBatch() throws {
         var talk = try self.back(after: 1...161, size: 40)
-        let told = talk.happened(.asked(.flush, request: 7))
-        #expect(!told.contains { $0.contains(" of ") })
+        let reported = talk.happened(.asked(.flush, request: 7))
+        #expect(!reported.contains { $0.contains(" of ") })
         #expect(talk.acked().filter { $0.contains(" of ") } == ["61 of 161", "101 of 161"])
         #expect(talk.acked().filter { $0.contains(" of ") } == ["141 of 161"])
         #expect(talk.acked().contains("answer 161 records"))
     }
 
-    @Test func flushTellsEveryTenSecondsAndGivesUpAfterSeventy() throws {
+    @Test func flushReportsEveryTenSecondsAndGivesUpAfterSeventy() throws {
         var talk = try self.back(after: 1...2)
         _ = talk.acked()
         _ = try talk.fix(at: 3)
@@ -113,7 +114,7 @@ struct LogRequestTests {
         #expect(answers.filter { $0.contains("records refused") } == ["van records refused (notAuthorized)"])
         #expect(self.said(answers).contains("answer notAuthorized"))
         #expect(talk.happened(.asked(.sending, request: 8)) == [#"answer refusals ["van notAuthorized"]"#])
-        // What was asked for goes out all the same when it can.
+        // The requested records are sent nevertheless as soon as that is possible.
         _ = talk.wait(.seconds(60))
         _ = talk.acked()
         _ = talk.acked()
@@ -142,8 +143,8 @@ struct LogRequestTests {
         _ = talk.happened(.asked(.flush, request: 7))
         #expect(!talk.acked().contains { $0.contains("answer") })
         let stream = try #require(talk.log.keys.first)
-        let heard = talk.hear("tracking/van/ack/keeper", #"{"streams":{"\#(stream)":1}}"#)
-        #expect(heard == ["answer 1 records"])
+        let received = talk.receive("tracking/van/ack/keeper", #"{"streams":{"\#(stream)":1}}"#)
+        #expect(received == ["answer 1 records"])
     }
 
     // MARK: - Purge
@@ -155,7 +156,7 @@ struct LogRequestTests {
         #expect(self.left(talk).isEmpty)
         _ = talk.connect(0)
         let said = (talk.granted() + talk.echoed()).filter { $0.hasPrefix("van: ") || $0.hasPrefix("van/history") }
-        // The newest position is still the newest position; nothing that was forgotten rides along.
+        // The newest position remains the newest one; no purged record is added to an update.
         #expect(said == ["van: update 100", "van/history: batch [] oldest 101 remaining 0"])
         _ = talk.acked()
         #expect(!talk.wait(.seconds(300)).contains { $0.hasPrefix("van/history") })
@@ -168,7 +169,7 @@ struct LogRequestTests {
             _ = try talk.fix(at: 301)
             #expect(self.left(talk) == [301])
             let said = talk.acked(refusing: isRefused ? ["tracking/van/history"] : []) + talk.wait(.seconds(30))
-            // Never again what was forgotten, whatever the broker said.
+            // A purged record is never sent again, whatever the broker answered.
             #expect(!said.contains { $0.contains("batch [1,") })
             #expect(self.left(talk) == [301] || self.left(talk).isEmpty)
         }
@@ -177,13 +178,13 @@ struct LogRequestTests {
     @Test func purgeForgetsEventsThatWaitForAConnection() throws {
         var talk = try PublisherConversation.online()
         _ = talk.lose()
-        _ = talk.happened(.notice(.sourceLost, [:]))
+        _ = talk.happened(.recordEvent(.sourceLost, [:]))
         #expect(talk.happened(.asked(.purge, request: 7)) == ["answer 1 records"])
         _ = talk.connect(1)
         #expect(!(talk.granted() + talk.echoed()).contains { $0.hasPrefix("van/event") })
     }
 
-    @Test func purgeAlsoForgetsWhatIsNotCarried() throws {
+    @Test func purgeAlsoRemovesRecordsOfUntrackedTrackables() throws {
         let (van, old) = (try TrackableID("van"), try #require(StreamID("old")))
         var machine = PublisherStateMachine(
             configuration: PublisherConfiguration(client: try ClientID("d1"), session: try #require(SessionID("mine"))),
@@ -216,7 +217,7 @@ struct LogRequestTests {
         #expect(try talk.fix(at: 30).last == "van: update 4")
     }
 
-    /// The recorder has heard that the old number is gone, and acknowledged past it.
+    /// The recorder received that the old number is gone, and acknowledged past it.
     @Test func noAcknowledgementOfTheOldNumberReachesWhatIsPutBack() throws {
         let keeper = try ClientID("keeper")
         var talk = try PublisherConversation([try PublisherConversation.van()]) {
@@ -227,27 +228,27 @@ struct LogRequestTests {
         let acknowledgement = HistoryCodec.encode(Acknowledgement(streams: [stream: 5]))
         _ = try talk.putBack(3, in: stream)
         _ = talk.connect(0)
-        _ = talk.hear("tracking/van/ack/keeper", acknowledgement, retained: true)
+        _ = talk.receive("tracking/van/ack/keeper", acknowledgement, retained: true)
         #expect(talk.log[stream]?.keys.sorted() == [6])
         let said = talk.granted() + talk.echoed() + talk.wait(.seconds(20))
         #expect(said.contains("van/history: batch [6] oldest 6 remaining 0"), "\(said)")
     }
 
-    @Test func whatIsPutBackOfWhatIsNotCarriedWaitsInItsStream() throws {
+    @Test func aRecordPutBackForAnUntrackedTrackableWaitsInItsStream() throws {
         var talk = try PublisherConversation.online()
         let van = try TrackableID("van")
         let stream = try #require(talk.log.keys.first)
         _ = talk.happened(.remove(van))
         #expect(try talk.putBack(1, in: stream) == ["answer 1 records"])
         let held = StoredStream(id: stream, stored: SeqSet([2...2]), last: 2)
-        #expect(talk.machine.logs[van] == .init(streams: [held], current: stream))
+        #expect(talk.machine.table.dormant(van)?.log == .init(streams: [held], current: stream))
     }
 
     @Test func whatIsPutBackOfWhatIsUnknownBeginsAStream() throws {
         var talk = try PublisherConversation()
         let old = try #require(StreamID("old"))
         #expect(try talk.putBack(7, in: old) == ["answer 1 records"])
-        let log = try #require(talk.machine.logs[try TrackableID("van")])
+        let log = try #require(talk.machine.table.dormant(try TrackableID("van"))?.log)
         #expect(log.streams.map(\.stored) == [SeqSet([1...1])] && log.streams[0].id != old)
         #expect(log.current == log.streams[0].id)
     }
@@ -270,7 +271,7 @@ struct LogRequestTests {
 
     private func other() throws -> Trackable { Trackable(try TrackableID("bus")) }
 
-    @Test func nothingElseIsCarriedWhilePointsAreUnsent() throws {
+    @Test func bindIsRejectedWhilePointsAreUnsent() throws {
         var talk = try PublisherConversation([try PublisherConversation.van()])
         for second in 1...3 { _ = try talk.fix(at: Double(second)) }
         #expect(talk.happened(.asked(.bind(try self.other(), unsent: .refuse), request: 7)) == ["answer unsentPoints"])
@@ -295,7 +296,7 @@ struct LogRequestTests {
         #expect(self.left(talk).isEmpty)
     }
 
-    @Test func whereEverythingIsSafeTheOtherIsCarriedAtOnce() throws {
+    @Test func bindIsImmediateWhenEverythingIsSafe() throws {
         var talk = try PublisherConversation.online()
         let said = talk.happened(.asked(.bind(try self.other(), unsent: .refuse), request: 7))
         #expect(said.contains("van/publisher/d1: cleared") && said.contains("answer bound"))

@@ -4,11 +4,11 @@ import TrackingCore
 
 @testable import TrackingPublisher
 
-/// When the log is kept to its limits.
+/// Tests for the moments at which the log is trimmed.
 @Suite(.timeLimit(.minutes(5))) struct LogTrimmingTests {
     private static let begin = ContinuousClock.now
     private static let day = SpoolLimits(maximumCount: 9, maximumAge: .seconds(86_400))
-    /// Where only the size is looked at.
+    /// Limits for which only the size is checked.
     private static let size = SpoolLimits(maximumCount: 9)
 
     private static func after(_ seconds: Double) -> ContinuousClock.Instant {
@@ -44,7 +44,7 @@ import TrackingCore
         #expect(trimming.takeAlarm(now: Self.after(12)) == Self.after(22))
     }
 
-    /// A log with three records, a day old each, and its worker.
+    /// A log with three records, each a day old, and its worker.
     private static func bench(_ limits: SpoolLimits) async throws -> (storage: InMemorySpool, worker: LogWorker) {
         let (storage, now) = (InMemorySpool(), UnixTime(1_800_000_000))
         _ = try await storage.open(now: now)

@@ -5,9 +5,9 @@ import TrackingCore
 
 @testable import TrackingPublisher
 
-/// Who wakes the log's worker.
+/// Tests for waking the worker of the log.
 @Suite(.timeLimit(.minutes(5))) struct LogWorkerTests {
-    /// A removal alone waits for what is asked for when the batch that went out with it is answered, five times at the most.
+    /// A removal alone does not wake the worker while a batch is in flight, at most five times in a row.
     @Test func aRemovalWaitsWhereMoreWillBeAskedFor() async throws {
         let storage = InMemorySpool()
         let (van, stream) = (try TrackableID("van"), try #require(StreamID("one")))
@@ -38,7 +38,7 @@ import TrackingCore
         #expect(try await storage.summary().total.count == 12, "nothing is left undone at the end")
     }
 
-    /// What is safe and not removed yet counts for no limit: nothing that was not sent goes for it, and nothing is said to have gone.
+    /// A safe record that is not removed yet does not count against a limit, so no unsent record is dropped for it.
     @Test func whatIsSafeTakesNobodysRoom() async throws {
         let (storage, said) = (FailingSpool(), Said())
         let worker = try await Self.worker(storage, limits: SpoolLimits(maximumCount: 3))
@@ -54,13 +54,13 @@ import TrackingCore
         #expect(try await storage.summary().dropped == 0)
     }
 
-    /// Of one stream of one trackable.
+    /// The numbers of one stream of one trackable.
     private static func append(_ seq: UInt64) throws -> (TrackableID, PublisherStateMachine.LogAction) {
         let record = SpoolRecord(seq: seq, time: UnixTime(1), kind: .point, payload: [1])
         return (try TrackableID("van"), .append(try #require(StreamID("one")), record))
     }
 
-    /// What a worker says.
+    /// The events that a worker posts.
     private final class Said: Sendable {
         private let texts = Mutex<[String]>([])
 
@@ -89,7 +89,7 @@ import TrackingCore
         }
     }
 
-    /// A log that is open and has record 1, and its worker.
+    /// An open log with record 1, and its worker.
     private static func worker(
         _ storage: FailingSpool, limits: SpoolLimits = SpoolLimits(), pause: Duration = LogOutage.pause
     ) async throws -> LogWorker {
@@ -108,7 +108,7 @@ import TrackingCore
         return (try TrackableID("van"), .read(query))
     }
 
-    /// What was brought once more while it still waits to be written, as where the log is opened anew, is known by then.
+    /// A record that arrives again while it still waits to be written, as when the log is reopened, is known by then.
     @Test func whatIsLookedUpIsWrittenFirst() async throws {
         let (storage, said) = (FailingSpool(), Said())
         let worker = try await Self.worker(storage)
@@ -124,7 +124,7 @@ import TrackingCore
         #expect(said.all == ["found 0", "appended 2", "found 1"])
     }
 
-    /// Values that could not be written go with what is written next; of each the newest.
+    /// A value that could not be written is written with the next transaction; the newest value of each name counts.
     @Test func whatIsToBeKeptIsNotLostToAFullDisk() async throws {
         let (storage, said, full) = (FailingSpool(), Said(), TrackingError(.spoolFailed, "the disk is full"))
         let (worker, van) = (try await Self.worker(storage), try TrackableID("van"))
@@ -160,7 +160,7 @@ import TrackingCore
         #expect(try await storage.inner.open(now: UnixTime(0)).state == ["trip": [1]])
     }
 
-    /// The file would be opened anew by nobody else: each trim fails.
+    /// Each trim fails, and no other operation would reopen the file.
     @Test func damageThatATrimMeetsIsMended() async throws {
         let (storage, said) = (FailingSpool(), Said())
         let worker = try await Self.worker(storage, limits: SpoolLimits(maximumCount: 1))
@@ -172,7 +172,7 @@ import TrackingCore
         #expect(said.all == ["reopened", "appended 2", "other"])
     }
 
-    /// What damage kept out of the log goes into what is whole of it.
+    /// A record that was not written because of damage is written to the salvaged log.
     @Test func whatIsBeingWrittenWhenDamageIsMetIsWrittenOnceMore() async throws {
         let (storage, said) = (FailingSpool(), Said())
         let worker = try await Self.worker(storage)
@@ -184,7 +184,7 @@ import TrackingCore
         #expect(try await storage.summary().total.count == 2)
     }
 
-    /// Nobody asks for anything meanwhile.
+    /// No job arrives during the outage.
     @Test func aLogThatCannotBeOpenedAgainIsTriedAnewAndRecordsWaitForIt() async throws {
         let (storage, said, full) = (FailingSpool(), Said(), TrackingError(.spoolFailed, "the disk is full"))
         let worker = try await Self.worker(storage, pause: .milliseconds(10))
@@ -202,7 +202,7 @@ import TrackingCore
         #expect(storage.calls.count { $0 == .open } == 4)
     }
 
-    /// At the end it is tried once more, whenever that was done before; then there is nobody left who could wait.
+    /// At the end the worker makes one more attempt, even shortly after another one. After that no record can wait.
     @Test(arguments: [false, true]) func whatWaitsAtTheEndIsWrittenOrGivenUp(opens: Bool) async throws {
         let (storage, said, full) = (FailingSpool(), Said(), TrackingError(.spoolFailed, "the disk is full"))
         let worker = try await Self.worker(storage)
@@ -234,11 +234,11 @@ import TrackingCore
                 + [unreadable]).map { SpoolEntry($0, of: van, in: one) })
         let worker = LogWorker(
             storage: storage, limits: SpoolLimits(), logger: Logger(label: "test"), clock: { UnixTime(0) })
-        let told = AsyncStream.makeStream(of: PublisherStateMachine.LogEvent.self)
+        let reported = AsyncStream.makeStream(of: PublisherStateMachine.LogEvent.self)
         worker.ask([(van, .renumber(one, SeqSet([2...5]), from: RecordName(stream: two, seq: 7)))])
         worker.finish()
-        await worker.run { told.continuation.yield($1) }
-        var answers = told.stream.makeAsyncIterator()
+        await worker.run { reported.continuation.yield($1) }
+        var answers = reported.stream.makeAsyncIterator()
         #expect(await answers.next() == .appended(two, SeqSet([7...8])))
         guard case .appendFailed(two, SeqSet([9...10]), _)? = await answers.next() else {
             return #expect(Bool(false), "the numbers that nothing bears are given up")
@@ -248,7 +248,7 @@ import TrackingCore
         #expect(try MessageCodec.decodeEvent(waiting[3].record.payload).id == "e3")
     }
 
-    @Test func whatBecameOfAQuarantineIsTold() async throws {
+    @Test func theResultOfAQuarantineIsPosted() async throws {
         let storage = InMemorySpool()
         let (van, stream) = (try TrackableID("van"), try #require(StreamID("one")))
         _ = try await storage.open(now: UnixTime(0))
@@ -256,10 +256,10 @@ import TrackingCore
         try await storage.append([SpoolEntry(record, of: van, in: stream)])
         let worker = LogWorker(
             storage: storage, limits: SpoolLimits(), logger: Logger(label: "test"), clock: { UnixTime(0) })
-        let told = AsyncStream.makeStream(of: PublisherStateMachine.LogEvent.self)
+        let reported = AsyncStream.makeStream(of: PublisherStateMachine.LogEvent.self)
         try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask { await worker.run { told.continuation.yield($1) } }
-            var events = told.stream.makeAsyncIterator()
+            group.addTask { await worker.run { reported.continuation.yield($1) } }
+            var events = reported.stream.makeAsyncIterator()
             let reason = TrackingError(.payloadTooLarge, "too large")
             storage.fail(with: TrackingError(.spoolFailed, "the disk is full"))
             worker.ask([(van, .quarantine(stream, 1, reason))])

@@ -1,9 +1,9 @@
 import Testing
 import TrackingRuntime
 
-/// The one way into a decider's task.
+/// Tests for the mailbox, the only way into the task of a state machine.
 @Suite(.timeLimit(.minutes(5))) struct MailboxTests {
-    /// Takes out what comes until `last`, and says so to whoever waits.
+    /// Takes out the events until `last`, and resumes each waiting sender.
     private static func read(_ mailbox: Mailbox<Int>, through last: Int) async -> [Int] {
         var inbox = Inbox(mailbox)
         var read: [Int] = []
@@ -16,7 +16,7 @@ import TrackingRuntime
         return read
     }
 
-    @Test func whatWasPostedComesOutInOrder() async {
+    @Test func eventsAreTakenInTheOrderOfPosting() async {
         let mailbox = Mailbox<Int>()
         let count = 3 * Mailbox<Int>.stride + 7
         async let read = Self.read(mailbox, through: count)
@@ -25,7 +25,7 @@ import TrackingRuntime
         #expect(await read == Array(1...count))
     }
 
-    @Test func whoWaitsGoesOnWhenItWasDealtWith() async {
+    @Test func aWaitEndsWhenTheEventWasProcessed() async {
         let mailbox = Mailbox<Int>()
         async let read = Self.read(mailbox, through: 2)
         await mailbox.postAndWait(1)
@@ -33,7 +33,7 @@ import TrackingRuntime
         #expect(await read == [1, 2])
     }
 
-    @Test func whoIsLeftInABatchIsLetGo() async {
+    @Test func waitsInAnUnfinishedBatchEnd() async {
         let mailbox = Mailbox<Int>()
         let count = 2 * Mailbox<Int>.stride
         async let read = Self.read(mailbox, through: 1)

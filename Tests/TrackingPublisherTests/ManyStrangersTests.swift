@@ -4,15 +4,15 @@ import TrackingCore
 
 @testable import TrackingPublisher
 
-/// What many strangers on one trackable cost its publisher.
+/// Tests for the cost of many subscribers on one trackable.
 @Suite struct ManyStrangersTests {
     @Test func howeverManyComeFewResolutionsWaitForTheBroker() throws {
         var talk = try PublisherConversation.online()
-        let most = PublisherStateMachine.maximumResolutionsUnderWay
+        let most = TrackableResolution.maximumUnacknowledged
         var said: [String] = []
         for number in 1...200 { said += talk.subscriber("w\(number)") + talk.wait(.milliseconds(400)) }
         #expect(said.count { $0.hasPrefix("van/resolution: ") } == most)
-        // The last of what was held back goes out when there is room, and then all is told.
+        // The last suppressed change is published when there is room; then every change is published.
         var answers: [String] = []
         for _ in 0..<3 { answers += talk.acked() + talk.wait(.seconds(1)) }
         #expect(
@@ -40,16 +40,16 @@ import TrackingCore
         func time(_ numbers: Range<Int>) -> Duration {
             ProcessorTime.measure { for number in numbers { stranger(number) } }
         }
-        let most = PublisherStateMachine.maximumRequests
+        let most = ResolutionRequests.maximumClients
         let early = (0..<5).map { time(($0 * 20)..<($0 * 20 + 20)) }.min() ?? .zero
         _ = time(100..<most)
         let late = (0..<5).map { time((most + $0 * 20)..<(most + $0 * 20 + 20)) }.min() ?? .zero
         #expect(late < early * 10, "\(early) for 20 at first, \(late) beyond the last that has room")
-        // Somebody leaves for good, and the next request has room.
+        // A subscriber leaves for good, and the next request has room.
         let id = try TrackableID("van")
-        _ = talk.hear("tracking/van/subscriber/w5", "")
+        _ = talk.receive("tracking/van/subscriber/w5", "")
         stranger(most + 1_000)
-        #expect(talk.machine.requests[id]?[try ClientID("w\(most + 1_000)")] != nil)
-        #expect(talk.machine.requests[id]?.count == most)
+        #expect(talk.machine.table[id]?.requests.byClient[try ClientID("w\(most + 1_000)")] != nil)
+        #expect(talk.machine.table[id]?.requests.byClient.count == most)
     }
 }

@@ -3,9 +3,9 @@ import TrackingCore
 
 @testable import TrackingPublisher
 
-/// A zone that is set while positions that lie in it stand, wait and are on their way.
+/// Tests for a zone that is set while positions inside it are retained, pending or in flight.
 @Suite struct NewZoneTests {
-    /// So far north is the zone's centre, and all that is within 100 m of it.
+    /// The distance of the zone's centre north, in metres. Positions within 100 m of the centre lie inside the zone.
     private static let home = 1000.0
 
     private func talk() throws -> PublisherConversation {
@@ -26,7 +26,7 @@ import TrackingCore
         return talk.happened(.configure(next))
     }
 
-    /// How many metres north the position on the topic is, and those that ride along.
+    /// The distances north, in metres, of the position on the topic and of those added to its update.
     private func standing(_ talk: PublisherConversation) throws -> [Int] {
         let payload = try #require(talk.said["tracking/van"])
         guard !payload.isEmpty else { return [] }
@@ -34,7 +34,7 @@ import TrackingCore
         return (update.skipped + [update.location]).map { Int(($0.coordinate.latitude * 111_195).rounded()) }
     }
 
-    @Test func whatStandsIsReplacedByTheCentre() throws {
+    @Test func theRetainedPositionIsReplacedByTheCentre() throws {
         var talk = try self.talk()
         _ = try talk.fix(at: 0, metres: 950)
         _ = talk.acked()
@@ -45,17 +45,17 @@ import TrackingCore
         let said = talk.wait(.seconds(300))
         #expect(said.contains("van: update 1"))
         #expect(try self.standing(talk) == [1000])
-        #expect(talk.machine.assets[try TrackableID("van")]?.lastFix?.source == .zone)
+        #expect(talk.machine.table[try TrackableID("van")]?.position.fix?.source == .zone)
     }
 
-    @Test func whatStandsWhereNothingMayBeShownIsCleared() throws {
+    @Test func aRetainedPositionThatMayNotBeShownIsCleared() throws {
         var talk = try self.talk()
         _ = try talk.fix(at: 0, metres: 950)
         _ = talk.acked()
         #expect(try self.set(.omit, &talk).contains("van: cleared"))
         let said = talk.acked() + talk.wait(.seconds(300)) + talk.subscriber("w1") + talk.wait(.seconds(2))
         #expect(!said.contains { $0.hasPrefix("van: ") })
-        #expect(talk.machine.assets[try TrackableID("van")]?.lastFix == nil)
+        #expect(talk.machine.table[try TrackableID("van")]?.position.fix == nil)
         #expect(try talk.fix(at: 400, metres: 5000).contains("van: update 2"))
     }
 
@@ -74,7 +74,7 @@ import TrackingCore
         #expect(try self.standing(talk) == (rule == .omit ? [] : [1000]))
     }
 
-    /// The broker's answer to what was taken back counts for nothing else.
+    /// The broker's answer to a withdrawn position applies to no other message.
     @Test(arguments: [PrivacyZone.Rule.replace, .omit]) func whatIsOnItsWayAndWhatWaitsIsHidden(rule: PrivacyZone.Rule)
         throws
     {
@@ -116,7 +116,7 @@ import TrackingCore
         #expect(try ends().state == .ended && ends().startLocation == nil && ends().lastLocation == nil)
     }
 
-    /// What is shown of a trip is up to a minute old: it has left by now.
+    /// The published version of the trip is up to a minute old; the trackable has left the place by now.
     @Test func whereATripWasAMomentAgoIsHidden() throws {
         var talk = try self.talk()
         _ = talk.happened(.trip(try TrackableID("van"), try TripMode("car"), request: 1))
@@ -139,8 +139,8 @@ import TrackingCore
         return talk.happened(.configure(next)) + talk.acked()
     }
 
-    /// What is off says nothing of where it is, and withdraws what must not be seen.
-    @Test(arguments: [PrivacyZone.Rule.replace, .omit]) func whatStandsIsWithdrawnWhileOff(rule: PrivacyZone.Rule)
+    /// A publisher that is off publishes no position, and withdraws a position that must not be shown.
+    @Test(arguments: [PrivacyZone.Rule.replace, .omit]) func positionsAreWithdrawnWhileOff(rule: PrivacyZone.Rule)
         throws
     {
         var talk = try self.talk()
@@ -158,16 +158,16 @@ import TrackingCore
         #expect(trip.state == .ended && trip.lastLocation?.source == (rule == .omit ? nil : .zone))
     }
 
-    @Test func whatAnotherPublisherSaidWhileOffStands() throws {
+    @Test func aPositionOfAnotherPublisherRemainsWhileOff() throws {
         var talk = try self.talk()
         _ = try talk.fix(at: 0, metres: 950)
         _ = talk.acked() + self.switched(isOn: false, &talk)
-        _ = talk.hear("tracking/_clients/d2", #"{"status":"online","session":"o","connection":0,"lease":90}"#)
+        _ = talk.receive("tracking/_clients/d2", #"{"status":"online","session":"o","connection":0,"lease":90}"#)
         _ = talk.publisher("d2", "o", since: 2000)
         #expect(!(try self.set(.omit, &talk)).contains { $0.hasSuffix("cleared") })
     }
 
-    /// Nobody here knows where that is.
+    /// This run does not know the retained position.
     @Test func whatAnEarlierRunLeftIsWithdrawn() throws {
         var talk = try self.talk()
         let said = try self.set(.omit, &talk) + talk.acked()

@@ -3,7 +3,7 @@ import TrackingCore
 import TrackingPublisher
 import TrackingTesting
 
-/// A log that takes long to be opened, as where a damaged one is salvaged.
+/// Tests for a log that takes long to open, as during the salvage of a damaged one.
 @Suite(.timeLimit(.minutes(5))) struct OpeningLogTests {
     @Test func aPublisherThatOpensItsLogSaysSoAtOnce() async throws {
         let (opening, end) = AsyncStream.makeStream(of: Never.self)

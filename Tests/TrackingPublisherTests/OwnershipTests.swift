@@ -3,11 +3,13 @@ import TrackingCore
 
 @testable import TrackingPublisher
 
-/// Whose trackable it is after an outage, and what of the other's stands (docs/protocol.md, "Whose trackable").
+/// Tests for the ownership of a trackable after an outage, and for the other publisher's messages
+/// (docs/reference/protocol.md, "Whose trackable").
 @Suite struct OwnershipTests {
     private let alive = #"{"status":"online","session":"other","connection":0,"lease":90}"#
 
-    /// Of a publisher that lost its connection, and of another that carries the van since later: its presence stands.
+    /// A publisher that lost its connection, and another one that has tracked the van since a later time; its
+    /// presence is retained.
     private func overtaken() throws -> PublisherConversation {
         var talk = try PublisherConversation.online()
         _ = talk.lose()
@@ -22,8 +24,8 @@ import TrackingCore
         let settled = talk.settled()
         #expect(settled.last == "subscribe _clients/d1")
         #expect(!settled.contains { $0.hasPrefix("van") && $0.contains(": ") }, "\(settled)")
-        let heard = talk.hear("tracking/_clients/d2", self.alive, retained: true)
-        #expect(heard.contains("van is FAILED (takenOver)"))
+        let received = talk.receive("tracking/_clients/d2", self.alive, retained: true)
+        #expect(received.contains("van is FAILED (takenOver)"))
         let rest = talk.granted() + talk.acked() + talk.wait(.seconds(10))
         #expect(!rest.contains { $0.hasPrefix("van: ") || $0.hasPrefix("van/resolution") }, "\(rest)")
     }
@@ -46,9 +48,9 @@ import TrackingCore
         }
         switch what {
         case "arrives": _ = talk.publisher("d2", "other", since: 999)
-        case "leaves": _ = talk.hear("tracking/van/publisher/d2", "")
+        case "leaves": _ = talk.receive("tracking/van/publisher/d2", "")
         default:
-            _ = talk.hear(
+            _ = talk.receive(
                 "tracking/van/publisher/d2",
                 #"{"type":"PUBLISHER","session":"other","connection":1,"lease":90,"since":999}"#)
         }
@@ -81,7 +83,7 @@ import TrackingCore
         #expect(said == ["van/publisher/d1: cleared", "van/resolution: cleared"])
     }
 
-    @Test func theResolutionIsLeftToAnotherWhosePresenceStands() throws {
+    @Test func theResolutionIsLeftToAPresentPublisher() throws {
         var talk = try PublisherConversation.online()
         _ = talk.publisher("d2", "other", since: 999, retained: true)
         let said = talk.happened(.remove(try TrackableID("van")))
@@ -90,7 +92,7 @@ import TrackingCore
 
     // MARK: - Requests over an outage
 
-    /// `w1` asked, and the connection was lost and is there again.
+    /// `w1` made a request; the connection was lost and made again.
     private func asked() throws -> PublisherConversation {
         var talk = try PublisherConversation.online()
         _ = talk.subscriber("w1")
@@ -102,8 +104,8 @@ import TrackingCore
         return talk
     }
 
-    /// Who asked stays present, and its request is cleared at the broker: no message tells that.
-    @Test func aRequestThatIsNotHeardAgainIsDropped() throws {
+    /// The subscriber stays present, and its request is cleared at the broker without a message.
+    @Test func aRequestThatIsNotReceivedAgainIsDropped() throws {
         var talk = try self.asked()
         var said: [String] = []
         for _ in 0..<3 {
@@ -113,7 +115,7 @@ import TrackingCore
         #expect(said.contains { $0.hasPrefix("van/resolution: BALANCED") && $0.hasSuffix("subscribers 1") }, "\(said)")
     }
 
-    @Test func aRequestThatIsHeardAgainStands() throws {
+    @Test func aRequestThatIsReceivedAgainRemains() throws {
         var talk = try self.asked()
         _ = talk.request("w1", interval: 500)
         var said: [String] = []

@@ -3,7 +3,7 @@ import TrackingCore
 
 @testable import TrackingPublisher
 
-/// What a publisher does that is steered while it runs.
+/// Tests for control of a running publisher.
 @Suite struct PublisherControlTests {
     private func switched(_ talk: inout PublisherConversation, isOn: Bool) -> [String] {
         var configuration = talk.machine.configuration
@@ -21,7 +21,7 @@ import TrackingCore
                 "van/publisher/d1: cleared", "van/resolution: cleared", "_clients/d1: offline mine/0", "van is OFFLINE",
                 "tell van BALANCED/10000/0 OFFLINE subscribers 0",
             ])
-        _ = talk.hear("tracking/_clients/d1", talk.said["tracking/_clients/d1"] ?? [])
+        _ = talk.receive("tracking/_clients/d1", talk.said["tracking/_clients/d1"] ?? [])
         #expect(try talk.fix(at: 20) == [])
         #expect(talk.subscriber("w1").filter { $0.contains(": ") } == [])
         #expect(talk.wait(.seconds(600)).filter { $0.contains(": ") } == [])
@@ -41,7 +41,7 @@ import TrackingCore
         var talk = try PublisherConversation.online()
         #expect(try talk.fix(at: 10).contains("van: update 2"))
         _ = self.switched(&talk, isOn: false)
-        // The broker's late answer is not about what comes after.
+        // The broker's late answer does not apply to later messages.
         _ = talk.acked()
         #expect(self.switched(&talk, isOn: true).contains("van: update 2"))
     }
@@ -111,12 +111,12 @@ import TrackingCore
 
     // MARK: - Events
 
-    /// What concerns the device is told of everything that it carries, however much that is.
-    @Test func whatHappensToManyAtOnceIsToldOfEach() throws {
+    /// An event of the device is published for every tracked trackable, however many there are.
+    @Test func anEventOfTheDeviceIsPublishedForEachTrackable() throws {
         var talk = try PublisherConversation(try (0..<150).map { Trackable(try TrackableID("v\($0)")) })
         _ = talk.connect(0)
         _ = talk.granted()
-        let said = talk.happened(.notice(.sourceLost, [:]))
+        let said = talk.happened(.recordEvent(.sourceLost, [:]))
         #expect(said.filter { $0.hasSuffix("/event: SOURCE_LOST") }.count == 150)
     }
 
@@ -173,7 +173,7 @@ import TrackingCore
         #expect(trip?.mode == "bus")
     }
 
-    /// After a reconnect the trip is shown again: distance and duration are both of now.
+    /// After a reconnect the trip is published again, with the current distance and duration.
     @Test func aTripThatIsShownAgainIsAsItIsNow() throws {
         var talk = try PublisherConversation.online()
         let van = try TrackableID("van")
@@ -189,7 +189,7 @@ import TrackingCore
         #expect(trip.distance > 50 && trip.duration == 10, "\(trip)")
     }
 
-    /// What another publisher carries is recorded there, its trips as well.
+    /// A trackable that another publisher owns is recorded by that publisher, its trips included.
     @Test func noTripOfWhatIsTakenOverIsRecorded() throws {
         var talk = try PublisherConversation.online()
         talk.isRemovalIgnored = true
@@ -206,7 +206,8 @@ import TrackingCore
         #expect(trips(talk) == before)
     }
 
-    /// What is being written when a trackable is removed keeps its number when the trackable is carried again.
+    /// A record that is being written when its trackable is removed retains its number when the trackable is tracked
+    /// again.
     @Test(arguments: [true, false], [true, false])
     func aNumberIsGivenOutOnce(isWrittenBefore: Bool, isDiskFull: Bool) throws {
         var talk = try PublisherConversation.online()
@@ -241,10 +242,10 @@ import TrackingCore
 
     private let start = #"{"id":"c1","command":"START_TRIP","time":1000}"#
 
-    @Test func withoutTheWishForThemNoCommandsAreHeard() throws {
+    @Test func withoutTheSettingNoCommandsAreReceived() throws {
         var talk = try PublisherConversation([PublisherConversation.van()])
         #expect(talk.connect(0).filter { $0.contains("command") } == [])
-        #expect(talk.hear("tracking/van/command", self.start) == [])
+        #expect(talk.receive("tracking/van/command", self.start) == [])
     }
 
     @Test func refusedCommandsAreAskedForAgainWithGrowingWaits() throws {
@@ -264,22 +265,22 @@ import TrackingCore
         #expect(!talk.wait(.seconds(1_000)).contains("subscribe van/command"))
     }
 
-    @Test func aCommandIsCarriedOutOnceAndRememberedInTheLog() throws {
+    @Test func aCommandIsExecutedOnceAndRememberedInTheLog() throws {
         var talk = try self.commanding()
-        #expect(talk.hear("tracking/van/command", self.start) == ["START_TRIP on van, answer to -"])
-        #expect(talk.hear("tracking/van/command", self.start) == [])
+        #expect(talk.receive("tracking/van/command", self.start) == ["START_TRIP on van, answer to -"])
+        #expect(talk.receive("tracking/van/command", self.start) == [])
         let gate = CommandGate(keeping: talk.kept[PublisherStateMachine.commandsKey])
         var next = gate
         let command = try CommandCodec.decode(Array(self.start.utf8))
         #expect(next.consider(command, now: UnixTime(1000)) == .seen)
     }
 
-    @Test func whatIsLateRetainedOrNoCommandIsNotCarriedOut() throws {
+    @Test func aLateRetainedOrInvalidCommandIsNotExecuted() throws {
         var talk = try self.commanding()
         let late = #"{"id":"c2","command":"REPORT","time":900}"#
-        #expect(talk.hear("tracking/van/command", late) == [])
-        #expect(talk.hear("tracking/van/command", self.start, retained: true) == [])
-        #expect(talk.hear("tracking/van/command", "{}") == ["bad message on tracking/van/command"])
+        #expect(talk.receive("tracking/van/command", late) == [])
+        #expect(talk.receive("tracking/van/command", self.start, retained: true) == [])
+        #expect(talk.receive("tracking/van/command", "{}") == ["bad message on tracking/van/command"])
     }
 
     @Test func anAnswerGoesToTheEventsAndWhereItWasAskedForAlsoWhenOff() throws {
@@ -295,7 +296,7 @@ import TrackingCore
         #expect(said.last == "van/event: COMMAND")
     }
 
-    /// Readers refuse an event with a larger detail; the answer itself has its result.
+    /// Readers reject an event with a larger detail; the answer itself contains the result.
     @Test func aLargeResultIsLeftOutOfTheEvent() throws {
         var talk = try self.commanding()
         let received = ReceivedCommand(

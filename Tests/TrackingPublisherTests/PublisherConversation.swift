@@ -3,31 +3,32 @@ import TrackingCore
 
 @testable import TrackingPublisher
 
-/// A publisher machine of client `d1`, session `mine`, that carries `van`, and the words its tests speak to it in. What it
-/// does comes back as text; what it says to the broker is answered only when the test says so.
+/// The state machine of a publisher with the client id `d1` and the session `mine`, which tracks `van`, with
+/// functions for tests. The machine's actions are returned as text. Its messages are acknowledged only when the test
+/// says so.
 struct PublisherConversation {
     var machine: PublisherStateMachine
     /// Both clocks: the wall clock is this many seconds after 1000.
     var now = MonotonicTime(.zero)
-    /// How far the wall clock was set since the start.
+    /// The number of seconds by which the wall clock was set since the start.
     var clockStep = Duration.zero
     private var subscriptions: [(token: TransportToken, filters: [String])] = []
     private var publishes: [(token: TransportToken, message: OutgoingMessage)] = []
-    /// What is in the log; everything asked of it is done at once.
+    /// The records in the log. Every operation on it completes at once.
     private(set) var log: [StreamID: [UInt64: SpoolRecord]] = [:]
-    /// What the records in the log are known by.
+    /// The marks of the records in the log.
     private var marks: [RecordMark: RecordName] = [:]
     /// The publisher's own values in the log.
     private(set) var kept: [String: [UInt8]] = [:]
-    /// What was asked of the log and not done yet.
+    /// The operations on the log that were requested and not performed yet.
     private var jobs: [(TrackableID, PublisherStateMachine.LogAction)] = []
-    /// Whether the disk is full.
+    /// `true` while the disk is full.
     var isDiskFull = false
-    /// Whether the disk is busy: what is asked of the log waits for ``written()``.
+    /// `true` while the disk is busy: operations on the log wait for ``written()``.
     var isDiskBusy = false
-    /// Whether everything that was ever written stays in the log, to be looked at.
+    /// `true` to keep every record in the log, for inspection.
     var isRemovalIgnored = false
-    /// The last thing said on each topic.
+    /// The last payload published on each topic.
     private(set) var said: [String: [UInt8]] = [:]
 
     init(
@@ -51,8 +52,8 @@ struct PublisherConversation {
         return trackable
     }
 
-    /// A publisher of `van` that is ONLINE at second 0 and was at second -2, with one update acknowledged. The pause after its
-    /// last resolution is over: the next change is published at once.
+    /// A publisher of `van` that is ONLINE at second 0 and was at second -2, with one update acknowledged. The pause
+    /// after its last resolution is over: the next change is published at once.
     static func online(
         _ trackable: Trackable? = nil, configure: (inout PublisherConfiguration) -> Void = { _ in }
     ) throws -> PublisherConversation {
@@ -77,7 +78,7 @@ struct PublisherConversation {
         return answers
     }
 
-    /// The log does what it was asked to, or so many of the first of it.
+    /// Performs the requested operations on the log, or the given number of the first ones.
     mutating func written(_ count: Int = .max) -> [String] {
         var answers: [String] = []
         var left = count
@@ -85,7 +86,7 @@ struct PublisherConversation {
             left -= 1
             let (id, action) = self.jobs.removeFirst()
             guard var event = self.work(action) else { continue }
-            // As its worker does: what was brought together is written together.
+            // As in the worker, appends that arrive together are written together.
             while case .appended(let stream, var seqs) = event,
                 case (id, .append(stream, let record, .some))? = self.jobs.first
             {
@@ -141,7 +142,7 @@ struct PublisherConversation {
         return nil
     }
 
-    /// What was set aside is to be put back: an event of second 1000 under each of these numbers.
+    /// Requests that quarantined records are put back: an event of second 1000 under each of these numbers.
     mutating func putBack(_ seqs: UInt64..., in stream: StreamID) throws -> [String] {
         let van = try TrackableID("van")
         let rows = seqs.map { seq in
@@ -164,13 +165,14 @@ struct PublisherConversation {
         return self.happened(.transport(.disconnected(Disconnection(reason: reason, retry: .zero, lasted: .zero))))
     }
 
-    /// The broker refuses the connection, which is tried again in `retry`.
+    /// The broker rejects the connection, which is tried again in `retry`.
     mutating func turnedAway(retry: Duration = .seconds(1)) -> [String] {
         let reason = TrackingError(.badCredentials, "no", reasonCode: 0x86)
         return self.happened(.transport(.disconnected(Disconnection(reason: reason, retry: retry, lasted: nil))))
     }
 
-    /// The broker grants what was subscribed to so far and what is subscribed to thereupon, or refuses all of it or one filter.
+    /// The broker grants what was subscribed to so far and what is subscribed to thereupon, or refuses all of it or
+    /// one filter.
     mutating func granted(refusing refusal: TrackingError? = nil, only filter: String? = nil) -> [String] {
         var answers: [String] = []
         while !self.subscriptions.isEmpty {
@@ -190,7 +192,7 @@ struct PublisherConversation {
         }
     }
 
-    /// The broker takes what was published so far, apart from what it refuses.
+    /// The broker acknowledges the messages published so far, except those that it rejects.
     mutating func acked(refusing topics: Set<String> = []) -> [String] {
         let publishes = self.publishes
         self.publishes = []
@@ -200,14 +202,14 @@ struct PublisherConversation {
         }
     }
 
-    /// The broker takes what was published first on a topic and not answered yet.
+    /// The broker acknowledges the first unanswered message on a topic.
     mutating func ackedFirst(_ topic: String) -> [String] {
         guard let place = self.publishes.firstIndex(where: { $0.message.topic == topic }) else { return [] }
         let token = self.publishes.remove(at: place).token
         return self.happened(.transport(.published(token, refusal: nil)))
     }
 
-    /// The broker says of what was published last on a topic that it is too large.
+    /// The broker rejects the last message on a topic as too large.
     mutating func tooLarge(
         _ topic: String, _ error: TrackingError = TrackingError(.payloadTooLarge, "large")
     ) -> [String] {
@@ -216,39 +218,39 @@ struct PublisherConversation {
         return self.happened(.transport(.published(token, refusal: error)))
     }
 
-    /// The own liveness and presence come back.
+    /// The publisher receives its own liveness and presence.
     mutating func echoed() -> [String] {
         ["tracking/_clients/d1", "tracking/van/publisher/d1"].flatMap { topic in
-            self.said[topic].map { self.hear(topic, $0) } ?? []
+            self.said[topic].map { self.receive(topic, $0) } ?? []
         }
     }
 
-    mutating func hear(_ topic: String, _ payload: [UInt8], retained: Bool = false) -> [String] {
+    mutating func receive(_ topic: String, _ payload: [UInt8], retained: Bool = false) -> [String] {
         self.happened(
             .transport(.received(IncomingMessage(topic: topic, payload: payload[...], isRetained: retained))))
     }
 
-    mutating func hear(_ topic: String, _ text: String, retained: Bool = false) -> [String] {
-        self.hear(topic, Array(text.utf8), retained: retained)
+    mutating func receive(_ topic: String, _ text: String, retained: Bool = false) -> [String] {
+        self.receive(topic, Array(text.utf8), retained: retained)
     }
 
     /// A subscriber's presence, live.
     mutating func subscriber(_ client: String, _ session: String = "s", connection: Int = 0) -> [String] {
-        self.hear(
+        self.receive(
             "tracking/van/subscriber/\(client)",
             #"{"type":"SUBSCRIBER","session":"\#(session)","connection":\#(connection),"lease":90,"since":1}"#)
     }
 
     /// A publisher's presence.
     mutating func publisher(_ client: String, _ session: String, since: Double, retained: Bool = false) -> [String] {
-        self.hear(
+        self.receive(
             "tracking/van/publisher/\(client)",
             #"{"type":"PUBLISHER","session":"\#(session)","connection":0,"lease":90,"since":\#(since)}"#,
             retained: retained)
     }
 
     mutating func request(_ client: String, _ session: String = "s", interval: Int) -> [String] {
-        self.hear(
+        self.receive(
             "tracking/van/request/\(client)",
             #"{"session":"\#(session)","resolution":"#
                 + #"{"accuracy":"HIGH","desiredInterval":\#(interval),"minimumDisplacement":0}}"#)
@@ -279,7 +281,7 @@ struct PublisherConversation {
         case .log(let id, let action):
             self.jobs.append((id, action))
             return []
-        case .told: return []
+        case .eventRecorded: return []
         case .tripChanged(let id, let trip): return ["trip \(id) \(trip.state.rawValue) \(Int(trip.distance)) m"]
         case .answered(_, .success(let answer)): return ["answer \(Self.text(answer))"]
         case .answered(_, .failure(let error)): return ["answer \(error.code)"]
@@ -336,11 +338,11 @@ struct PublisherConversation {
         }
     }
 
-    private static func short(_ topic: String) -> String {
+    static func short(_ topic: String) -> String {
         topic.hasPrefix("tracking/") ? String(topic.dropFirst(9)) : topic
     }
 
-    private static func text(_ message: OutgoingMessage) -> String {
+    static func text(_ message: OutgoingMessage) -> String {
         guard !message.payload.isEmpty else { return "cleared" }
         let payload = message.payload[...]
         if message.topic.hasSuffix("/trip"), let trip = try? MessageCodec.decodeTrip(payload) {

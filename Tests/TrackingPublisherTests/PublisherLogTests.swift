@@ -6,14 +6,14 @@ import TrackingPublisher
 import TrackingSpool
 import TrackingTesting
 
-/// A publisher and its log, in memory and in a file, on the broker in memory.
+/// Tests for a publisher and its log, in memory and in a file, on the broker in memory.
 @Suite(.timeLimit(.minutes(5))) struct PublisherLogTests {
-    /// Where the log is.
+    /// The place of the log.
     enum Place: CaseIterable {
         case memory, file
     }
 
-    /// One publisher of `van` on a broker that takes nothing of it but its presence, until it is let.
+    /// One publisher of `van` on a broker that acknowledges only its presence until `let` is called.
     private struct Bench {
         let broker = InMemoryBroker()
         let storage: any SpoolStorage
@@ -45,13 +45,13 @@ import TrackingTesting
             }
         }
 
-        /// Until so many records wait.
+        /// Waits until this number of records is pending.
         func waits(_ count: Int) async throws {
             while await self.publisher.logFigures().total.count != count { try await Task.sleep(for: .milliseconds(5)) }
         }
     }
 
-    /// What came on `history`.
+    /// The messages received on `history`.
     private final class Arrivals: Sendable {
         private let batches = Mutex<[[UInt64]]>([])
         var all: [[UInt64]] { self.batches.withLock { $0 } }
@@ -123,7 +123,7 @@ import TrackingTesting
             #expect(try await bench.publisher.waiting(limit: 3).map(\.record.seq) == [1, 2, 3])
             let exported = Arrivals()
             try await bench.publisher.exportWaiting { entry in
-                // What is recorded meanwhile is not handed over.
+                // A record that is added during the export is not exported.
                 if entry.record.seq == 1 { try bench.drive(251...260) }
                 if entry.record.seq == 100 { try await bench.waits(260) }
                 exported.add([entry.record.seq])
@@ -239,7 +239,7 @@ import TrackingTesting
         }
     }
 
-    /// A slow disk is no reason to give up.
+    /// A slow disk does not make the publisher give up.
     @Test func whatIsBeingWrittenIsSentAsWell() async throws {
         let (appending, end) = AsyncStream.makeStream(of: Never.self)
         let storage = FailingSpool(appending: appending)

@@ -3,8 +3,8 @@ import TrackingCore
 
 @testable import TrackingPublisher
 
-/// What of docs/resolution.md shows only where the parts work together: one funnel, one message a change, the clock, the
-/// end of a recording.
+/// Tests for rules of docs/reference/resolution.md that involve several parts: one message per change, the clock, and
+/// the end of a recording.
 @Suite struct PublisherRulesTests {
     private let forbidden = TrackingError(.notAuthorized, "forbidden")
 
@@ -38,7 +38,8 @@ import TrackingCore
             ])
     }
 
-    /// A receiver that tells a fix each second, of which one each ten seconds is wanted, and then one each second.
+    /// A receiver that delivers a fix each second, of which one each ten seconds is wanted, and later one each
+    /// second.
     @Test(arguments: [true, false]) func ofASourceThatCannotBeSlowedNoMoreIsRecordedThanIsAsked(thins: Bool) throws {
         var talk = try PublisherConversation(
             [PublisherConversation.van()],
@@ -167,7 +168,7 @@ import TrackingCore
 
     // MARK: - The clock
 
-    @Test func aClockThatWasSetIsToldAndMakesTheNextFixAFirstOne() throws {
+    @Test func aClockChangeIsReportedAndTheNextFixCountsAsTheFirst() throws {
         var talk = try PublisherConversation.online()
         talk.now = talk.now.advanced(by: .seconds(5))
         talk.clockStep = .seconds(-3600)
@@ -178,7 +179,7 @@ import TrackingCore
         #expect(try talk.fix(at: -3594).contains("fix 4 tooSoon"))
     }
 
-    @Test func aClockThatIsOnlySlewedIsNotTold() throws {
+    @Test func aSlewedClockIsNotReported() throws {
         var talk = try PublisherConversation.online()
         for second in 1...100 {
             talk.now = talk.now.advanced(by: .seconds(1))
@@ -274,15 +275,15 @@ import TrackingCore
     @Test func theGoodbyeOfAnotherProgramUnderThisIdIsAnsweredAtOnce() throws {
         var talk = try PublisherConversation.online()
         let goodbye = #"{"status":"offline","session":"other","connection":0}"#
-        #expect(talk.hear("tracking/_clients/d1", goodbye) == ["_clients/d1: online mine/0"])
-        #expect(talk.hear("tracking/_clients/d1", "") == ["_clients/d1: online mine/0"])
-        let answers = (0..<50).reduce(0) { count, _ in count + talk.hear("tracking/_clients/d1", goodbye).count }
+        #expect(talk.receive("tracking/_clients/d1", goodbye) == ["_clients/d1: online mine/0"])
+        #expect(talk.receive("tracking/_clients/d1", "") == ["_clients/d1: online mine/0"])
+        let answers = (0..<50).reduce(0) { count, _ in count + talk.receive("tracking/_clients/d1", goodbye).count }
         #expect(answers == SessionStateMachine.answersPerHeartbeat - 2)
     }
 
     // MARK: - States
 
-    @Test func aFailedTrackableIsCarriedAgainWhenItIsAddedAgain() throws {
+    @Test func aFailedTrackableIsTrackedAgainWhenItIsAddedAgain() throws {
         var talk = try PublisherConversation.online()
         #expect(talk.publisher("d2", "other", since: 1003).contains("van is FAILED (takenOver)"))
         _ = talk.happened(.remove(try TrackableID("van")))
@@ -293,11 +294,11 @@ import TrackingCore
         #expect(granted.contains("van is PUBLISHING"))
     }
 
-    @Test(arguments: UInt64(1)...20) func statesAreToldOnChangeOnlyAndTheNetworkIsNoFailure(seed: UInt64) throws {
+    @Test(arguments: UInt64(1)...20) func statesAreDeliveredOnChangeOnlyAndTheNetworkIsNoFailure(seed: UInt64) throws {
         var random = SplitMix64(seed: seed)
         var talk = try PublisherConversation([try PublisherConversation.van()])
         var (connection, second) = (0, 0.0)
-        var told: [String] = []
+        var reported: [String] = []
         for _ in 0..<300 {
             let said: [String]
             switch Int.random(in: 0..<8, using: &random) {
@@ -313,11 +314,11 @@ import TrackingCore
                 second += 11
                 said = try talk.fix(at: second)
             }
-            told += said.filter { $0.hasPrefix("van is ") }
+            reported += said.filter { $0.hasPrefix("van is ") }
         }
-        for (before, after) in zip(told, told.dropFirst()) { #expect(before != after) }
-        #expect(!told.contains { $0.contains("FAILED") })
-        #expect(told.contains { $0.contains("PUBLISHING") })
+        for (before, after) in zip(reported, reported.dropFirst()) { #expect(before != after) }
+        #expect(!reported.contains { $0.contains("FAILED") })
+        #expect(reported.contains { $0.contains("PUBLISHING") })
     }
 
     @Test func aNameThatTheBrokerCanNotTakeIsFailed() throws {

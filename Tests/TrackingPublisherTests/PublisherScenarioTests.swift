@@ -30,18 +30,19 @@ import TrackingCore
         case "fix":
             return try talk.fix(
                 at: try #require(Double(words[1])), metres: words.count > 2 ? try #require(Double(words[2])) : 0)
-        default: return try self.heard(words, &talk)
+        default: return try self.received(words, &talk)
         }
     }
 
-    private static func heard(_ words: [String], _ talk: inout PublisherConversation) throws -> [String] {
+    private static func received(_ words: [String], _ talk: inout PublisherConversation) throws -> [String] {
         let isRetained = words.contains("retained")
         switch words[0] {
-        case "subscriber" where words.contains("cleared"): return talk.hear("tracking/van/subscriber/\(words[1])", "")
+        case "subscriber" where words.contains("cleared"):
+            return talk.receive("tracking/van/subscriber/\(words[1])", "")
         case "subscriber":
             let run = words[2].split(separator: "/")
             return talk.subscriber(words[1], String(run[0]), connection: try #require(Int(run[1])))
-        case "request" where words[2] == "dropped": return talk.hear("tracking/van/request/\(words[1])", "")
+        case "request" where words[2] == "dropped": return talk.receive("tracking/van/request/\(words[1])", "")
         case "request": return talk.request(words[1], words[2], interval: try #require(Int(words[3])))
         case "publisher":
             return talk.publisher(words[1], words[2], since: try #require(Double(words[4])), retained: isRetained)
@@ -57,7 +58,7 @@ import TrackingCore
         _ client: String, _ words: [String], _ talk: inout PublisherConversation
     ) -> [String] {
         let run = words[2].split(separator: "/")
-        return talk.hear(
+        return talk.receive(
             "tracking/_clients/\(client)",
             #"{"status":"\#(words[1])","session":"\#(run[0])","connection":\#(run[1]),"lease":90}"#,
             retained: words.contains("retained"))

@@ -3,7 +3,8 @@ import TrackingCore
 
 @testable import TrackingPublisher
 
-/// docs/protocol.md and docs/resolution.md, as far as a publisher keeps them. Every state is reached by events.
+/// Tests for the publisher's part of docs/reference/protocol.md and docs/reference/resolution.md. Events lead to
+/// every state.
 @Suite struct PublisherStateMachineTests {
     private let forbidden = TrackingError(.notAuthorized, "forbidden")
 
@@ -50,7 +51,7 @@ import TrackingCore
         #expect(talk.echoed().contains("van is ONLINE"))
     }
 
-    @Test func whatWasInFlightIsSentAgain() throws {
+    @Test func anUpdateInFlightIsSentAgain() throws {
         var talk = try PublisherConversation.online()
         #expect(try talk.fix(at: 20).contains("van: update 2"))
         _ = talk.lose()
@@ -67,7 +68,7 @@ import TrackingCore
     @Test func anOfflineOfItsOwnSessionIsAnsweredAtOnce() throws {
         var talk = try PublisherConversation.online()
         #expect(
-            talk.hear("tracking/_clients/d1", #"{"status":"offline","session":"mine","connection":0}"#) == [
+            talk.receive("tracking/_clients/d1", #"{"status":"offline","session":"mine","connection":0}"#) == [
                 "_clients/d1: online mine/0"
             ])
     }
@@ -76,7 +77,7 @@ import TrackingCore
         var talk = try PublisherConversation.online()
         _ = talk.lose()
         _ = talk.connect(1)
-        _ = talk.hear(
+        _ = talk.receive(
             "tracking/_clients/d1", #"{"status":"online","session":"other","connection":0,"lease":90}"#, retained: true)
         #expect(
             talk.granted().filter { !$0.hasPrefix("tell") && !$0.hasPrefix("sensor") } == [
@@ -96,7 +97,8 @@ import TrackingCore
         #expect(asked.contains("van/resolution: HIGH/500/0 ONLINE subscribers 1"))
         _ = talk.wait(.seconds(1))
         #expect(
-            talk.hear("tracking/van/request/w1", "").contains("van/resolution: BALANCED/10000/0 ONLINE subscribers 1"))
+            talk.receive("tracking/van/request/w1", "").contains(
+                "van/resolution: BALANCED/10000/0 ONLINE subscribers 1"))
     }
 
     @Test func aRequestBeforeThePresenceTakesEffectWithIt() throws {
@@ -116,7 +118,7 @@ import TrackingCore
         _ = talk.subscriber("w1")
         _ = talk.request("w1", interval: 500)
         _ = talk.wait(.seconds(1))
-        #expect(talk.hear("tracking/_clients/w1", #"{"status":"offline","session":"s","connection":0}"#) == [])
+        #expect(talk.receive("tracking/_clients/w1", #"{"status":"offline","session":"s","connection":0}"#) == [])
         #expect(talk.wait(.milliseconds(1_900)) == [])
         #expect(talk.wait(.milliseconds(100)).contains("van/resolution: BALANCED/10000/0 ONLINE subscribers 0"))
     }
@@ -128,7 +130,7 @@ import TrackingCore
         #expect(talk.wait(.seconds(90)).contains("van/resolution: BALANCED/10000/0 ONLINE subscribers 0"))
         _ = talk.wait(.seconds(1))
         let beat = #"{"status":"online","session":"s","connection":0,"lease":90}"#
-        #expect(talk.hear("tracking/_clients/w1", beat).contains("sensor HIGH/500/0"))
+        #expect(talk.receive("tracking/_clients/w1", beat).contains("sensor HIGH/500/0"))
     }
 
     @Test func itAnnouncesItselfAgainWithinASecondOfAnArrival() throws {
@@ -164,7 +166,7 @@ import TrackingCore
 
     // MARK: - Whose trackable
 
-    @Test func sinceIsLaterThanWhateverStands() throws {
+    @Test func sinceIsLaterThanEveryRetainedPresence() throws {
         var talk = try PublisherConversation([try PublisherConversation.van()])
         _ = talk.connect(0)
         _ = talk.publisher("d2", "other", since: 5000, retained: true)
@@ -175,14 +177,15 @@ import TrackingCore
         #expect(talk.granted().contains("van/publisher/d1: present mine/1 since 5000.001"))
     }
 
-    /// Whoever says the latest time there is makes nobody write what cannot be read: the greater session owns it.
+    /// A presence with the latest possible time does not cause an unreadable time. The greater session is the owner.
     @Test(arguments: [("a", "van is ONLINE"), ("z", "van is FAILED (takenOver)")])
     func noLaterTimeThanTheLatestIsSaid(other: String, state: String) throws {
         var talk = try PublisherConversation([try PublisherConversation.van()])
         _ = try talk.fix(at: 0)
         _ = talk.connect(0)
         _ = talk.publisher("d2", other, since: 1e11, retained: true)
-        _ = talk.hear("tracking/_clients/d2", #"{"status":"online","session":"\#(other)","connection":0,"lease":90}"#)
+        _ = talk.receive(
+            "tracking/_clients/d2", #"{"status":"online","session":"\#(other)","connection":0,"lease":90}"#)
         let said = talk.granted()
         #expect(said.contains("van/publisher/d1: present mine/0 since 100000000000.0") == (other == "a"))
         #expect((said + talk.acked() + talk.echoed()).contains(state))
@@ -196,7 +199,7 @@ import TrackingCore
                 "van/publisher/d1: cleared", "van is FAILED (takenOver)", "van/event: COLLISION",
             ])
         #expect(try talk.fix(at: 100).isEmpty)  // the other records it now
-        // What was kept drains all the same.
+        // The backlog drains nevertheless.
         #expect(talk.wait(.seconds(20)).contains("van/history: batch [2] oldest 2 remaining 0"))
         #expect(talk.happened(.remove(try TrackableID("van"))).contains("removed van"))
     }
@@ -233,7 +236,7 @@ import TrackingCore
             #expect(talk.wait(.milliseconds(100)).contains { $0.hasPrefix("subscribe van/publisher/+") })
             #expect(talk.granted(refusing: self.forbidden).contains("van is OFFLINE (notAuthorized)"))
         }
-        // Recording goes on, and what is granted at last is told.
+        // Recording continues, and the position is published once the broker grants it.
         #expect(try talk.fix(at: 40).contains("fix 3 sent"))
         _ = talk.wait(.seconds(16))
         _ = talk.granted()
@@ -254,7 +257,7 @@ import TrackingCore
         _ = talk.connect(0)
         let topic = "tracking/van/resolution"
         _ = talk.granted() + talk.echoed() + talk.acked(refusing: [topic])
-        // Said again as it became ONLINE.
+        // The resolution is published again when the trackable becomes ONLINE.
         #expect(talk.acked(refusing: [topic]) == [])
         for wait in [1_000, 2_000, 4_000] {
             #expect(!talk.wait(.milliseconds(wait - 100)).contains { $0.hasPrefix("van/resolution") })
@@ -295,7 +298,8 @@ import TrackingCore
         #expect(talk.wait(.seconds(100)).contains("van: update 2"))
     }
 
-    /// Nothing is left to be said again, or only what may not go out: the silence is not over at once for ever.
+    /// No position is left to repeat, or only one that may not be published: the silence does not end at once again
+    /// and again.
     @Test(arguments: [nil, 500.0]) func afterARefusalForItsContentSilenceBeginsAnew(future: Double?) throws {
         var talk = try PublisherConversation.online()
         #expect(try talk.fix(at: 20).contains("van: update 2"))
@@ -316,7 +320,7 @@ import TrackingCore
         #expect(talk.wait(.seconds(100)).contains("van: update 3"))
     }
 
-    @Test func lowBatteryIsToldOncePerCrossing() throws {
+    @Test func lowBatteryIsPublishedOncePerCrossing() throws {
         let van = try PublisherConversation.van {
             $0.constraints = try? ResolutionConstraints(
                 resolutions: ResolutionSet(all: .standard), batteryLevelThreshold: 20, lowBatteryMultiplier: 2)
@@ -360,7 +364,7 @@ import TrackingCore
             ])
     }
 
-    /// A connection that is lost may have taken what was said last with it: it is said again until the broker has it.
+    /// A lost connection may lose the last message with it. The message is repeated until the broker acknowledges it.
     @Test(arguments: ["removal", "collision", "off"])
     func whatWasNotKnownToBeClearedIsClearedAgain(what: String) throws {
         var talk = try PublisherConversation.online()
@@ -369,7 +373,7 @@ import TrackingCore
         case "removal":
             _ = talk.happened(.remove(try TrackableID("van")))
         case "collision":
-            // The resolution in force is the other's.
+            // The resolution in force is that of the other publisher.
             _ = talk.publisher("d2", "other", since: 2000)
             cleared = ["van/publisher/d1: cleared"]
         default:
@@ -388,7 +392,7 @@ import TrackingCore
         #expect(talk.granted().filter { $0.hasSuffix("cleared") } == [])
     }
 
-    @Test func whatIsCarriedAgainIsNotCleared() throws {
+    @Test func aTrackableThatIsTrackedAgainIsNotCleared() throws {
         var talk = try PublisherConversation.online()
         _ = talk.happened(.remove(try TrackableID("van")))
         _ = talk.lose()
@@ -398,7 +402,7 @@ import TrackingCore
         #expect(said.contains { $0.hasPrefix("van/publisher/d1: present") })
         #expect(!said.contains { $0.hasSuffix("cleared") })
         _ = talk.lose()
-        // Not heard of since: what it said on the connection before still stands.
+        // No message about it was received since, so its message on the earlier connection remains valid.
         _ = talk.happened(.remove(try TrackableID("van")))
         _ = talk.happened(.add(try PublisherConversation.van()))
         _ = talk.happened(.remove(try TrackableID("van")))
@@ -415,7 +419,7 @@ import TrackingCore
         #expect(talk.subscriber("w1").contains { $0.hasSuffix("subscribers 1") })
     }
 
-    @Test func nothingIsSaidAfterTheGoodbye() throws {
+    @Test func nothingIsPublishedAfterTheGoodbye() throws {
         var talk = try PublisherConversation.online()
         let said = talk.happened(.stop(by: nil))
         #expect(
@@ -429,7 +433,7 @@ import TrackingCore
         #expect(talk.lose().contains("van is OFFLINE (connectionLost)"))
     }
 
-    @Test func whatWaitsGoesOutBeforeTheGoodbye() throws {
+    @Test func pendingRecordsAreSentBeforeTheGoodbye() throws {
         var talk = try PublisherConversation.online()
         #expect(try talk.fix(at: 20).contains("van: update 2"))
         #expect(try talk.fix(at: 40).contains("fix 3 sent"))
@@ -447,7 +451,7 @@ import TrackingCore
         var talk = try PublisherConversation.online()
         let garbage = ["{", "null", "[]", "\u{0}", #"{"session":5}"#, #"{"type":"MAYOR","session":"s"}"#]
         for payload in garbage {
-            #expect(talk.hear("tracking/\(topic)", payload) == ["bad message on tracking/\(topic)"])
+            #expect(talk.receive("tracking/\(topic)", payload) == ["bad message on tracking/\(topic)"])
             // Above a limit, requests wait before they are read.
             talk.now = talk.now.advanced(by: .seconds(1))
         }
@@ -459,6 +463,6 @@ import TrackingCore
         var talk = try PublisherConversation.online()
         let presence = #"{"type":"SUBSCRIBER","session":"s","connection":0,"lease":90,"since":1}"#
         #expect(
-            talk.hear("tracking/van/publisher/d2", presence) == ["bad message on tracking/van/publisher/d2"])
+            talk.receive("tracking/van/publisher/d2", presence) == ["bad message on tracking/van/publisher/d2"])
     }
 }

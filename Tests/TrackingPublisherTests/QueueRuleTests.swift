@@ -3,8 +3,9 @@ import TrackingCore
 
 @testable import TrackingPublisher
 
-/// What Overland, NextBillion.ai and Ably Asset Tracking say of their queues, or do, one test a rule and named after it: kept,
-/// or where the rule hurt their users, mended (docs/overland.md, docs/nextbillion.md, docs/coming-from-ably.md).
+/// Tests for the queue rules of Overland, NextBillion.ai and Ably Asset Tracking, each named after its rule. Godwit
+/// follows a rule, or improves it if it harmed users (docs/how-to/migrate-from-overland.md,
+/// docs/how-to/migrate-from-nextbillion.md, docs/how-to/migrate-from-ably.md).
 struct QueueRuleTests {
     /// ONLINE at second 0 with nothing left in the log; a batch has five records, the window is 20 s.
     private static func online(
@@ -22,7 +23,8 @@ struct QueueRuleTests {
         return talk
     }
 
-    /// So many points that are too soon for an update of their own: they are left to the queue. What went out meanwhile.
+    /// So many points that are too soon for an update of their own: they are left to the queue. What went out
+    /// meanwhile.
     private static func record(_ count: Int, _ talk: inout PublisherConversation) throws -> [String] {
         let start = talk.now.sinceOrigin / .seconds(1)
         return try (0..<count).flatMap { self.batches(try talk.fix(at: start + 0.1 + Double($0) * 0.01)) }
@@ -30,15 +32,15 @@ struct QueueRuleTests {
 
     private static func batches(_ said: [String]) -> [String] { said.filter { $0.hasPrefix("van/history: ") } }
 
-    /// What is in the log, by number.
+    /// The numbers of the records in the log.
     private static func queue(_ talk: PublisherConversation) -> [UInt64] { talk.log.values.flatMap(\.keys).sorted() }
 
-    /// The last batch that went out.
+    /// The last batch that was sent.
     private static func lastBatch(_ talk: PublisherConversation) throws -> HistoryBatch {
         try HistoryCodec.decode(try #require(talk.said["tracking/van/history"])).batch
     }
 
-    /// The connection goes, and comes back.
+    /// The connection is lost and made again.
     private static func reconnect(_ talk: inout PublisherConversation, _ connection: Int) -> [String] {
         _ = talk.lose()
         return talk.connect(connection) + talk.granted() + talk.echoed()
@@ -68,7 +70,7 @@ struct QueueRuleTests {
         _ = talk.connect(0)
         _ = talk.granted()
         _ = talk.echoed()
-        _ = talk.happened(.notice(.sourceLost, [:]))
+        _ = talk.happened(.recordEvent(.sourceLost, [:]))
         #expect(Self.batches(talk.wait(.seconds(20))) == ["van/history: batch [1] oldest 1 remaining 0"])
     }
 
@@ -152,7 +154,7 @@ struct QueueRuleTests {
     }
 
     @Test(arguments: [1, 4, 5, 6, 11])
-    func nextBillionR2AnUploadCarriesABatchOrWhatThereIs(count: Int) throws {
+    func nextBillionR2AnUploadContainsABatchOrAllPendingRecords(count: Int) throws {
         var talk = try Self.online()
         let early = try Self.record(count, &talk)
         _ = early.isEmpty ? talk.wait(.seconds(20)) : []
@@ -225,7 +227,8 @@ struct QueueRuleTests {
         let record = SpoolRecord(seq: 1, time: UnixTime(1000), kind: .point, payload: Array("{}".utf8))
         try await log.append([SpoolEntry(record, of: van, in: stream)])
         try await log.close()
-        // The next run finds what the one before left; that a file keeps it through kills is RecordingDrillTests' matter.
+        // The next run finds what the one before left; that a file keeps it through kills is RecordingDrillTests'
+        // matter.
         let contents = try await log.open(now: UnixTime(1))
         let configuration = PublisherConfiguration(
             client: try ClientID("d1"), session: try #require(SessionID("second")))
@@ -233,7 +236,7 @@ struct QueueRuleTests {
             configuration: configuration, policy: DefaultResolutionPolicy(), logs: contents.trackables, seed: 1)
         let moment = Moment(now: MonotonicTime(.zero), wall: UnixTime(1000))
         _ = machine.happened(.add(Trackable(van)), at: moment)
-        #expect(machine.assets[van]?.spool.unsent == 1)
+        #expect(machine.table[van]?.backlog.spool.unsent == 1)
     }
 
     // MARK: - Ably Asset Tracking

@@ -3,14 +3,14 @@ import TrackingCore
 
 @testable import TrackingPublisher
 
-/// What the log changes for a publisher, rule by rule.
+/// Tests for the effect of the log on a publisher, one rule per test.
 struct RecordingLaneTests {
-    /// What is left in the log, by number.
+    /// The numbers of the records that remain in the log.
     private func left(_ talk: PublisherConversation) -> [UInt64] {
         talk.log.values.flatMap(\.keys).sorted()
     }
 
-    /// A publisher that captured a fix a second while it was not connected, and has just connected again.
+    /// A publisher that captured a fix each second while it was offline, and has just connected again.
     private func backAfter(seconds: Int) throws -> PublisherConversation {
         var talk = try PublisherConversation.online()
         _ = talk.lose()
@@ -132,7 +132,7 @@ struct RecordingLaneTests {
         _ = talk.acked()
         #expect(self.left(talk) == [3, 4])
         _ = talk.publisher("d2", "other", since: 5000)
-        // Nothing more is recorded: the other does that now.
+        // Nothing more is recorded, because the other publisher records now.
         _ = try talk.fix(at: 30)
         #expect(self.left(talk) == [3, 4, 5])  // 5 is the collision
         _ = talk.happened(.stop(by: nil))
@@ -171,16 +171,16 @@ struct RecordingLaneTests {
         _ = talk.acked()
         #expect(self.left(talk) == [1])
         let stream = try #require(talk.log.keys.first)
-        _ = talk.hear("tracking/van/ack/other", #"{"streams":{"\#(stream)":1}}"#)
+        _ = talk.receive("tracking/van/ack/other", #"{"streams":{"\#(stream)":1}}"#)
         #expect(self.left(talk) == [1])
-        _ = talk.hear("tracking/van/ack/keeper", #"{"streams":{"\#(stream)":1}}"#, retained: true)
+        _ = talk.receive("tracking/van/ack/keeper", #"{"streams":{"\#(stream)":1}}"#, retained: true)
         #expect(self.left(talk) == [])
-        #expect(talk.hear("tracking/van/ack/keeper", "garbage") == ["bad message on tracking/van/ack/keeper"])
+        #expect(talk.receive("tracking/van/ack/keeper", "garbage") == ["bad message on tracking/van/ack/keeper"])
     }
 
     @Test func anEventIsARecordToo() throws {
         var talk = try PublisherConversation.online()
-        _ = talk.happened(.notice(.sourceLost, [:]))
+        _ = talk.happened(.recordEvent(.sourceLost, [:]))
         #expect(self.left(talk) == [2])
         #expect(talk.wait(.seconds(20)).contains("van/history: batch [2] oldest 2 remaining 0"))
     }
@@ -228,20 +228,20 @@ struct RecordingLaneTests {
         #expect(talk.log[current]?.keys.sorted() == [8])
         _ = talk.connect(0)
         let acknowledgement = HistoryCodec.encode(Acknowledgement(streams: [current: 20]))
-        let said = talk.hear("tracking/van/ack/keeper", acknowledgement, retained: true)
+        let said = talk.receive("tracking/van/ack/keeper", acknowledgement, retained: true)
         #expect(said == ["numbers of van are used again"])
-        let stream = try #require(talk.machine.assets[van]?.stream)
+        let stream = try #require(talk.machine.table[van]?.backlog.stream)
         #expect(talk.log.filter { !$0.value.isEmpty }.mapValues { $0.keys.sorted() } == [stream: [1]])
         let sent = talk.granted() + talk.echoed() + talk.acked() + talk.acked() + talk.wait(.seconds(20))
         #expect(sent.contains("van/history: batch [1] oldest 1 remaining 0"), "\(sent)")
         #expect(try talk.fix(at: 20).contains { $0.hasPrefix("fix 2 ") })
     }
 
-    /// The broker answers late what it was sent before it refused the live position.
+    /// The broker answers late to messages from before it rejected the live position.
     @Test func aLateAnswerCountsForNoOtherBatch() throws {
         var talk = try PublisherConversation([try PublisherConversation.van()]) { $0.recording.batchSize = 2 }
-        // They do not ride along with a position.
-        for _ in 1...6 { _ = talk.happened(.notice(.paused, [:])) }
+        // These records are not added to a live update.
+        for _ in 1...6 { _ = talk.happened(.recordEvent(.paused, [:])) }
         _ = try talk.fix(at: 0)
         _ = talk.connect(0)
         _ = talk.granted()
@@ -257,7 +257,7 @@ struct RecordingLaneTests {
 
     @Test func aLateAnswerCountsForNothingOfATrackableThatWasAddedAgain() throws {
         var talk = try PublisherConversation([try PublisherConversation.van()]) { $0.recording.batchSize = 2 }
-        for _ in 1...4 { _ = talk.happened(.notice(.paused, [:])) }
+        for _ in 1...4 { _ = talk.happened(.recordEvent(.paused, [:])) }
         _ = talk.connect(0)
         #expect((talk.granted() + talk.echoed()).contains("van/history: batch [1,2] oldest 1 remaining 2"))
         _ = talk.happened(.remove(try TrackableID("van")))
@@ -267,7 +267,7 @@ struct RecordingLaneTests {
         #expect(self.left(talk) == [1, 2, 3, 4])
     }
 
-    /// The old stream's position was taken, and the new one's is not answered yet.
+    /// The old stream's position was acknowledged, and the new stream's is not acknowledged yet.
     @Test func aLateAnswerCountsForNothingOfALogThatWasOpenedAnew() throws {
         var talk = try PublisherConversation.online()
         let (van, before) = (try TrackableID("van"), try #require(talk.log.keys.first))
@@ -277,17 +277,17 @@ struct RecordingLaneTests {
         #expect(try talk.fix(at: 40).contains("van: update 1"))
         _ = talk.echoed()
         _ = talk.ackedFirst("tracking/van")
-        let stream = try #require(talk.machine.assets[van]?.stream)
+        let stream = try #require(talk.machine.table[van]?.backlog.stream)
         #expect(talk.log[stream]?.keys.sorted() == [1])
         _ = talk.ackedFirst("tracking/van")
         #expect(talk.log[stream]?.isEmpty == true)
     }
 
-    @Test func anEventOfAnEarlierLifeOfTheLogIsToldAtOnce() throws {
+    @Test func anEventOfAnEarlierRunIsPublishedAtOnce() throws {
         var talk = try PublisherConversation.online()
         let before = try #require(talk.log.keys.first)
         _ = talk.lose()
-        _ = talk.happened(.notice(.sourceLost, [:]))
+        _ = talk.happened(.recordEvent(.sourceLost, [:]))
         let held = SpoolContents.Trackable(streams: [StoredStream(id: before, stored: SeqSet([2...2]), last: 2)])
         _ = talk.happened(.log(try TrackableID("van"), .reopened(held)))
         _ = talk.connect(1)
@@ -310,7 +310,7 @@ struct RecordingLaneTests {
         #expect(talk.log[before] == nil, "and the stream is forgotten with the last of it")
     }
 
-    @Test func whatWasOnItsWayToTheDiskOfWhatIsNotCarriedAnyMoreIsKnown() throws {
+    @Test func writesOfAnUntrackedTrackableAreAccountedFor() throws {
         var talk = try PublisherConversation.online()
         let van = try TrackableID("van")
         talk.isDiskBusy = true
@@ -320,6 +320,6 @@ struct RecordingLaneTests {
         _ = talk.written()
         let stream = try #require(talk.log.first { !$0.value.isEmpty }?.key)
         let held = StoredStream(id: stream, stored: SeqSet([2...2]), last: 2)
-        #expect(talk.machine.logs[van] == .init(streams: [held], current: stream))
+        #expect(talk.machine.table.dormant(van)?.log == .init(streams: [held], current: stream))
     }
 }

@@ -3,7 +3,7 @@ import TrackingCore
 
 @testable import TrackingPublisher
 
-/// docs/resolution.md, "Limits of requests" and "Damping": strangers may neither blind a device nor make it busy.
+/// docs/reference/resolution.md, "Damping": strangers may neither blind a device nor make it busy.
 @Suite struct ResolutionDampingTests {
     private func resolutions(_ said: [String]) -> [String] { said.filter { $0.hasPrefix("van/resolution: ") } }
 
@@ -12,7 +12,7 @@ import TrackingCore
     }
 
     private func coarsest(_ talk: inout PublisherConversation) -> [String] {
-        talk.hear(
+        talk.receive(
             "tracking/van/request/w1",
             #"{"session":"s","resolution":{"accuracy":"MINIMUM","desiredInterval":31536000000,"minimumDisplacement":1e308}}"#
         )
@@ -62,7 +62,7 @@ import TrackingCore
         let payload =
             #"{"session":"s","resolution":{"accuracy":"HIGH","desiredInterval":900,"minimumDisplacement":0},"x":""#
         let long = payload + String(repeating: "x", count: RequestLimiter.maximumBytes) + "\"}"
-        #expect(talk.hear("tracking/van/request/w1", long) == ["bad message on tracking/van/request/w1"])
+        #expect(talk.receive("tracking/van/request/w1", long) == ["bad message on tracking/van/request/w1"])
     }
 
     // MARK: - Damping
@@ -147,9 +147,9 @@ import TrackingCore
         let id = try TrackableID("van")
         _ = talk.wait(.seconds(3))
         let last = 600 + 19_999 % 9_000
-        #expect(talk.machine.assets[id]?.funnel.conditions.requests.count == clients)
+        #expect(talk.machine.table[id]?.resolution.funnel.conditions.requests.count == clients)
         if clients == 1 {
-            #expect(talk.machine.assets[id]?.damper.current.desiredInterval == .milliseconds(last))
+            #expect(talk.machine.table[id]?.resolution.damper.current.desiredInterval == .milliseconds(last))
             #expect(try self.inForce(talk).resolution.desiredInterval == .milliseconds(last))
         }
         #expect(talk.machine.nextDeadline ?? talk.now > talk.now)
@@ -162,8 +162,8 @@ import TrackingCore
             _ = talk.subscriber("w1", "s\(number)")
             _ = talk.request("w1", "s\(number)", interval: 600 + number)
             let id = try TrackableID("van")
-            #expect(talk.machine.assets[id]?.funnel.subscribers.count ?? 0 <= 4)
-            #expect(talk.machine.requests[id]?[try ClientID("w1")]?.count ?? 0 <= 5)
+            #expect(talk.machine.table[id]?.resolution.funnel.subscribers.count ?? 0 <= 4)
+            #expect(talk.machine.table[id]?.requests.byClient[try ClientID("w1")]?.count ?? 0 <= 5)
         }
     }
 }

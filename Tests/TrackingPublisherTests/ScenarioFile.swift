@@ -45,9 +45,9 @@ struct ScenarioFile {
         for step in self.steps {
             lines.append(step.line)
             guard step.isInput else { continue }
-            let heard = try answers(step.line.split(separator: " ").map { String($0) })
-            lines += heard.map { "  -> " + $0 }
-            if !Self.isRewriting { #expect(heard == step.expected, "\(self.name): \(step.line)") }
+            let received = try answers(step.line.split(separator: " ").map { String($0) })
+            lines += received.map { "  -> " + $0 }
+            if !Self.isRewriting { #expect(received == step.expected, "\(self.name): \(step.line)") }
         }
         if Self.isRewriting {
             try lines.joined(separator: "\n").write(toFile: self.path, atomically: true, encoding: .utf8)

@@ -3,7 +3,7 @@ import TrackingCore
 
 @testable import TrackingPublisher
 
-/// When what was recorded goes out, option by option.
+/// Tests for the options that decide when records are sent.
 struct SendingRulesTests {
     /// A publisher of `van` that is connected and was answered at second 0, with one fix.
     private func connected(
@@ -22,15 +22,15 @@ struct SendingRulesTests {
         return talk
     }
 
-    /// Nobody asks for the position again, and nobody is told to expect it.
+    /// The position is not requested again, and the resolution announces no further one.
     @Test func whereNothingGoesByItselfNoPositionIsRepeated() throws {
         var talk = try self.connected(try PublisherConversation.van { $0.maximumSilence = .seconds(40) }) { _ in }
         var configuration = talk.machine.configuration
         configuration.recording.batchWindow = nil
         let said = talk.happened(.configure(configuration)) + talk.wait(.seconds(1))
         #expect(said.contains { $0.hasPrefix("van/resolution: ") })
-        let told = try #require(talk.said["tracking/van/resolution"])
-        #expect(try MessageCodec.decodeResolution(told[...]).maximumSilence == .zero)
+        let reported = try #require(talk.said["tracking/van/resolution"])
+        #expect(try MessageCodec.decodeResolution(reported[...]).maximumSilence == .zero)
         let later = talk.wait(.seconds(300)) + talk.subscriber("w1") + talk.wait(.seconds(2))
         #expect(self.sent(later) == [])
         #expect(later.contains { $0.hasPrefix("van/publisher/d1: ") }, "it announces itself all the same")
@@ -43,7 +43,7 @@ struct SendingRulesTests {
         said.filter { $0.hasPrefix("van: ") || $0.hasPrefix("van/history") }
     }
 
-    /// What is left in the log, by number.
+    /// The numbers of the records that remain in the log.
     private func left(_ talk: PublisherConversation) -> [UInt64] { talk.log.values.flatMap(\.keys).sorted() }
 
     // MARK: - Sending that waits for a way
@@ -63,13 +63,13 @@ struct SendingRulesTests {
             said += try talk.fix(at: Double(10 * step), metres: Double(14 * step)) + talk.wait(.seconds(6))
         }
         #expect(self.sent(said) == [])
-        // Recorded it is all the same.
+        // The fix is recorded nevertheless.
         #expect(self.left(talk) == [2, 3, 4, 5, 6, 7, 8])
         talk.now = MonotonicTime(.seconds(80))
         #expect(self.sent(try talk.fix(at: 80, metres: 112)) == ["van: update 9 skipped 2,3,4,5,6,7,8"])
         _ = talk.acked()
         #expect(self.left(talk) == [])
-        // And the way begins anew.
+        // The distance starts anew.
         talk.now = MonotonicTime(.seconds(90))
         #expect(self.sent(try talk.fix(at: 90, metres: 140) + talk.wait(.seconds(30))) == [])
     }
@@ -93,11 +93,11 @@ struct SendingRulesTests {
         #expect(self.sent(talk.wait(.seconds(21))).contains("van: update 2"))
     }
 
-    /// A watcher knows from the resolution in force how long it may be silent.
-    @Test func theSilenceThatIsToldIsKept() throws {
+    /// A subscriber learns the longest silence from the resolution in force.
+    @Test func theAnnouncedSilenceIsObserved() throws {
         var talk = try self.deferred()
-        let told = try #require(talk.said["tracking/van/resolution"])
-        #expect(try MessageCodec.decodeResolution(told[...]).maximumSilence == .seconds(600))
+        let reported = try #require(talk.said["tracking/van/resolution"])
+        #expect(try MessageCodec.decodeResolution(reported[...]).maximumSilence == .seconds(600))
         talk = try self.deferred(.seconds(40))
         let own = try #require(talk.said["tracking/van/resolution"])
         #expect(try MessageCodec.decodeResolution(own[...]).maximumSilence == .seconds(40))
@@ -126,7 +126,7 @@ struct SendingRulesTests {
         #expect(self.sent(talk.wait(.seconds(100))) == ["van: update 1"])
     }
 
-    /// What was held goes, and what comes goes as ever: also what no position brings.
+    /// The held records are sent, and later ones without delay, including those that no position brings.
     @Test func aDeferralThatEndsLeavesNothingBehind() throws {
         var talk = try self.deferred()
         talk.now = MonotonicTime(.seconds(20))
@@ -146,7 +146,7 @@ struct SendingRulesTests {
         let said = try talk.fix(at: 2, metres: 1)
         #expect(said.contains("answer reported"))
         #expect(self.sent(said) == ["van: update 2"])
-        // Nobody asked for the next one.
+        // No request was made for the next one.
         talk.now = MonotonicTime(.seconds(30))
         #expect(self.sent(talk.acked() + (try talk.fix(at: 30, metres: 2)) + talk.wait(.seconds(9))) == [])
     }
@@ -201,12 +201,12 @@ struct SendingRulesTests {
         #expect(!said.contains { $0.hasPrefix("van: ") || $0.hasPrefix("van/raw") || $0.hasPrefix("van/trip") })
         #expect(said.contains { $0.hasPrefix("van/event: TRIP_STARTED") })
         #expect(said.contains { $0.hasPrefix("van/history: batch [1,2,3,4,5,6,7,8,9,10,11,12,13]") })
-        // Nobody is told to expect a position, and nobody is told that there were raw ones.
+        // The resolution announces no position and no raw positions.
         let inForce = try MessageCodec.decodeResolution(try #require(talk.said["tracking/van/resolution"])[...])
         #expect(inForce.maximumSilence == .zero)
         let presence = try MessageCodec.decodePresence(try #require(talk.said["tracking/van/publisher/d1"])[...])
         #expect(presence.rawLocations == false)
-        // ONLINE is what a batch proved.
+        // An acknowledged batch leads to ONLINE.
         #expect(inForce.state == .publishing)
         #expect(talk.acked().contains("van is ONLINE"))
     }
@@ -216,9 +216,9 @@ struct SendingRulesTests {
     @Test func whereNothingGoesByItselfEventsAndTripsWaitToBeAskedFor() throws {
         var talk = try self.connected {
             $0.recording.batchWindow = nil
-            $0.tellsLifecycle = true
+            $0.recordsLifecycle = true
         }
-        var said = talk.happened(.notice(.sourceLost, [:]))
+        var said = talk.happened(.recordEvent(.sourceLost, [:]))
         said += talk.happened(.trip(try TrackableID("van"), try TripMode("car"), request: 1))
         said += talk.wait(.seconds(300))
         #expect(!said.contains { $0.hasPrefix("van/") && !$0.hasPrefix("van/resolution") })
@@ -226,15 +226,15 @@ struct SendingRulesTests {
         #expect(asked.filter { $0.hasPrefix("van/event") }.count == 3)
         #expect(asked.contains { $0.hasPrefix("van/trip: ACTIVE car") })
         #expect(asked.contains("van/history: batch [1,2,3,4,5] oldest 1 remaining 0"))
-        // Once, and what comes after waits again.
-        said = talk.acked() + talk.happened(.notice(.sourceLost, [:])) + talk.wait(.seconds(300))
+        // The request applies once; later records wait again.
+        said = talk.acked() + talk.happened(.recordEvent(.sourceLost, [:])) + talk.wait(.seconds(300))
         #expect(!said.contains { $0.hasPrefix("van/event") })
     }
 
     // MARK: - Lifecycle
 
     @Test func theBeginningAndTheEndAreEventsWhereTheyAreWanted() throws {
-        var talk = try PublisherConversation([try PublisherConversation.van()]) { $0.tellsLifecycle = true }
+        var talk = try PublisherConversation([try PublisherConversation.van()]) { $0.recordsLifecycle = true }
         _ = talk.connect(0)
         #expect(talk.granted().contains("van/event: STARTED"))
         _ = talk.echoed()
@@ -251,7 +251,7 @@ struct SendingRulesTests {
 
     // MARK: - The battery
 
-    @Test(arguments: [0.0, 20]) func aLowBatteryIsToldOnceACrossing(own: Double) throws {
+    @Test(arguments: [0.0, 20]) func aLowBatteryIsPublishedOncePerCrossing(own: Double) throws {
         let van = try PublisherConversation.van {
             $0.constraints = try ResolutionConstraints(
                 resolutions: ResolutionSet(farWithoutSubscriber: .standard), batteryLevelThreshold: own)
@@ -259,39 +259,39 @@ struct SendingRulesTests {
         var talk = try self.connected(van) { $0.lowBattery = try LowBatteryDetector(threshold: 10) }
         let threshold = own == 0 ? 10.0 : own
         let steps = [30.0, -0.5, 0.5, -1, 2.9, -2, 3, -1].map { $0 == 30 ? 50 : threshold + $0 }
-        let told = steps.map { percent in
+        let reported = steps.map { percent in
             talk.happened(.battery(percent)).filter { $0 == "van/event: LOW_BATTERY" }.count
         }
-        #expect(told == [0, 1, 0, 0, 0, 0, 0, 1])
+        #expect(reported == [0, 1, 0, 0, 0, 0, 0, 1])
     }
 
-    @Test func theChargeIsToldToATenth() throws {
+    @Test func theChargeIsPublishedToATenth() throws {
         var talk = try self.connected { $0.lowBattery = try LowBatteryDetector(threshold: 15) }
         let moment = Moment(now: talk.now, wall: UnixTime(1000))
-        let told = talk.machine.happened(.battery(0.14 * 100), at: moment).compactMap { action in
-            if case .told(_, let event) = action { event.detail["percent"] } else { nil }
+        let reported = talk.machine.happened(.battery(0.14 * 100), at: moment).compactMap { action in
+            if case .eventRecorded(_, let event) = action { event.detail["percent"] } else { nil }
         }
-        #expect(told == [.number(14)])
+        #expect(reported == [.number(14)])
     }
 
     @Test func aRestartIsNoCrossing() throws {
         func runs(_ percents: Double..., below threshold: Double = 10, after kept: [String: [UInt8]]) throws -> (
-            told: [Bool], kept: [String: [UInt8]]
+            reported: [Bool], kept: [String: [UInt8]]
         ) {
             var talk = try PublisherConversation([try PublisherConversation.van()], kept: kept) {
                 $0.lowBattery = try? LowBatteryDetector(threshold: threshold)
             }
             _ = talk.connect(0)
             _ = talk.granted()
-            let told = percents.map { talk.happened(.battery($0)).contains("van/event: LOW_BATTERY") }
-            return (told, kept.merging(talk.kept) { $1 })
+            let reported = percents.map { talk.happened(.battery($0)).contains("van/event: LOW_BATTERY") }
+            return (reported, kept.merging(talk.kept) { $1 })
         }
         let first = try runs(50, 9, after: [:])
-        #expect(first.told == [false, true])
+        #expect(first.reported == [false, true])
         let second = try runs(8, 12, 7, after: first.kept)
-        #expect(second.told == [false, false, false])
-        #expect(try runs(7, below: 15, after: second.kept).told == [true], "of another threshold")
-        #expect(try runs(13, 9, after: second.kept).told == [false, true], "it was charged meanwhile")
+        #expect(second.reported == [false, false, false])
+        #expect(try runs(7, below: 15, after: second.kept).reported == [true], "of another threshold")
+        #expect(try runs(13, 9, after: second.kept).reported == [false, true], "it was charged meanwhile")
     }
 
     @Test func aChargeAboveTheMarginIsKept() throws {

@@ -9,38 +9,39 @@ import TrackingCore
             id: "e\(seq)", stream: try #require(StreamID("s")), seq: seq, time: UnixTime(1000), kind: .sourceLost)
     }
 
-    private func id(_ number: Int) throws -> TrackableID { try TrackableID("v\(number)") }
-
-    @Test func ofTooManyOfOneTheOldestAreNotTold() throws {
+    @Test func aboveTheLimitTheOldestEventsAreNotPublished() throws {
         var events = UnsentEvents()
-        for seq in 1...150 { events.add(try self.event(UInt64(seq)), of: try self.id(1), most: 100) }
-        events.add(try self.event(1), of: try self.id(2), most: 100)
-        #expect(events.take(of: try self.id(1)) { _, _ in true }.map(\.seq) == Array(51...150))
-        #expect(events.take(of: try self.id(2)) { _, _ in true }.map(\.seq) == [1])
+        for seq in 1...150 { events.add(try self.event(UInt64(seq)), most: 100, total: events.count) }
+        #expect(events.take { _, _ in true }.map(\.seq) == Array(51...150))
     }
 
-    /// However long nothing can be told, memory has an end; and each has room for the newest.
-    @Test func ofTooManyOfAllEachHasItsNewest() throws {
-        var events = UnsentEvents()
-        for number in 0..<200 {
-            for seq in 1...100 { events.add(try self.event(UInt64(seq)), of: try self.id(number), most: 100) }
+    /// The memory for unsent events is limited during a long outage, and each trackable has room for its newest
+    /// events.
+    @Test func aboveTheLimitOfAllTrackablesEachHasItsNewestEvents() throws {
+        var queues = Array(repeating: UnsentEvents(), count: 200)
+        var total = 0
+        for number in queues.indices {
+            for seq in 1...100 {
+                let before = queues[number].count
+                queues[number].add(try self.event(UInt64(seq)), most: 100, total: total)
+                total += queues[number].count - before
+            }
         }
-        let taken = try (0..<200).map { number in events.take(of: try self.id(number)) { _, _ in true }.map(\.seq) }
+        #expect(total <= UnsentEvents.many + UnsentEvents.fewest * 200)
+        let taken = queues.indices.map { queues[$0].take { _, _ in true }.map(\.seq) }
         #expect(taken[0].count == 100 && taken[199] == [99, 100])
-        #expect(taken.joined().count <= UnsentEvents.many + UnsentEvents.fewest * 200)
-        // What was taken makes room.
-        for seq in 1...100 { events.add(try self.event(UInt64(seq)), of: try self.id(0), most: 100) }
-        #expect(events.take(of: try self.id(0)) { _, _ in true }.count == 100)
+        // Acknowledged events make room.
+        for seq in 1...100 { queues[0].add(try self.event(UInt64(seq)), most: 100, total: queues[0].count) }
+        #expect(queues[0].take { _, _ in true }.count == 100)
     }
 
-    @Test func whatMayNotGoWaitsOnInItsOrder() throws {
+    @Test func eventsThatMayNotBePublishedWaitInTheirOrder() throws {
         var events = UnsentEvents()
-        let van = try self.id(1)
-        for seq in 1...2 { events.add(try self.event(UInt64(seq)), of: van, most: 100) }
+        for seq in 1...2 { events.add(try self.event(UInt64(seq)), most: 100, total: events.count) }
         events.ask()
-        for seq in 3...5 { events.add(try self.event(UInt64(seq)), of: van, most: 100) }
-        #expect(events.take(of: van) { $1 || $0.seq == 4 }.map(\.seq) == [1, 2, 4])
-        events.forget(of: van) { $0.seq == 3 }
-        #expect(events.take(of: van) { _, _ in true }.map(\.seq) == [5])
+        for seq in 3...5 { events.add(try self.event(UInt64(seq)), most: 100, total: events.count) }
+        #expect(events.take { $1 || $0.seq == 4 }.map(\.seq) == [1, 2, 4])
+        events.forget { $0.seq == 3 }
+        #expect(events.take { _, _ in true }.map(\.seq) == [5])
     }
 }

@@ -3,9 +3,10 @@ import TrackingCore
 
 @testable import TrackingPublisher
 
-/// A device that booted in 1970: numbers say the order, the receiver says the time, and what nobody knows is marked.
+/// Tests for a device that booted in 1970: numbers give the order, the receiver gives the time, and an unknown time
+/// is marked.
 struct UnsetClockTests {
-    /// A record of the log, as far as its time goes.
+    /// The time members of a record in the log.
     private struct Entry: Equatable {
         var seq: UInt64
         var what: String
@@ -13,9 +14,9 @@ struct UnsetClockTests {
         var isMarked: Bool
     }
 
-    private static let told = 1_790_000_000.0
+    private static let reported = 1_790_000_000.0
 
-    /// A publisher of `van` whose device's clock stands at second 1000 of 1970.
+    /// A publisher of `van` whose device's clock shows second 1000 of 1970.
     private func conversation() throws -> PublisherConversation {
         var configuration = CaptureStateMachine.Configuration()
         configuration.fixFloor = ClockTrust.gpsEpoch
@@ -25,7 +26,7 @@ struct UnsetClockTests {
         var talk = try PublisherConversation([try PublisherConversation.van()]) {
             $0.capture = capture
             $0.lowBattery = battery
-            $0.tellsLifecycle = true
+            $0.recordsLifecycle = true
         }
         _ = talk.connect(0)
         _ = talk.granted()
@@ -59,29 +60,29 @@ struct UnsetClockTests {
 
     @Test func eventsAndPointsHaveTheBestTimeThatIsKnown() throws {
         var talk = try self.conversation()
-        // Nothing leaves the log, so that it can be looked at.
+        // No record leaves the log, so that the test can inspect it.
         talk.isRemovalIgnored = true
         var updates = try self.fix(&talk, 4, at: 10)
-        updates += try self.fix(&talk, Self.told, at: 20)
+        updates += try self.fix(&talk, Self.reported, at: 20)
         talk.now = MonotonicTime(.seconds(25))
         _ = talk.happened(.battery(5))
         updates += try self.fix(&talk, 9, at: 40)
         // Then the network sets the clock.
-        talk.clockStep = .seconds(Self.told + 50 - 1000 - 45)
+        talk.clockStep = .seconds(Self.reported + 50 - 1000 - 45)
         talk.now = MonotonicTime(.seconds(45))
-        _ = talk.happened(.notice(.sourceLost, [:]))
+        _ = talk.happened(.recordEvent(.sourceLost, [:]))
         #expect(
             try self.entries(talk) == [
                 Entry(seq: 1, what: "STARTED", time: 1000, isMarked: true),
                 Entry(seq: 2, what: "point", time: 4, isMarked: true),
-                Entry(seq: 3, what: "point", time: Self.told, isMarked: false),
-                Entry(seq: 4, what: "LOW_BATTERY", time: Self.told + 5, isMarked: false),
-                Entry(seq: 5, what: "point", time: Self.told + 20, isMarked: false),
-                Entry(seq: 6, what: "CLOCK_JUMP", time: Self.told + 50, isMarked: false),
-                Entry(seq: 7, what: "SOURCE_LOST", time: Self.told + 50, isMarked: false),
+                Entry(seq: 3, what: "point", time: Self.reported, isMarked: false),
+                Entry(seq: 4, what: "LOW_BATTERY", time: Self.reported + 5, isMarked: false),
+                Entry(seq: 5, what: "point", time: Self.reported + 20, isMarked: false),
+                Entry(seq: 6, what: "CLOCK_JUMP", time: Self.reported + 50, isMarked: false),
+                Entry(seq: 7, what: "SOURCE_LOST", time: Self.reported + 50, isMarked: false),
             ])
-        // A receiver's time that is ahead of a clock that is not set is ahead of nothing.
-        // A point whose time nobody knows is no live position.
+        // A receiver's time is never too far ahead of a clock that is not set.
+        // A point with an unknown time is not a live position.
         #expect(updates.filter { $0.hasPrefix("van: update") } == ["van: update 3 skipped 2", "van: update 5"])
     }
 
@@ -89,12 +90,12 @@ struct UnsetClockTests {
         var talk = try self.conversation()
         talk.isRemovalIgnored = true
         _ = talk.happened(.trip(try TrackableID("van"), try TripMode("car"), request: 1))
-        _ = try self.fix(&talk, Self.told, at: 30)
+        _ = try self.fix(&talk, Self.reported, at: 30)
         talk.now = MonotonicTime(.seconds(90))
         _ = talk.happened(.trip(try TrackableID("van"), nil, request: 2))
         let ended = try #require(talk.log.values.flatMap(\.values).filter { $0.kind == .trip }.max { $0.seq < $1.seq })
         let trip = try MessageCodec.decodeTrip(ended.payload[...])
         #expect(trip.duration == 90)
-        #expect(trip.end == UnixTime(Self.told + 60))
+        #expect(trip.end == UnixTime(Self.reported + 60))
     }
 }

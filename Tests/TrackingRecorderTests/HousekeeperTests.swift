@@ -3,7 +3,7 @@ import TrackingCore
 
 @testable import TrackingRecorder
 
-/// What members left behind is found after their lease has been out for so long, by what was heard here.
+/// The search for abandoned messages: the lease of their member ended long ago, according to the received messages.
 @Suite struct HousekeeperTests {
     private static let day = Duration.seconds(86_400)
     private var housekeeper = Housekeeper(root: .standard, patience: Self.day * 7)
@@ -16,9 +16,9 @@ import TrackingCore
         return self.housekeeper.abandoned(now: self.now)
     }
 
-    private mutating func hear(_ topic: String, _ payload: String, isRetained: Bool = false) {
+    private mutating func receive(_ topic: String, _ payload: String, isRetained: Bool = false) {
         let message = IncomingMessage(topic: topic, payload: Array(payload.utf8)[...], isRetained: isRetained)
-        self.housekeeper.heard(message, now: self.now)
+        self.housekeeper.received(message, now: self.now)
     }
 
     private static func online(lease: Int) -> String {
@@ -28,13 +28,13 @@ import TrackingCore
     private static let presence = #"{"type":"SUBSCRIBER","session":"s","connection":0,"lease":90,"since":1}"#
 
     private mutating func leaveBehind() {
-        self.hear("tracking/_clients/desk", Self.online(lease: 90), isRetained: true)
-        self.hear("tracking/van/subscriber/desk", Self.presence, isRetained: true)
-        self.hear("tracking/van/request/desk", "{}", isRetained: true)
-        self.hear("tracking/van", "{}", isRetained: true)
+        self.receive("tracking/_clients/desk", Self.online(lease: 90), isRetained: true)
+        self.receive("tracking/van/subscriber/desk", Self.presence, isRetained: true)
+        self.receive("tracking/van/request/desk", "{}", isRetained: true)
+        self.receive("tracking/van", "{}", isRetained: true)
     }
 
-    @Test mutating func whatIsLeftBehindGoesAfterSevenDaysAndALeaseLivenessLast() {
+    @Test mutating func abandonedMessagesAreClearedAfterSevenDaysAndALeaseLivenessLast() {
         self.leaveBehind()
         #expect(self.pass(Self.day * 7) == [])
         #expect(
@@ -44,22 +44,22 @@ import TrackingCore
         #expect(self.pass(Self.day) == [])
     }
 
-    @Test mutating func whoIsHeardStays() {
+    @Test mutating func aLiveMemberIsNotCleared() {
         self.leaveBehind()
         for _ in 0..<20 {
             #expect(self.pass(Self.day) == [])
-            self.hear("tracking/_clients/desk", Self.online(lease: 90))
+            self.receive("tracking/_clients/desk", Self.online(lease: 90))
         }
         #expect(self.pass(Self.day * 7 + .seconds(90)).count == 3)
     }
 
-    @Test mutating func aLeaseIsBelievedAsLongAsItIs() {
-        self.hear("tracking/_clients/desk", Self.online(lease: 86_400))
+    @Test mutating func aLongLeaseIsRespected() {
+        self.receive("tracking/_clients/desk", Self.online(lease: 86_400))
         #expect(self.pass(Self.day * 7 + .seconds(90)) == [])
         #expect(self.pass(Self.day) == ["tracking/_clients/desk"])
     }
 
-    @Test mutating func whatIsKeptSaysNothingNew() {
+    @Test mutating func aRetainedLivenessIsNoSignOfLife() {
         self.leaveBehind()
         for _ in 0..<6 {
             _ = self.pass(Self.day)
@@ -79,22 +79,22 @@ import TrackingCore
         #expect(self.pass(Self.day).count == 3)
     }
 
-    /// It came back while this side was away, and is heard within a lease.
-    @Test mutating func whoIsDueHasALeaseAfterAConnection() {
+    /// The member came back during the outage, and its heartbeat arrives within a lease.
+    @Test mutating func anAbandonedMemberHasALeaseAfterAConnection() {
         self.leaveBehind()
         _ = self.pass(Self.day * 7)
         self.housekeeper.disconnected(now: self.now)
         self.housekeeper.connected(now: self.now)
-        self.hear("tracking/_clients/desk", Self.online(lease: 86_400), isRetained: true)
+        self.receive("tracking/_clients/desk", Self.online(lease: 86_400), isRetained: true)
         #expect(self.pass(.seconds(3_690)) == [])
-        self.hear("tracking/_clients/desk", Self.online(lease: 86_400))
+        self.receive("tracking/_clients/desk", Self.online(lease: 86_400))
         #expect(self.pass(Self.day * 7) == [])
     }
 
-    @Test mutating func whatWasClearedByItselfIsForgotten() {
+    @Test mutating func clearedMessagesAreForgotten() {
         self.leaveBehind()
         for topic in ["tracking/van/subscriber/desk", "tracking/van/request/desk", "tracking/_clients/desk"] {
-            self.hear(topic, "")
+            self.receive(topic, "")
         }
         #expect(self.pass(Self.day * 8) == [])
     }

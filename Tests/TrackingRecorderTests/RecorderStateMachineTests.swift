@@ -3,13 +3,13 @@ import TrackingCore
 
 @testable import TrackingRecorder
 
-/// When it stores, and what it says then. Every state is reached by events.
+/// The times of storing and the publishes that follow. Every state is reached by events.
 @Suite struct RecorderStateMachineTests {
-    /// A recorder, and a clock that stands until it is moved.
+    /// A recorder, and a clock that only the test advances.
     private struct Talk {
         var machine: RecorderStateMachine
         var now = MonotonicTime(.zero)
-        /// What the clock on the wall said at the beginning.
+        /// The wall clock at the beginning.
         var wall = 1_700_000_000.0
 
         init(window: Int = 3, group: String? = nil, isFirstRun: Bool = true) throws {
@@ -33,11 +33,23 @@ import TrackingCore
             return self.happened(.timer)
         }
 
-        /// Both connections stand and are granted what they ask for.
+        /// Establishes both connections and grants all subscriptions.
         mutating func goOnline() {
             _ = self.happened(.intake([.connected(connection: 0, sessionPresent: false)]))
-            _ = self.happened(.voice([.connected(connection: 0, sessionPresent: false)]))
-            _ = self.happened(.voice([.subscribed(1, refusals: [nil]), .subscribed(2, refusals: [nil])]))
+            _ = self.connectMember(0)
+        }
+
+        /// Establishes the member connection and grants all its subscriptions.
+        mutating func connectMember(_ connection: Int) -> [RecorderStateMachine.Action] {
+            let actions = self.happened(.voice([.connected(connection: connection, sessionPresent: false)]))
+            let grants = actions.flatMap { action -> [TransportEvent] in
+                guard case .voice(let commands) = action else { return [] }
+                return commands.compactMap { command in
+                    guard case .subscribe(let filters, let token) = command else { return nil }
+                    return .subscribed(token, refusals: filters.map { _ in nil })
+                }
+            }
+            return self.happened(.voice(grants))
         }
 
         mutating func receive(_ topic: String, _ payload: String) -> [RecorderStateMachine.Action] {
@@ -56,7 +68,7 @@ import TrackingCore
             """
         }
 
-        /// How many messages' points a store was asked for, or `nil`.
+        /// The number of records in the first store action, or `nil`.
         static func stored(_ actions: [RecorderStateMachine.Action]) -> Int? {
             actions.lazy.compactMap { if case .store(let batch) = $0 { batch.count } else { nil } }.first
         }
@@ -69,7 +81,7 @@ import TrackingCore
             }.first
         }
 
-        static func said(_ actions: [RecorderStateMachine.Action]) -> [String] {
+        static func published(_ actions: [RecorderStateMachine.Action]) -> [String] {
             actions.flatMap { action -> [String] in
                 guard case .voice(let commands) = action else { return [] }
                 return commands.compactMap { command in
@@ -86,7 +98,7 @@ import TrackingCore
         [self.van: Acknowledgement(streams: [StreamID("s1")!: seq])]
     }
 
-    @Test func aPageIsStoredWhenItIsFullOrWhenItsFirstMessageHasWaited() throws {
+    @Test func aPageIsStoredWhenItIsFullOrOldEnough() throws {
         var talk = try Talk()
         talk.goOnline()
         #expect(Talk.stored(talk.receivePoint(1)) == nil)
@@ -99,7 +111,7 @@ import TrackingCore
         #expect(Talk.stored(talk.receivePoint(5)) == 3)
     }
 
-    @Test func nothingIsSafeBeforeTheStoreSaysSo() throws {
+    @Test func nothingIsAcknowledgedBeforeItIsStored() throws {
         var talk = try Talk()
         talk.goOnline()
         for seq in 1...3 { #expect(Talk.released(talk.receivePoint(seq)) == nil) }
@@ -112,8 +124,8 @@ import TrackingCore
         #expect(Talk.released(talk.happened(.stored(self.ack(6)))) == 6)
     }
 
-    /// What many messages bring is stored before they are many: memory is for so many records, or so many bytes.
-    @Test func aPageIsFullOfWhatItsMessagesBringToo() throws {
+    /// Many records are stored before the page has all its messages: a page is limited in records and in bytes.
+    @Test func theRecordsOfMessagesFillAPage() throws {
         let ranges = (0..<3334).map { "[\($0 * 2 + 1),\($0 * 2 + 1)]" }.joined(separator: ",")
         let declaration = #"{"batch":"b","stream":"s1","oldest":1,"gone":[\#(ranges)],"points":[],"remaining":0}"#
         let large = String(repeating: "x", count: 334_000)
@@ -137,14 +149,15 @@ import TrackingCore
         }
     }
 
-    /// A backlog comes in one moment; what stands on a topic has an order all the same, whatever the clock says.
-    @Test(arguments: [0, 1_700_000_000, 1e12, -5]) func whatComesInOneMomentHasAnOrder(wall: Double) throws {
+    /// The messages of a backlog arrive at one moment. They have an order nevertheless, whatever the wall clock
+    /// shows.
+    @Test(arguments: [0, 1_700_000_000, 1e12, -5]) func messagesOfOneMomentHaveAnOrder(wall: Double) throws {
         var talk = try Talk(window: 12)
         talk.wall = wall
         talk.goOnline()
         var stored: RecordingBatch?
         for index in 0..<12 {
-            // A clock that is corrected by a little meanwhile.
+            // The wall clock is corrected a little in between.
             if index == 6 { talk.wall -= 0.1 }
             let presence = #"{"type":"SUBSCRIBER","session":"s\#(index)","connection":0,"lease":90,"since":5}"#
             for action in talk.receive("tracking/van/subscriber/desk", presence) {
@@ -157,7 +170,7 @@ import TrackingCore
         #expect(times.allSatisfy { abs($0.seconds - wall) < 0.2 })
     }
 
-    @Test func aClockThatWasSetBackIsFollowed() throws {
+    @Test func aClockThatIsSetBackIsFollowed() throws {
         var talk = try Talk(window: 1)
         talk.goOnline()
         _ = talk.receivePoint(1)
@@ -169,48 +182,49 @@ import TrackingCore
         #expect(batch.recordings.first?.receivedAt == UnixTime(1_700_000_000 - 3600))
     }
 
-    @Test func aStoreThatDoesNotAnswerIsAway() throws {
+    @Test func aStoreWithoutAnAnswerIsUnavailable() throws {
         var talk = try Talk(window: 1)
         talk.goOnline()
         #expect(Talk.stored(talk.receivePoint(1)) == 1)
         #expect(talk.wait(5999) == [])
-        guard case .tell(.storeAway(let error, retry: nil))? = talk.wait(1).first else {
+        guard case .deliver(.storeAway(let error, retry: nil))? = talk.wait(1).first else {
             Issue.record("it is not told")
             return
         }
         #expect(error.message.contains("has not answered"))
-        #expect(talk.wait(60_000).allSatisfy { if case .tell(.storeAway) = $0 { false } else { true } }, "once")
-        #expect(talk.happened(.stored(self.ack(1))).contains(.tell(.storeBack(after: .milliseconds(66_000)))))
+        #expect(talk.wait(60_000).allSatisfy { if case .deliver(.storeAway) = $0 { false } else { true } }, "once")
+        #expect(talk.happened(.stored(self.ack(1))).contains(.deliver(.storeBack(after: .milliseconds(66_000)))))
     }
 
-    @Test func aStoreThatIsAwayIsTriedAgainWithGrowingWaits() throws {
+    @Test func anUnavailableStoreIsTriedAgainWithBackoff() throws {
         var talk = try Talk(window: 1)
         talk.goOnline()
         #expect(Talk.stored(talk.receivePoint(1)) == 1)
         let error = TrackingError(.storeFailed, "disk full")
         for wait in [250, 500, 1000, 2000, 4000, 8000, 16_000, 30_000, 30_000] {
             let actions = talk.happened(.storeFailed(error))
-            #expect(actions == [.tell(.storeAway(error, retry: .milliseconds(wait)))])
+            #expect(actions == [.deliver(.storeAway(error, retry: .milliseconds(wait)))])
             #expect(talk.wait(wait - 1).allSatisfy { Talk.stored([$0]) == nil })
             #expect(Talk.stored(talk.wait(1)) == 1, "the same again")
         }
         let actions = talk.happened(.stored(self.ack(1)))
-        #expect(actions.contains { if case .tell(.storeBack) = $0 { true } else { false } })
+        #expect(actions.contains { if case .deliver(.storeBack) = $0 { true } else { false } })
         #expect(Talk.released(actions) == 1)
     }
 
-    /// Three of the same, then halves: the fourth of four points is found with five more, and set aside alone.
-    @Test func aRecordThatTheStoreRefusesIsFoundAndSetAside() throws {
+    /// Three attempts with the same batch, then halves: the refused point, the fourth of four, is found after five
+    /// more attempts and quarantined alone.
+    @Test func aRecordThatTheStoreRefusesIsFoundAndQuarantined() throws {
         var talk = try Talk(window: 4)
         talk.goOnline()
         for seq in 1...4 { _ = talk.receivePoint(seq) }
         let error = TrackingError(.storeRefused, "the fourth is poison")
         for wait in [250, 500] {
-            #expect(talk.happened(.storeFailed(error)) == [.tell(.storeAway(error, retry: .milliseconds(wait)))])
+            #expect(talk.happened(.storeFailed(error)) == [.deliver(.storeAway(error, retry: .milliseconds(wait)))])
             #expect(Talk.stored(talk.wait(wait)) == 4, "the same again")
         }
         var actions = talk.happened(.storeFailed(error))
-        #expect(actions.contains(.tell(.storeRefuses(error))))
+        #expect(actions.contains(.deliver(.storeRefuses(error))))
         #expect(Talk.stored(actions) == 2, "the first half")
         actions = talk.happened(.stored(self.ack(2)))
         #expect(Talk.released(actions) == nil && Talk.stored(actions) == 2, "the second")
@@ -227,7 +241,7 @@ import TrackingCore
         #expect(Talk.released(actions) == 4, "all of it is handled")
     }
 
-    @Test func whatTheBrokerRefusesIsAskedForAgain() throws {
+    @Test func aRefusedSubscriptionIsTriedAgain() throws {
         var talk = try Talk()
         func asked(_ actions: [RecorderStateMachine.Action]) -> [String] {
             actions.flatMap { action -> [String] in
@@ -241,8 +255,8 @@ import TrackingCore
         let refusal = TrackingError(.notAuthorized, "not now")
         var answers: [TrackingError?] = all.map { _ in nil }
         answers[1] = refusal
-        let told = RecorderStateMachine.Action.tell(.subscriptionRefused(filter: all[1], refusal))
-        #expect(talk.happened(.intake([.subscribed(1, refusals: answers)])) == [told])
+        let reported = RecorderStateMachine.Action.deliver(.subscriptionRefused(filter: all[1], refusal))
+        #expect(talk.happened(.intake([.subscribed(1, refusals: answers)])) == [reported])
         for wait in [1000, 2000, 4000] {
             #expect(asked(talk.wait(wait - 1)) == [])
             #expect(asked(talk.wait(1)) == [all[1]])
@@ -253,22 +267,21 @@ import TrackingCore
         #expect(asked(talk.wait(900_000)) == [])
     }
 
-    /// In a group each is said at once; the connection goes before the broker has answered any of them.
-    @Test func theLastAcknowledgementIsSaidAgain() throws {
+    /// In a group each acknowledgement is published at once. The connection is lost before the broker answers any of
+    /// them.
+    @Test func theLastAcknowledgementIsPublishedAgain() throws {
         var talk = try Talk(window: 1, group: "all")
         talk.goOnline()
         for seq in 1...20 {
             _ = talk.receivePoint(seq)
-            #expect(!Talk.said(talk.happened(.stored(self.ack(UInt64(seq))))).isEmpty)
+            #expect(!Talk.published(talk.happened(.stored(self.ack(UInt64(seq))))).isEmpty)
         }
         _ = talk.happened(.voice([.disconnected(Disconnection(reason: nil, retry: .seconds(1), lasted: .zero))]))
-        _ = talk.happened(.voice([.connected(connection: 1, sessionPresent: false)]))
-        let again = Talk.said(
-            talk.happened(.voice([.subscribed(1, refusals: [nil]), .subscribed(2, refusals: [nil])])))
+        let again = Talk.published(talk.connectMember(1))
         #expect(again.contains { $0.hasPrefix("tracking/van/ack/") && $0.contains("\"s1\":20") }, "\(again)")
     }
 
-    @Test func aStoreThatIsAwayWhileARecordIsLookedForIsWaitedFor() throws {
+    @Test func theSearchForARecordWaitsForAnUnavailableStore() throws {
         var talk = try Talk(window: 2)
         talk.goOnline()
         for seq in 1...2 { _ = talk.receivePoint(seq) }
@@ -278,7 +291,7 @@ import TrackingCore
             _ = talk.wait(wait)
         }
         #expect(Talk.stored(talk.happened(.storeFailed(refused))) == 1)
-        #expect(talk.happened(.storeFailed(away)) == [.tell(.storeAway(away, retry: .seconds(1)))])
+        #expect(talk.happened(.storeFailed(away)) == [.deliver(.storeAway(away, retry: .seconds(1)))])
         #expect(Talk.stored(talk.wait(1000)) == 1, "the same half again")
         #expect(Talk.stored(talk.happened(.stored(self.ack(1)))) == 1)
         #expect(Talk.released(talk.happened(.stored(self.ack(2)))) == 2)
@@ -288,16 +301,16 @@ import TrackingCore
         var talk = try Talk(window: 1)
         talk.goOnline()
         _ = talk.receivePoint(1)
-        #expect(Talk.said(talk.happened(.stored(self.ack(1)))) == [])
+        #expect(Talk.published(talk.happened(.stored(self.ack(1)))) == [])
         _ = talk.receive("tracking/van/history", #"{"batch":"b","stream":"s1","oldest":1,"points":[],"remaining":0}"#)
         #expect(
-            Talk.said(talk.happened(.stored(self.ack(1)))) == [#"tracking/van/ack/keeper {"streams":{"s1":1}}"#])
+            Talk.published(talk.happened(.stored(self.ack(1)))) == [#"tracking/van/ack/keeper {"streams":{"s1":1}}"#])
         _ = talk.receivePoint(2)
-        #expect(Talk.said(talk.happened(.stored(self.ack(2)))) == [])
-        #expect(Talk.said(talk.wait(5000)).contains(#"tracking/van/ack/keeper {"streams":{"s1":2}}"#))
+        #expect(Talk.published(talk.happened(.stored(self.ack(2)))) == [])
+        #expect(Talk.published(talk.wait(5000)).contains(#"tracking/van/ack/keeper {"streams":{"s1":2}}"#))
     }
 
-    /// The secret goes to the broker, and into no event, log or dump.
+    /// The secret is sent to the broker, and is in no event, log or dump.
     @Test func aGroupSubscribesUnderItsSecretAndReportsItNowhere() throws {
         var talk = try Talk(group: "team")
         let secret = "0123456789abcdef"
@@ -312,7 +325,7 @@ import TrackingCore
         let refusal = TrackingError(.notAuthorized, "no")
         let refusals = [refusal] + Array(repeating: nil, count: (asked.first?.count ?? 1) - 1)
         let events = talk.happened(.intake([.subscribed(1, refusals: refusals)]))
-        #expect(events == [.tell(.subscriptionRefused(filter: "tracking/+/history", refusal))])
+        #expect(events == [.deliver(.subscriptionRefused(filter: "tracking/+/history", refusal))])
         let group = try #require(talk.machine.configuration.group)
         var text = ""
         dump(group, to: &text)
@@ -329,31 +342,30 @@ import TrackingCore
         #expect(secret.isEmpty || error?.message.contains(secret) == false)
     }
 
-    @Test func whatWasSaidAndNotAnsweredIsSaidAgain() throws {
+    @Test func anUnansweredAcknowledgementIsPublishedAgain() throws {
         var talk = try Talk(window: 1, group: "team")
         talk.goOnline()
         _ = talk.receive("tracking/van/history", #"{"batch":"b","stream":"s1","oldest":1,"points":[],"remaining":0}"#)
         let answer = #"tracking/van/ack/team {"streams":{"s1":1}}"#
-        #expect(Talk.said(talk.happened(.stored(self.ack(1)))) == [answer])
+        #expect(Talk.published(talk.happened(.stored(self.ack(1)))) == [answer])
         _ = talk.happened(.voice([.disconnected(Disconnection(reason: nil, retry: .zero, lasted: .zero))]))
-        _ = talk.happened(.voice([.connected(connection: 1, sessionPresent: false)]))
-        let actions = talk.happened(.voice([.subscribed(1, refusals: [nil]), .subscribed(2, refusals: [nil])]))
-        #expect(Talk.said(actions).last == answer)
+        let actions = talk.connectMember(1)
+        #expect(Talk.published(actions).last == answer)
     }
 
-    @Test func aSessionThatWasNotKeptIsNotedWhereSomethingWasRecordedBefore() throws {
+    @Test func aLostSessionIsAPossibleGapForARecorderWithAHistory() throws {
         var first = try Talk(isFirstRun: true)
         let none = first.happened(.intake([.connected(connection: 0, sessionPresent: false)]))
-        #expect(!none.contains(.tell(.possibleGap)))
+        #expect(!none.contains(.deliver(.possibleGap)))
         var again = try Talk(isFirstRun: false)
         let noted = again.happened(.intake([.connected(connection: 0, sessionPresent: false)]))
-        #expect(noted.contains(.tell(.possibleGap)))
+        #expect(noted.contains(.deliver(.possibleGap)))
         let actions = again.wait(50)
         guard case .store(let batch)? = actions.first else { Issue.record("nothing is stored"); return }
         #expect(batch.refused.first?.reason.contains("kept no session") == true)
     }
 
-    @Test func whatIsStoredOfAConnectionThatIsGoneReleasesNothingOfTheNext() throws {
+    @Test func aStoreForALostConnectionReleasesNothingOfTheNext() throws {
         var talk = try Talk(window: 1)
         talk.goOnline()
         _ = talk.receivePoint(1)
@@ -365,7 +377,7 @@ import TrackingCore
         #expect(talk.happened(.stored(self.ack(1))).contains(.intake([.acknowledge(through: 1, connection: 1)])))
     }
 
-    @Test func whatTheBrokerDropsIsTold() throws {
+    @Test func messagesThatTheBrokerDropsAreReported() throws {
         var talk = try Talk()
         talk.goOnline()
         func dropped(_ count: Int) -> [RecorderStateMachine.Action] {
@@ -375,7 +387,7 @@ import TrackingCore
         }
         #expect(dropped(7) == [], "that was before")
         #expect(dropped(7) == [])
-        #expect(dropped(12) == [.tell(.brokerDropped(5))])
+        #expect(dropped(12) == [.deliver(.brokerDropped(5))])
     }
 
     @Test func beforeTheEndEverythingIsStored() throws {
@@ -386,8 +398,8 @@ import TrackingCore
         let actions = talk.happened(.stored(self.ack(1)))
         #expect(Talk.released(actions) == 1)
         #expect(actions.contains(.intake([.close(within: .zero)])))
-        #expect(Talk.said(actions).contains { $0.contains("/ack/keeper") })
-        #expect(Talk.said(actions).last?.contains("offline") == true)
+        #expect(Talk.published(actions).contains { $0.contains("/ack/keeper") })
+        #expect(Talk.published(actions).last?.contains("offline") == true)
         let end = TransportEvent.disconnected(Disconnection(reason: nil, retry: nil, lasted: .zero))
         _ = talk.happened(.intake([end]))
         #expect(!talk.machine.isClosed)
@@ -395,7 +407,7 @@ import TrackingCore
         #expect(talk.machine.isClosed)
     }
 
-    @Test func anEndDoesNotWaitForAStoreThatIsAway() throws {
+    @Test func anEndDoesNotWaitForAnUnavailableStore() throws {
         var talk = try Talk(window: 1)
         talk.goOnline()
         _ = talk.receivePoint(1)

@@ -8,8 +8,9 @@ import TrackingTesting
 
 /// The recorder as a whole, at a broker in memory.
 @Suite struct RecorderTests {
-    /// While the history takes nothing, nothing is taken in. That it lives is said all the same, on a new connection as well.
-    @Test(.timeLimit(.minutes(5))) func itIsHeardWhileTheHistoryTakesNothing() async throws {
+    /// While the store is full, no messages are acknowledged. The liveness is published nevertheless, including on
+    /// new connections.
+    @Test(.timeLimit(.minutes(5))) func theLivenessIsPublishedWhileTheStoreIsUnavailable() async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "godwit-recorder-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
@@ -38,7 +39,7 @@ import TrackingTesting
             var point = Location(
                 coordinate: try #require(Coordinate(latitude: 52, longitude: -8)), time: UnixTime(1.7e9))
             point.stream = StreamID("s")
-            // What has room in the file's first pages would be stored.
+            // A small point would fit into the first pages of the file.
             point.extra = Array(#"{"note":"\#(String(repeating: "x", count: 4000))"}"#.utf8)
             for seq: UInt64 in 1...3 {
                 point.seq = seq
@@ -49,8 +50,8 @@ import TrackingTesting
             for connection in 1...2 {
                 broker.disconnect(configuration.client)
                 try await Self.wait {
-                    let said = Self.liveness(at: broker)
-                    return said?.connection == connection && said?.status != .offline
+                    let liveness = Self.liveness(at: broker)
+                    return liveness?.connection == connection && liveness?.status != .offline
                 }
             }
             #expect(recorder.counts.stored == 0)
@@ -63,8 +64,9 @@ import TrackingTesting
         try await store.close()
     }
 
-    /// What a client left behind that is gone for good is cleared; what lives, and what is believed yet, stands.
-    @Test(.timeLimit(.minutes(5))) func whatTheGoneLeftBehindIsCleared() async throws {
+    /// The messages of a client that is gone for good are cleared. Messages of a live client, and of one within its
+    /// lease, remain.
+    @Test(.timeLimit(.minutes(5))) func messagesOfAbandonedClientsAreCleared() async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "godwit-recorder-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
@@ -93,20 +95,20 @@ import TrackingTesting
             .liveness(ghost): MessageCodec.encode(
                 Liveness(status: .online(lease: .seconds(1)), session: session, connection: 0)),
         ]
-        func stands(_ topic: Topic) -> Bool { broker.retained(root.path(topic)) != nil }
+        func isRetained(_ topic: Topic) -> Bool { broker.retained(root.path(topic)) != nil }
         let box = Topic.publisher(van, try ClientID("box"))
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { await stranger.run() }
             group.addTask { for await _ in stranger.events {} }
-            // What is sent before it is connected is not sent.
+            // Messages that are sent before the connection are lost, so they are repeated.
             try await Self.wait {
                 for (topic, payload) in left { stranger.send([Self.retained(root.path(topic), payload)]) }
                 stranger.send([Self.retained(root.path(box), presence(.publisher, lease: 86_400))])
-                return stands(box) && left.keys.allSatisfy(stands)
+                return isRetained(box) && left.keys.allSatisfy(isRetained)
             }
             group.addTask { try await recorder.run() }
-            try await Self.wait { !left.keys.contains(where: stands) }
-            #expect(stands(box))
+            try await Self.wait { !left.keys.contains(where: isRetained) }
+            #expect(isRetained(box))
             #expect(Self.liveness(at: broker) != nil)
             recorder.finish()
             stranger.send([.close(within: .zero)])

@@ -4,7 +4,7 @@ import TrackingStore
 
 @testable import TrackingRecorder
 
-/// By what time that is removed which is too old.
+/// The time by which the recorder removes expired records.
 struct RetentionClockTests {
     private let day = 86_400.0
     private let twentyYears = 20 * 365.25 * 86_400
@@ -18,19 +18,19 @@ struct RetentionClockTests {
         NewestTimes(position: position.map { UnixTime($0) }, state: state.map { UnixTime($0) })
     }
 
-    @Test func aClockThatIsAheadLetsNothingGo() {
+    @Test func aClockThatIsAheadRemovesNothing() {
         var clock = RetentionClock()
         let wall = self.now + self.twentyYears
         let known = self.newest(position: self.now - 60, state: self.now - 90)
         #expect(
             clock.time(at: self.moment(wall), newest: known, isSynchronized: false).seconds == self.now - 60 + self.day)
-        // What comes meanwhile has the time of that clock: it explains nothing.
+        // Records that arrive meanwhile have the time of the wrong clock, so they do not confirm it.
         let later = self.newest(position: self.now + 3600, state: wall + 1800)
         let time = clock.time(at: self.moment(wall + 3600, after: 3600), newest: later, isSynchronized: false)
         #expect(time.seconds == self.now + 3600 + self.day)
     }
 
-    @Test func aClockThatIsSetWhileItRunsLetsNothingGo() {
+    @Test func aClockThatIsSetForwardRemovesNothing() {
         var clock = RetentionClock()
         let known = self.newest(position: self.now - 60)
         #expect(clock.time(at: self.moment(self.now), newest: known, isSynchronized: false).seconds == self.now)
@@ -39,7 +39,7 @@ struct RetentionClockTests {
         #expect(time.seconds == self.now - 60 + self.day + 3600)
     }
 
-    @Test func aClockThatSomebodyVouchesForIsBelieved() {
+    @Test func aSynchronizedClockIsBelieved() {
         var clock = RetentionClock()
         let wall = self.now + 200 * self.day
         let known = self.newest(position: self.now)
@@ -48,8 +48,8 @@ struct RetentionClockTests {
         #expect(clock.time(at: later, newest: known, isSynchronized: false).seconds == wall + self.day)
     }
 
-    /// A drive of long ago that was sent this morning.
-    @Test func whatCameExplainsTheClockWhateverItsTime() {
+    /// A drive of long ago that was sent today.
+    @Test func recentRecordsExplainTheClockAtAnyTime() {
         var clock = RetentionClock()
         let known = self.newest(position: self.now - self.twentyYears, state: self.now - 3600)
         #expect(clock.time(at: self.moment(self.now), newest: known, isSynchronized: false).seconds == self.now)
@@ -62,7 +62,7 @@ struct RetentionClockTests {
         #expect(RetentionClock.longestSilence == .seconds(86_400))
     }
 
-    @Test func whereNothingIsStoredNothingIsLost() {
+    @Test func anEmptyHistoryBelievesTheClock() {
         var clock = RetentionClock()
         #expect(clock.time(at: self.moment(self.now), newest: self.newest(), isSynchronized: false).seconds == self.now)
     }

@@ -5,9 +5,9 @@ import TrackingCore
 
 @testable import TrackingSpool
 
-/// An entry of the index that leads to another record's row: nothing else tells that it is damaged.
+/// A damaged index: an entry leads to another record's row. Nothing else reveals the damage.
 @Suite struct DamagedIndexTests {
-    /// A log with the records 1…40 in their places, whose entry of `seq` leads to `place`; it is opened without a whole check.
+    /// Opens a log with the records 1…40 without a full check. Its index entry of `seq` leads to `place`.
     private static func withMisdirected(
         _ seq: UInt8, to place: UInt8, _ body: (SQLiteSpool, _ path: String) async throws -> Void
     ) async throws {
@@ -24,7 +24,7 @@ import TrackingCore
         }
     }
 
-    /// What the stream has once the log was closed and made anew.
+    /// Returns the records of the stream after the log was closed and salvaged.
     private static func salvaged(_ log: SQLiteSpool) async throws -> SeqSet? {
         try await log.close()
         let contents = try await log.open(now: start)
@@ -43,8 +43,8 @@ import TrackingCore
         }
     }
 
-    /// The lowest of all, as a queue drains: it is not let go with the floor either.
-    @Test func theFirstThatWaitsIsNotPassedOver() async throws {
+    /// The oldest record of a queue that drains is not removed together with the older ones.
+    @Test func theOldestPendingRecordIsNotSkipped() async throws {
         try await Self.withMisdirected(3, to: 25) { log, _ in
             try await log.remove(numbers(1...2), of: try stream("one"))
             #expect(try await log.readAll("one", 3...10).records.map(\.seq) == Array(3...10))
@@ -52,7 +52,7 @@ import TrackingCore
         }
     }
 
-    @Test func whatIsLostBesideItIsStillLetGo() async throws {
+    @Test func removalsBesideADamagedEntryStillApply() async throws {
         try await Self.withMisdirected(3, to: 25) { log, path in
             try await log.close()
             try flip(7, in: path)
@@ -63,7 +63,7 @@ import TrackingCore
         }
     }
 
-    @Test func toSweepDeletesNoOtherRecord() async throws {
+    @Test func sweepingDeletesNoOtherRecord() async throws {
         try await Self.withMisdirected(3, to: 25) { log, _ in
             try await log.remove(numbers(1...10), of: try stream("one"))
             try await log.append(try entries(1...20, of: "bus", in: "two"))
@@ -73,7 +73,7 @@ import TrackingCore
         }
     }
 
-    @Test func toRemoveDeletesNoOtherRecord() async throws {
+    @Test func removingDeletesNoOtherRecord() async throws {
         try await Self.withMisdirected(3, to: 25) { log, _ in
             try await log.remove(numbers(2...5), of: try stream("one"))
             #expect(try await log.readAll("one", 6...40).missing.isEmpty)
@@ -81,8 +81,8 @@ import TrackingCore
         }
     }
 
-    /// Nothing is set aside where the record is not found: the log is made anew, and it is tried again.
-    @Test func toSetARecordAsideDeletesNoOther() async throws {
+    /// Nothing is quarantined when the record is not found. The log is salvaged, and the quarantine is tried again.
+    @Test func quarantiningARecordDeletesNoOther() async throws {
         try await Self.withMisdirected(3, to: 25) { log, _ in
             let one = try stream("one")
             let error = await #expect(throws: TrackingError.self) {
@@ -95,8 +95,8 @@ import TrackingCore
         }
     }
 
-    /// A disk that lost a write of one page: it is whole, and lists what there was before.
-    @Test func anIndexOfAnotherDayIsNoticedInALogThatWasClosedInOrder() async throws {
+    /// The disk lost the write of one page: the page is intact, and contains an earlier state of the index.
+    @Test func anOutdatedIndexIsNoticedInAClosedLog() async throws {
         try await withTemporaryFolder { folder in
             let path = folder.appending(path: "log").path()
             let log = SQLiteSpool(path: path, checkedSize: 0)
@@ -122,7 +122,7 @@ import TrackingCore
         }
     }
 
-    /// The page of the index of the records, which are few.
+    /// The page number of the record index, which has only one page here.
     private static func rootOfIndex(_ path: String) async throws -> Int {
         let queue = try DatabaseQueue(path: path)
         let root = try await queue.read {
@@ -132,8 +132,8 @@ import TrackingCore
         return try #require(root)
     }
 
-    /// Whatever was added, removed and set aside: a log is not taken for a damaged one.
-    @Test func aLogIsClosedWithWhatItIsOpenedWith() async throws {
+    /// After any sequence of additions, removals and quarantines, an intact log is not taken for a damaged one.
+    @Test func anIntactLogIsNeverSalvaged() async throws {
         var random = SplitMix64(seed: 45)
         try await withTemporaryFolder { folder in
             let log = SQLiteSpool(path: folder.appending(path: "log").path(), sweepPause: .milliseconds(1))

@@ -6,7 +6,7 @@ import TrackingCore
 @testable import TrackingSpool
 
 @Suite struct DamagedMarkTests {
-    /// What a record is known by was damaged: the record is new once, and known again from then on.
+    /// A record whose mark is damaged is new once, and known again from then on.
     @Test func aRecordWhoseMarkIsDamagedIsNewOnce() async throws {
         try await withTemporaryFolder { folder in
             let path = folder.appending(path: "log").path()

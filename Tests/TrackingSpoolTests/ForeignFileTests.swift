@@ -5,11 +5,11 @@ import TrackingCore
 
 @testable import TrackingSpool
 
-/// What never was a log is left alone; whatever was one is salvaged.
+/// A file that never was a log is left unchanged. A file that was a log is salvaged.
 @Suite struct ForeignFileTests {
-    /// Opens what has these bytes.
+    /// Opens a file with these bytes as a log.
     ///
-    /// - Returns: What went wrong, and whether every file is what it was before.
+    /// - Returns: The outcome, and `true` if every file is unchanged.
     private func open(
         _ main: [UInt8], _ ahead: [UInt8] = []
     ) async throws -> (error: TrackingError?, salvage: SpoolSalvage?, isUntouched: Bool) {
@@ -47,16 +47,16 @@ import TrackingCore
     private func isLeftAlone(_ bytes: [UInt8]) async throws {
         let opened = try await self.open(bytes)
         #expect(opened.error?.code == .spoolFailed)
-        #expect(opened.error?.message.contains("is not a log and was left as it is") == true, "\(opened)")
+        #expect(opened.error?.message.contains("the file is not a log, and it was not changed") == true, "\(opened)")
         #expect(opened.isUntouched)
     }
 
-    @Test func aLogWithoutAFolderSaysWhatToLookAt() async throws {
+    @Test func aLogWithoutAFolderNamesTheRemedy() async throws {
         try await SpoolDamageTests.inMemoryFolder { folder in
             let log = SQLiteSpool(path: folder.appending(path: "missing/log").path())
             let error = await #expect(throws: TrackingError.self) { try await log.open(now: start) }
             #expect(error?.code == .spoolFailed)
-            #expect(error?.message.contains("is its folder there, and may this user write there?") == true)
+            #expect(error?.message.contains("Check that its folder exists and that this user may write there") == true)
         }
     }
 
@@ -80,8 +80,8 @@ import TrackingCore
         try await self.isLeftAlone(bytes)
     }
 
-    /// Nothing of its tables is in the file yet.
-    @Test func anotherProgramsDatabaseThatWasNotClosedIsNotSetAside() async throws {
+    /// The file contains none of the other program's tables yet.
+    @Test func anotherProgramsUnclosedDatabaseIsLeftAlone() async throws {
         try await SpoolDamageTests.inMemoryFolder { folder in
             let (path, other) = (folder.appending(path: "log").path(), folder.appending(path: "other").path())
             let pool = try DatabasePool(path: other)
@@ -102,7 +102,7 @@ import TrackingCore
         }
     }
 
-    @Test func whatHoldsNothingBecomesALog() async throws {
+    @Test func anEmptyFileBecomesALog() async throws {
         for bytes in [[], try await self.database([])] {
             let opened = try await self.open(bytes)
             #expect(opened.error == nil && opened.salvage == nil)
@@ -122,16 +122,16 @@ import TrackingCore
         }
     }
 
-    @Test func aLogThatWasNotClosedIsSalvagedThoughItsFileIsLost() async throws {
+    @Test func anUnclosedLogIsSalvagedFromItsWriteAheadLog() async throws {
         let log = try await SpoolDamageTests.log(isClosed: false)
         let main = [UInt8](repeating: 0xAA, count: log.main.count)
         let opened = try await self.open(main, log.ahead)
         #expect(opened.salvage?.orphans ?? 0 > 200, "\(opened)")
     }
 
-    /// Nothing was ever recorded, and the header is hit.
+    /// The log never had a record, and its header is damaged.
     @Test func anEmptyLogIsSalvaged() async throws {
-        var main = try await self.database(SpoolSchema.versions.flatMap { $0 })
+        var main = try await self.database(SpoolSchema.statements)
         main[3] ^= 1
         #expect(try await self.open(main).salvage != nil)
     }

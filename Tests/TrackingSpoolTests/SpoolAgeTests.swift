@@ -3,9 +3,9 @@ import TrackingCore
 
 @testable import TrackingSpool
 
-/// Records whose own time says nothing of their age, more of them than go together.
+/// More records with an unset clock than a trim drops at once.
 @Suite struct SpoolAgeTests {
-    /// So many without a time, and one behind them.
+    /// Returns `count` records with an unset clock, followed by one with a time.
     private static func entries(undated count: UInt64, last: Double) throws -> [SpoolEntry] {
         try TrackingSpoolTests.entries(1...(count + 1), size: 8).map { entry in
             var entry = entry
@@ -14,7 +14,8 @@ import TrackingCore
         }
     }
 
-    @Test(arguments: SpoolSubject.allCases) func theyGoWithTheFirstThatIsTooOld(_ subject: SpoolSubject) async throws {
+    @Test(arguments: SpoolSubject.allCases) func undatedRecordsGoWithAnExpiredOne(_ subject: SpoolSubject) async throws
+    {
         try await subject.run { log in
             _ = try await log.storage.open(now: start)
             try await log.storage.append(try Self.entries(undated: 25_000, last: 0))
@@ -26,7 +27,7 @@ import TrackingCore
         }
     }
 
-    @Test(arguments: SpoolSubject.allCases) func withNoneThatIsDatedTheyStay(_ subject: SpoolSubject) async throws {
+    @Test(arguments: SpoolSubject.allCases) func undatedRecordsAloneRemain(_ subject: SpoolSubject) async throws {
         try await subject.run { log in
             _ = try await log.storage.open(now: start)
             try await log.storage.append(try Self.entries(undated: 10_000, last: 86_400))

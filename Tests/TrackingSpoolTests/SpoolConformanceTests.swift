@@ -2,9 +2,9 @@ import Testing
 import TrackingCore
 import TrackingTesting
 
-/// What every log does, in a file and in memory.
+/// The contract of every log, in a file and in memory.
 @Suite struct SpoolConformanceTests {
-    @Test(arguments: SpoolSubject.allCases) func whatIsAddedIsRead(_ subject: SpoolSubject) async throws {
+    @Test(arguments: SpoolSubject.allCases) func appendedRecordsAreRead(_ subject: SpoolSubject) async throws {
         try await subject.run { log in
             #expect(try await log.storage.open(now: start) == SpoolContents())
             try await log.storage.append(try entries(1...3))
@@ -14,7 +14,7 @@ import TrackingTesting
         }
     }
 
-    @Test(arguments: SpoolSubject.allCases) func aReadingKeepsToItsLimits(_ subject: SpoolSubject) async throws {
+    @Test(arguments: SpoolSubject.allCases) func aReadingRespectsItsLimits(_ subject: SpoolSubject) async throws {
         try await subject.run { log in
             _ = try await log.storage.open(now: start)
             try await log.storage.append(try entries(1...9))
@@ -125,7 +125,7 @@ import TrackingTesting
         }
     }
 
-    @Test(arguments: SpoolSubject.allCases) func whatHasAMarkIsKnownByIt(_ subject: SpoolSubject) async throws {
+    @Test(arguments: SpoolSubject.allCases) func aRecordIsKnownByItsMark(_ subject: SpoolSubject) async throws {
         try await subject.run { log in
             let (van, bus) = (try TrackableID("van"), try TrackableID("bus"))
             _ = try await log.storage.open(now: start)
@@ -148,7 +148,7 @@ import TrackingTesting
         }
     }
 
-    @Test(arguments: SpoolSubject.allCases) func whatWasNotWrittenIsNotKnown(_ subject: SpoolSubject) async throws {
+    @Test(arguments: SpoolSubject.allCases) func aFailedAppendIsNotKnown(_ subject: SpoolSubject) async throws {
         try await subject.run { log in
             _ = try await log.storage.open(now: start)
             try await log.storage.append(try marked(1...3), state: [:], now: start)
@@ -159,8 +159,8 @@ import TrackingTesting
         }
     }
 
-    /// Whoever sends it again must not be told that it is safe.
-    @Test(arguments: SpoolSubject.allCases) func whatIsLostIsNotKnown(_ subject: SpoolSubject) async throws {
+    /// The acknowledgement of a lost record would make its sender delete it.
+    @Test(arguments: SpoolSubject.allCases) func aLostRecordIsNotKnown(_ subject: SpoolSubject) async throws {
         try await subject.run { log in
             let (van, all) = (try TrackableID("van"), try (1...5).map { try mark($0) })
             _ = try await log.storage.open(now: start)
@@ -189,8 +189,8 @@ import TrackingTesting
         }
     }
 
-    /// A clock that jumped ahead by years says that all of them are old.
-    @Test(arguments: SpoolSubject.allCases) func noMarkGoesForItsAgeWhereThatIsNotKnown(
+    /// According to a clock that jumped ahead by years, all marks have expired.
+    @Test(arguments: SpoolSubject.allCases) func noMarkIsRemovedByAnUntrustedClock(
         _ subject: SpoolSubject
     ) async throws {
         try await subject.run { log in
@@ -203,7 +203,7 @@ import TrackingTesting
         }
     }
 
-    @Test(arguments: SpoolSubject.allCases) func whatIsSetAsideIsNoRecord(_ subject: SpoolSubject) async throws {
+    @Test(arguments: SpoolSubject.allCases) func aQuarantinedRecordIsNotPending(_ subject: SpoolSubject) async throws {
         try await subject.run { log in
             _ = try await log.storage.open(now: start)
             try await log.storage.append(try entries(1...5))
@@ -234,14 +234,14 @@ import TrackingTesting
         }
     }
 
-    @Test(arguments: SpoolSubject.allCases) func allIsPutBackOrNothing(_ subject: SpoolSubject) async throws {
+    @Test(arguments: SpoolSubject.allCases) func recordsAreRestoredTogether(_ subject: SpoolSubject) async throws {
         try await subject.run { log in
             let (van, one) = (try TrackableID("van"), try stream("one"))
             _ = try await log.storage.open(now: start)
             try await log.storage.append(try entries(1...3))
             for seq in UInt64(1)...2 { try await log.storage.quarantine(seq, of: one, reason: "too large") }
             let rows = try await log.storage.quarantined(after: 0, maximumCount: 9)
-            // The second number is taken.
+            // The second number is in use.
             let back = zip(rows, [4, 3]).map { PutBackRecord(place: $0.place, record: record($1)) }
             await #expect(throws: TrackingError.self) { try await log.storage.putBack(back, of: van, in: one) }
             #expect(try await log.storage.quarantined(after: 0, maximumCount: 9) == rows)
@@ -253,14 +253,14 @@ import TrackingTesting
         }
     }
 
-    @Test(arguments: SpoolSubject.allCases) func whatIsPutBackIsKnownUnderItsNewName(
+    @Test(arguments: SpoolSubject.allCases) func aRestoredRecordIsKnownUnderItsNewName(
         _ subject: SpoolSubject
     ) async throws {
         try await subject.run { log in
             let (van, one, two) = (try TrackableID("van"), try stream("one"), try stream("two"))
             _ = try await log.storage.open(now: start)
             var entries = try marked(1...4)
-            // The same times and digests of another trackable; one is known by its digest alone.
+            // The same times and digests for another trackable. One record is known by its digest alone.
             entries += entries.map { entry in
                 var other = SpoolEntry(entry.record, of: try! TrackableID("bus"), in: two)  // a name
                 other.mark = entry.mark
@@ -280,7 +280,7 @@ import TrackingTesting
         }
     }
 
-    @Test(arguments: SpoolSubject.allCases) func theOldestGoFirst(_ subject: SpoolSubject) async throws {
+    @Test(arguments: SpoolSubject.allCases) func theOldestRecordsAreDroppedFirst(_ subject: SpoolSubject) async throws {
         try await subject.run { log in
             _ = try await log.storage.open(now: start)
             try await log.storage.append(try entries(1...3, in: "one"))
@@ -295,7 +295,7 @@ import TrackingTesting
             #expect(Set(more.map(\.stream.rawValue)) == ["two", "three"])
             #expect(try await log.storage.summary().total.count == 4)
             #expect(try await log.storage.summary().dropped == 6)
-            // 2…5 are left, a second apart.
+            // The records 2…5 remain, a second apart.
             let limits = SpoolLimits(maximumAge: .seconds(60))
             let old = try await log.storage.trim(to: limits, now: UnixTime(start.seconds + 63.5))
             #expect(old.map(\.seqs) == [numbers(2...3)])
@@ -326,7 +326,7 @@ import TrackingTesting
         }
     }
 
-    @Test(arguments: SpoolSubject.allCases) func whatWaitsIsReadInPagesInOrderOfArrival(
+    @Test(arguments: SpoolSubject.allCases) func pendingRecordsAreReadInPagesInOrderOfArrival(
         _ subject: SpoolSubject
     ) async throws {
         try await subject.run { log in
@@ -343,7 +343,7 @@ import TrackingTesting
         }
     }
 
-    @Test(arguments: SpoolSubject.allCases) func whatLimitsHaveCostIsCountedForTheLifeOfTheLog(
+    @Test(arguments: SpoolSubject.allCases) func droppedRecordsAreCountedForTheLifeOfTheLog(
         _ subject: SpoolSubject
     ) async throws {
         try await subject.run { log in
@@ -358,7 +358,7 @@ import TrackingTesting
         }
     }
 
-    @Test(arguments: SpoolSubject.allCases) func aLogThatIsNotOpenTakesNothing(_ subject: SpoolSubject) async throws {
+    @Test(arguments: SpoolSubject.allCases) func aClosedLogStoresNothing(_ subject: SpoolSubject) async throws {
         try await subject.run { log in
             let error = await #expect(throws: TrackingError.self) { try await log.storage.append(try entries(1...1)) }
             #expect(error?.code == .stopped)

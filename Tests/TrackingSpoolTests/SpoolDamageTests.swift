@@ -4,14 +4,15 @@ import TrackingCore
 
 @testable import TrackingSpool
 
-/// "Power": whatever happens to a log's file, what is returned was added, what is missing is named, and nothing crashes.
+/// Damaged log files: every returned record was appended, every missing record is reported, and nothing crashes.
 ///
-/// `GODWIT_FLIPS` says how many bits are flipped, one at a time, in each of the forms; 100 when it is not set.
+/// The environment variable `GODWIT_FLIPS` is the number of bits that each form of the test flips, one at a time. The
+/// default is 100.
 @Suite struct SpoolDamageTests {
     static let flips = ProcessInfo.processInfo.environment["GODWIT_FLIPS"].flatMap(Int.init) ?? 100
     static let last: UInt64 = 600
 
-    /// What was added, by number: made once, for thousands of damaged logs.
+    /// The appended records, by number. They are made once, for thousands of damaged logs.
     private static let added = (0...Self.last).map { record($0, size: 280) }
 
     private static func isAdded(_ read: SpoolRecord) -> Bool {
@@ -20,7 +21,7 @@ import TrackingCore
     }
 
     /// A row that could not be read is noted for the next start; that is not the start of a second program.
-    @Test func aSecondProgramSetsNothingAside() async throws {
+    @Test func aSecondProgramQuarantinesNothing() async throws {
         try await withTemporaryFolder { folder in
             let path = folder.appending(path: "log").path()
             let log = SQLiteSpool(path: path)
@@ -41,8 +42,8 @@ import TrackingCore
         }
     }
 
-    /// Neither what was removed of its stream before, nor what a crash left of the quarantine, touches it.
-    @Test(arguments: [false, true]) func whatWasPutBackOutlivesACrashAndASalvage(isReopened: Bool) async throws {
+    /// Neither earlier removals from its stream nor the rest of an interrupted quarantine affect a restored record.
+    @Test(arguments: [false, true]) func restoredRecordsSurviveACrashAndASalvage(isReopened: Bool) async throws {
         try await withTemporaryFolder { folder in
             let (path, copy) = (folder.appending(path: "log").path(), folder.appending(path: "copy").path())
             let (van, one) = (try TrackableID("van"), try stream("one"))
@@ -71,7 +72,7 @@ import TrackingCore
 
     /// The bytes of a log with two streams of a trackable and one of another, of about sixty pages.
     ///
-    /// - Parameter isClosed: Whether it was closed in order; if not, some of it is in its write-ahead log.
+    /// - Parameter isClosed: `true` for a log that was closed in order. Otherwise part of it is in its write-ahead log.
     static func log(isClosed: Bool) async throws -> (main: [UInt8], ahead: [UInt8]) {
         var bytes: (main: [UInt8], ahead: [UInt8]) = ([], [])
         try await inMemoryFolder { folder in
@@ -95,7 +96,7 @@ import TrackingCore
                 }
             }
             if isClosed {
-                // Their rows are there still.
+                // The rows of these records are not deleted yet.
                 try await log.remove(numbers(31...60), of: try stream("one"))
                 #expect(try await log.rowsToSweep() == 30)
                 try await log.close()
@@ -107,9 +108,9 @@ import TrackingCore
         return bytes
     }
 
-    /// Everything that a log with these bytes returns; what it returns was added.
+    /// Reads everything from a log with these bytes, and expects that each record was appended.
     ///
-    /// - Parameter checkedSize: 0 opens it without a look at the whole.
+    /// - Parameter checkedSize: 0 opens the log without a full check.
     static func contents(
         _ main: [UInt8], _ ahead: [UInt8], checkedSize: Int64 = 32 << 20
     ) async throws -> (streams: [StoredStream], salvage: SpoolSalvage?) {
@@ -120,7 +121,8 @@ import TrackingCore
             try Data(main).write(to: URL(filePath: path))
             if !ahead.isEmpty { try Data(ahead).write(to: URL(filePath: path + "-wal")) }
             let log = SQLiteSpool(path: path, durability: .normal, checkedSize: checkedSize)
-            // What is found on reading is salvaged when the log is opened anew; then all of it is whole.
+            // Damage that is found by a read is salvaged at the next opening. Then every record is
+            // intact.
             for attempt in 0..<3 {
                 let contents = try await log.open(now: start)
                 salvage = contents.salvage ?? salvage
@@ -140,7 +142,7 @@ import TrackingCore
             do {
                 try await log.append(fresh)
             } catch let error as TrackingError where error.code == .spoolDamaged {
-                // A page that no reading has seen: an append says so, and takes nothing.
+                // The damage is on a page that no read has touched: the append reports it and stores nothing.
                 try? await log.close()
                 _ = try await log.open(now: start)
                 try await log.append(fresh)
@@ -205,7 +207,7 @@ import TrackingCore
                 let found = try await Self.contents(
                     Array(log.main.prefix(pages * 4096)), [], checkedSize: Int64(checkedSize))
                 #expect((found.salvage == nil) == (pages == 0), "\(pages) pages")
-                // The streams' rows are on the first pages.
+                // The rows of the streams are on the first pages.
                 guard pages > 3 else { continue }
                 let van = found.streams.first { $0.id.rawValue == "one" }
                 #expect(van?.last == Self.last, "what is missing at the end is named")
@@ -262,7 +264,7 @@ import TrackingCore
         }
     }
 
-    /// SQLite takes it for what an earlier round left, and the log for its end.
+    /// SQLite treats the commit as the rest of an earlier round, and the log as ending before it.
     @Test(arguments: [8, 12]) func aFlippedSaltOfTheLastCommitCostsAPageAtTheMost(place: Int) async throws {
         let log = try await Self.log(isClosed: false)
         let frame = 24 + 4096

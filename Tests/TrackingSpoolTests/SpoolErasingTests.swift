@@ -25,14 +25,14 @@ import TrackingCore
         }.map(\.lastPathComponent)
     }
 
-    /// An earlier release left the bytes of deleted rows in the file.
-    @Test func whatWasDeletedBeforeIsOverwritten() async throws {
+    /// Without `overwritesRemoved`, the bytes of deleted rows stay in the free pages of the file.
+    @Test func earlierDeletedRowsAreOverwritten() async throws {
         try await withTemporaryFolder { folder in
             let path = folder.appending(path: "log").path()
-            let earlier = SQLiteSpool(path: path)
-            _ = try await earlier.open(now: start)
-            try await earlier.append(try Self.entries(1...3000, of: "van", in: "one", text: Self.secret))
-            try await earlier.close()
+            let first = SQLiteSpool(path: path)
+            _ = try await first.open(now: start)
+            try await first.append(try Self.entries(1...3000, of: "van", in: "one", text: Self.secret))
+            try await first.close()
             let queue = try DatabaseQueue(path: path)
             try await queue.writeWithoutTransaction { db in
                 try db.execute(sql: "PRAGMA secure_delete = OFF")
@@ -50,7 +50,7 @@ import TrackingCore
         }
     }
 
-    /// Of records that wait, that were sent and not swept yet, and that were set aside.
+    /// The records are pending, sent but not deleted yet, or quarantined.
     @Test(arguments: [true, false]) func noByteOfAnErasedRecordIsLeft(overwritesRemoved: Bool) async throws {
         try await withTemporaryFolder { folder in
             let path = folder.appending(path: "log").path()
@@ -66,7 +66,7 @@ import TrackingCore
             #expect(try await log.quarantined(after: 0, maximumCount: 9).isEmpty)
             #expect(try await log.readAll("one", 2001...3000).records.isEmpty)
             #expect(try await log.readAll("two", 1...500).records.count == 500)
-            // It goes on under the numbers that follow.
+            // The stream continues with the numbers that follow.
             try await log.append(try Self.entries(3001...3010, of: "van", in: "one", text: "50.1"))
             try await log.close()
             let contents = try await log.open(now: start)
@@ -78,7 +78,7 @@ import TrackingCore
         }
     }
 
-    @Test func ofALaterTimeRecordsStay() async throws {
+    @Test func laterRecordsRemain() async throws {
         try await withTemporaryFolder { folder in
             let log = SQLiteSpool(path: folder.appending(path: "log").path(), overwritesRemoved: true)
             _ = try await log.open(now: start)

@@ -6,7 +6,7 @@ import TrackingCore
 
 @testable import TrackingSpool
 
-/// What only a file can do.
+/// The behaviour of a log in a file alone.
 @Suite struct SpoolFileTests {
     @Test func aCopyOrARestoredFileBeginsANewStream() async throws {
         try await withTemporaryFolder { folder in
@@ -34,22 +34,26 @@ import TrackingCore
         }
     }
 
-    @Test func anEarlierLogIsGivenWhatItHasNot() async throws {
+    @Test(arguments: [2, 99]) func aLogOfAnotherVersionIsRefusedAndUnchanged(version: Int) async throws {
         try await withTemporaryFolder { folder in
             let path = folder.appending(path: "log").path()
-            let first = try DatabaseQueue(path: path)
-            try await first.writeWithoutTransaction { db in
-                try db.execute(sql: "PRAGMA page_size = \(SpoolSchema.pageSize)")
-                for statement in SpoolSchema.versions[0] { try db.execute(sql: statement) }
-            }
-            try first.close()
             let log = SQLiteSpool(path: path)
-            #expect(try await log.open(now: start) == SpoolContents(), "it is no damaged log")
-            try await log.append(try marked(1...2), state: [:], now: start)
-            #expect(try await log.known([try mark(2)], of: try TrackableID("van")).count == 1)
+            _ = try await log.open(now: start)
+            try await log.append(try entries(1...20))
             try await log.close()
-            #expect(try await log.open(now: start).salvage == nil)
-            try await log.close()
+            let queue = try DatabaseQueue(path: path)
+            try await queue.writeWithoutTransaction { db in
+                try db.execute(sql: "ALTER TABLE record ADD COLUMN more TEXT")
+                try db.execute(sql: "PRAGMA user_version = \(version)")
+            }
+            try queue.close()
+            let error = await #expect(throws: TrackingError.self) { _ = try await log.open(now: start) }
+            #expect(error?.code == .spoolFailed)
+            for part in [path, "version \(version)", "expects version 1", "name another file"] {
+                #expect(error?.message.contains(part) == true, "\(error?.message ?? "") lacks '\(part)'")
+            }
+            let names = try FileManager.default.contentsOfDirectory(atPath: folder.path())
+            #expect(!names.contains { $0.contains("damaged") || $0.contains("salvage") }, "\(names)")
         }
     }
 
@@ -67,7 +71,7 @@ import TrackingCore
         }
     }
 
-    @Test func ofManyMarksTheOldestAreLetGo() async throws {
+    @Test func theOldestOfManyMarksAreRemoved() async throws {
         try await withTemporaryFolder { folder in
             let file = try SpoolFile(path: folder.appending(path: "log").path(), isOrderly: false, checkedSize: 0)
             file.markLimit = 100
@@ -88,7 +92,7 @@ import TrackingCore
         }
     }
 
-    /// Else what a phone sends again would be a new record each time.
+    /// Otherwise every repetition by a phone would be a new record.
     @Test func aDamagedMarkIsReplaced() async throws {
         try await withTemporaryFolder { folder in
             let file = try SpoolFile(path: folder.appending(path: "log").path(), isOrderly: false, checkedSize: 0)
@@ -126,7 +130,7 @@ import TrackingCore
         }
     }
 
-    @Test func marksAreTakenOverFromADamagedLog() async throws {
+    @Test func marksOfADamagedLogAreSalvaged() async throws {
         try await withTemporaryFolder { folder in
             let path = folder.appending(path: "log").path()
             let (van, one) = (try TrackableID("van"), try stream("one"))
@@ -147,8 +151,8 @@ import TrackingCore
         }
     }
 
-    /// What left the log long ago is not missing.
-    @Test func aSalvageNamesNothingThatWasSafe() async throws {
+    /// A record that left the log long ago is not reported as missing.
+    @Test func aSalvageReportsNoAcknowledgedRecord() async throws {
         try await withTemporaryFolder { folder in
             let path = folder.appending(path: "log").path()
             let (one, van) = (try stream("one"), try TrackableID("van"))
@@ -156,7 +160,7 @@ import TrackingCore
             _ = try await log.open(now: start)
             try await log.append(try entries(1...40))
             try await log.remove(numbers(1...20), of: one)
-            // The second time from the file that the first one made.
+            // The second salvage reads the file that the first one created.
             for _ in 1...2 {
                 try await log.close()
                 SpoolOpening.wantSalvage(of: path)
@@ -173,8 +177,8 @@ import TrackingCore
         }
     }
 
-    /// Both rows of a stream are damaged: its records are not taken over, and must not be known by their marks either.
-    @Test func marksOfOrphansAreNotTakenOver() async throws {
+    /// Both rows of a stream are damaged: its records are not salvaged, and must not be known by their marks either.
+    @Test func marksOfOrphansAreNotSalvaged() async throws {
         try await withTemporaryFolder { folder in
             let path = folder.appending(path: "log").path()
             let van = try TrackableID("van")
@@ -187,7 +191,7 @@ import TrackingCore
             try await log.close()
             let queue = try DatabaseQueue(path: path)
             try await queue.writeWithoutTransaction { db in
-                // What is gone leaves no row that looks like an orphan.
+                // Removed records leave no rows that look like orphans.
                 try db.execute(sql: "VACUUM")
                 try db.execute(sql: "UPDATE stream SET last = last + 1; UPDATE stream_copy SET last = last + 1")
             }
@@ -214,8 +218,9 @@ import TrackingCore
         }
     }
 
-    /// Until a program that is being started runs it has all that its parent has open; a duplicate is the same to the lock.
-    @Test func aLogThatIsClosedIsFreeThoughAProgramIsBeingStarted() async throws {
+    /// Until a child process executes its program, it has duplicates of all open files of its parent, including the
+    /// lock.
+    @Test func aClosedLogIsUnlockedWhileAnotherProgramStarts() async throws {
         try await withTemporaryFolder { folder in
             let path = folder.appending(path: "log").path()
             let log = SQLiteSpool(path: path)
@@ -275,14 +280,14 @@ import TrackingCore
             _ = try await log.open(now: start)
             try await log.append(try entries(1...40))
             try await log.close()
-            // As if the program had ended before the new log took its place.
+            // The program ends before the new log replaces the damaged one.
             SpoolOpening.wantSalvage(of: path)
             try Data("half a log".utf8).write(to: URL(filePath: path + ".draft"))
             try Data("half a log".utf8).write(to: URL(filePath: path + ".new"))
             var contents = try await log.open(now: start)
             #expect(contents.salvage?.count == 40)
             try await log.close()
-            // And as if it had ended when the damaged one was gone already.
+            // The program ends after the damaged log was removed.
             try FileManager.default.moveItem(atPath: path, toPath: path + ".new")
             contents = try await log.open(now: start)
             #expect(contents.salvage == nil)
@@ -291,14 +296,14 @@ import TrackingCore
         }
     }
 
-    @Test(.timeLimit(.minutes(5))) func whatWasAddedIsThereAfterAKill() async throws {
+    @Test(.timeLimit(.minutes(5))) func appendedRecordsSurviveAKill() async throws {
         try await withTemporaryFolder { folder in
             let (path, output) = (folder.appending(path: "log").path(), folder.appending(path: "out").path())
             let program = try Self.writer()
             var random = SplitMix64(seed: 7)
             for _ in 0..<10 {
                 let child = try ChildProcess(program, [path, "200"], output: output)
-                // Killed somewhere after the first: a random number of records later.
+                // The program is killed a random number of records after the first one.
                 let wanted = (try? Data(contentsOf: URL(filePath: output)).count) ?? 0
                 let more = Int.random(in: 100...20_000, using: &random)
                 let deadline = ContinuousClock.now + .seconds(60)
@@ -308,19 +313,20 @@ import TrackingCore
                 child.signal(SIGKILL)
                 try await child.waitForEnd()
             }
-            var told: [String: SeqSet] = [:]
+            var reported: [String: SeqSet] = [:]
             for line in try String(contentsOf: URL(filePath: output), encoding: .utf8).split(separator: "\n") {
                 let words = line.split(separator: " ")
                 guard words.count == 2, let seq = UInt64(words[1]) else { continue }
-                told[String(words[0]), default: SeqSet()].insert(seq)
+                reported[String(words[0]), default: SeqSet()].insert(seq)
             }
-            #expect(told.count == 10)
+            #expect(reported.count == 10)
             let log = SQLiteSpool(path: path)
             let contents = try await log.open(now: start)
-            // A kill between the head of a frame and its page looks like damage; then all of it was taken over.
+            // A kill between the header of a frame and its page looks like damage. In that case every record is
+            // salvaged.
             #expect([nil, "its write-ahead log is damaged"].contains(contents.salvage?.reason))
             let streams = try #require(contents.trackables[try TrackableID("van")]?.streams)
-            for (name, seqs) in told {
+            for (name, seqs) in reported {
                 let stored = try #require(streams.first { $0.id.rawValue == name }?.stored)
                 #expect(seqs.intersection(stored) == seqs, "every append that returned")
                 let reading = try await log.read(
@@ -331,7 +337,7 @@ import TrackingCore
         }
     }
 
-    /// Beside the tests' own program.
+    /// The writer's path, which is beside the test program.
     static func writer() throws -> String {
         let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent()
@@ -342,7 +348,7 @@ import TrackingCore
         return program
     }
 
-    /// A file system of its own.
+    /// Runs `body` with a separate small file system.
     private static func withDisk(ofMegabytes size: Int, _ body: (URL) async throws -> Void) async throws {
         try await withTemporaryFolder { folder in
             let disk = folder.appending(path: "disk")
@@ -361,9 +367,9 @@ import TrackingCore
     @Test(.enabled(if: getuid() == 0, "a file system of its own needs root"), .timeLimit(.minutes(5)))
     func aFullDiskEndsByItself() async throws { try await Self.withDisk(ofMegabytes: 16) { try await Self.fill($0) } }
 
-    /// To make a damaged log anew takes as much room again.
+    /// A salvage needs as much space again as the log.
     @Test(.enabled(if: getuid() == 0, "a file system of its own needs root"), .timeLimit(.minutes(5)))
-    func aDamagedLogOnAFullDiskIsUsedAsItIs() async throws {
+    func aDamagedLogOnAFullDiskIsUsedWithoutASalvage() async throws {
         try await Self.withDisk(ofMegabytes: 24) { disk in
             let (path, other) = (disk.appending(path: "log").path(), disk.appending(path: "other"))
             let (one, van) = (try stream("one"), try TrackableID("van"))
@@ -392,9 +398,9 @@ import TrackingCore
         }
     }
 
-    /// To use it would cost more than what is damaged.
+    /// Using the damaged log would lose more than the damaged records.
     @Test(.enabled(if: getuid() == 0, "a file system of its own needs root"), .timeLimit(.minutes(5)))
-    func aLogWhosePagesAreDamagedIsNotUsedAsItIs() async throws {
+    func aLogWithDamagedPagesFailsToOpenOnAFullDisk() async throws {
         try await Self.withDisk(ofMegabytes: 24) { disk in
             let (path, other) = (disk.appending(path: "log").path(), disk.appending(path: "other"))
             let log = SQLiteSpool(path: path)
@@ -418,7 +424,7 @@ import TrackingCore
         }
     }
 
-    /// Leaves less than what is in the log.
+    /// Leaves less free space than the size of the log.
     private static func fillUp(_ file: URL) throws {
         let descriptor = open(file.path(), O_WRONLY | O_CREAT, 0o600)
         try #require(descriptor >= 0)
@@ -452,12 +458,12 @@ import TrackingCore
         try await addUntilFull()
         #expect(kept.count > 100)
         #expect(try await log.read(one, kept, maximumCount: .max, maximumBytes: .max).missing.isEmpty)
-        // What was sent makes room …
+        // The removal of sent records makes room.
         try await log.remove(numbers(1...50), of: one)
         kept.remove(1...50)
         for _ in 0..<20 { try await add() }
         try await addUntilFull()
-        // … and so does what others leave.
+        // Space that other programs free makes room as well.
         try FileManager.default.removeItem(at: other)
         try await log.remove(numbers(51...70), of: one)
         kept.remove(51...70)

@@ -5,12 +5,12 @@ import TrackingTesting
 
 @testable import TrackingSpool
 
-/// One of the two logs, that the same tests are run on.
+/// The log implementations that share the tests.
 enum SpoolSubject: CaseIterable {
     case memory
     case file
 
-    /// Runs a test on a log of its own, which is not open yet.
+    /// Runs a test on a new log, which is not open yet.
     func run(_ body: (SpoolUnderTest) async throws -> Void) async throws {
         switch self {
         case .memory: try await body(SpoolUnderTest(storage: InMemorySpool(), folder: nil))
@@ -28,7 +28,7 @@ struct SpoolUnderTest {
     let storage: any SpoolStorage
     let folder: URL?
 
-    /// A record of stream `one` is not whole any more: a file was closed meanwhile.
+    /// Damages a record of stream `one`. A log in a file is closed meanwhile.
     func damage(_ seq: UInt64) async throws {
         if let memory = self.storage as? InMemorySpool { return memory.damage(seq, of: try stream("one")) }
         guard let folder else { return }
@@ -37,7 +37,7 @@ struct SpoolUnderTest {
         _ = try await self.storage.open(now: start)
     }
 
-    /// The log as it is found when the program ended without closing it.
+    /// The log after a program ended without closing it.
     func afterCrash() async throws -> any SpoolStorage {
         if let memory = self.storage as? InMemorySpool {
             memory.crash()
@@ -60,18 +60,19 @@ func withTemporaryFolder(_ body: (URL) async throws -> Void) async throws {
     try await body(folder)
 }
 
-/// Flips a bit in the payload of the record of this number, in a log that is closed.
+/// Flips a bit in the payload of the record with this number, in a closed log.
 func flip(_ seq: UInt64, in path: String) throws {
     try change(50, behind: Data(record(seq).payload), in: path) { $0 ^ 0x10 }
 }
 
-/// Lets the index lead from a record of the first stream, 2…127, to the place of another, in a log that is closed.
+/// Redirects the index entry of a record of the first stream, 2…127, to the place of another, in a closed log.
 func misdirect(_ seq: UInt8, to place: UInt8, in path: String) throws {
-    // The entry as <https://www.sqlite.org/fileformat2.html> has it: its sizes, its types, then seq, size and place.
+    // The entry has the record format of <https://www.sqlite.org/fileformat2.html>: its sizes, its types, then seq,
+    // size and place.
     try change(8, behind: Data([8, 5, 9, 1, 1, 1, seq, 100, seq]), in: path) { _ in place }
 }
 
-/// The page with the record of a place is not one that SQLite knows any more.
+/// Overwrites the type of the page with the record at a place, so that SQLite cannot read it.
 func spoilPage(of place: Int64, in path: String) throws {
     var bytes = [UInt8](try Data(contentsOf: URL(filePath: path)))
     let pages = stride(from: 0, to: bytes.count, by: SpoolSchema.pageSize)
@@ -88,7 +89,7 @@ func spoilPage(of place: Int64, in path: String) throws {
     try Data(bytes).write(to: URL(filePath: path), options: [])
 }
 
-/// Changes a byte of a file, so far behind the beginning of what is looked for.
+/// Changes the byte of a file at an offset behind the start of `found`.
 private func change(_ offset: Int, behind found: Data, in path: String, _ change: (UInt8) -> UInt8) throws {
     var bytes = try Data(contentsOf: URL(filePath: path))
     let place = try #require(bytes.firstRange(of: found)).lowerBound + offset
@@ -103,7 +104,7 @@ func stream(_ name: String) throws(TrackingError) -> StreamID {
     return id
 }
 
-/// A record whose every part follows from its number.
+/// A record with members that follow from its number.
 func record(_ seq: UInt64, size: Int = 100) -> SpoolRecord {
     SpoolRecord(
         seq: seq, time: UnixTime(start.seconds + Double(seq)),
@@ -119,7 +120,7 @@ func entries(
     return seqs.map { SpoolEntry(record($0, size: size), of: trackable, in: stream) }
 }
 
-/// The same with marks.
+/// Returns entries with marks.
 func marked(_ seqs: ClosedRange<UInt64>, in name: String = "one") throws -> [SpoolEntry] {
     try entries(seqs, in: name).map { entry in
         var entry = entry
@@ -128,7 +129,7 @@ func marked(_ seqs: ClosedRange<UInt64>, in name: String = "one") throws -> [Spo
     }
 }
 
-/// What the record of this number is known by.
+/// Returns the mark of the record with this number.
 func mark(_ seq: UInt64) throws(TrackingError) -> RecordMark {
     guard let digest = RecordDigest([UInt8](repeating: UInt8(truncatingIfNeeded: seq &* 37), count: 32)) else {
         throw TrackingError(.invalidPayload, "no digest")

@@ -6,17 +6,17 @@ import TrackingCore
 
 @testable import TrackingSpool
 
-/// Removed records are gone at once; their rows are deleted later.
+/// Removed records disappear at once. Their rows are deleted later.
 @Suite struct SpoolSweepingTests {
-    /// The rows of a log that is closed.
+    /// The number of rows of a closed log.
     private static func rows(_ path: String) async throws -> Int {
         let queue = try DatabaseQueue(path: path)
         defer { try? queue.close() }
         return try await queue.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM record") ?? 0 }
     }
 
-    /// One with 3,000 records of two streams, of which the first 2,000 and 10 others of the first one are removed. Nothing is
-    /// deleted meanwhile.
+    /// A log with 3,000 records of two streams. The first 2,000 and 10 others of the first stream are removed. No
+    /// rows are deleted during the test.
     private static func withRemoved(_ body: (SQLiteSpool, _ path: String) async throws -> Void) async throws {
         try await withTemporaryFolder { folder in
             let path = folder.appending(path: "log").path()
@@ -52,7 +52,7 @@ import TrackingCore
         }
     }
 
-    @Test func theyStayGoneWhenTheLogIsOpenedAgain() async throws {
+    @Test func removedRecordsStayRemovedAfterReopening() async throws {
         try await Self.withRemoved { log, path in
             try await log.close()
             let contents = try await log.open(now: start)
@@ -65,8 +65,8 @@ import TrackingCore
         }
     }
 
-    /// What a kill leaves: the file and its write-ahead log.
-    @Test func theyStayGoneAfterAKill() async throws {
+    /// A killed program leaves the file and its write-ahead log.
+    @Test func removedRecordsStayRemovedAfterAKill() async throws {
         try await Self.withRemoved { log, path in
             for end in ["", "-wal"] { try FileManager.default.copyItem(atPath: path + end, toPath: path + "2" + end) }
             let killed = SQLiteSpool(path: path + "2", sweepPause: .milliseconds(1))
@@ -82,7 +82,7 @@ import TrackingCore
         }
     }
 
-    @Test func aSalvageBringsNoneOfThemBack() async throws {
+    @Test func aSalvageRestoresNoRemovedRecord() async throws {
         try await Self.withRemoved { log, path in
             try await log.close()
             SpoolOpening.wantSalvage(of: path)
@@ -95,7 +95,7 @@ import TrackingCore
         }
     }
 
-    @Test func theyAreDeletedWhenNothingIsRead() async throws {
+    @Test func rowsAreDeletedWhileNothingIsRead() async throws {
         try await withTemporaryFolder { folder in
             let path = folder.appending(path: "log").path()
             let log = SQLiteSpool(path: path, sweepPause: .milliseconds(20))
@@ -109,8 +109,8 @@ import TrackingCore
         }
     }
 
-    /// A device that sends each point: what is removed makes room for what comes.
-    @Test func aLogThatIsAppendedToDoesNotGrowByWhatWasRemoved() async throws {
+    /// A device sends each point: removed rows make room for new records.
+    @Test func removedRowsMakeRoomForAppends() async throws {
         try await withTemporaryFolder { folder in
             let path = folder.appending(path: "log").path()
             let log = SQLiteSpool(path: path, sweepPause: .seconds(3600))
@@ -127,8 +127,8 @@ import TrackingCore
         }
     }
 
-    /// Its rows are many: they are deleted before it is.
-    @Test func aForgottenStreamGoesWithTheLastOfItsRows() async throws {
+    /// The stream has many rows, which are deleted before the stream itself.
+    @Test func aForgottenStreamIsDeletedAfterItsRows() async throws {
         try await Self.withRemoved { log, path in
             let (one, van) = (try stream("one"), try TrackableID("van"))
             try await log.append(try entries(1...5, in: "three"))
@@ -148,7 +148,7 @@ import TrackingCore
         }
     }
 
-    @Test func aTrimGoesByWhatIsStillThere() async throws {
+    @Test func aTrimIgnoresRemovedRecords() async throws {
         try await Self.withRemoved { log, path in
             let parts = try await log.trim(to: SpoolLimits(maximumCount: 900), now: start)
             #expect(parts.map(\.seqs) == [numbers(2001...2090)])
@@ -162,8 +162,8 @@ import TrackingCore
         }
     }
 
-    /// Records go in several transactions: what the first ones let go is told, though a later one fails.
-    @Test func whatATrimLetGoBeforeItMetDamageIsTold() async throws {
+    /// A trim has several transactions. Drops of the first ones are reported even if a later one fails.
+    @Test func aTrimReportsItsDropsBeforeTheDamage() async throws {
         try await withTemporaryFolder { folder in
             let path = folder.appending(path: "log").path()
             let log = SQLiteSpool(path: path, checkedSize: 0)
@@ -183,34 +183,6 @@ import TrackingCore
     @Test func removedRecordsDoNotCountAgainstALimit() async throws {
         try await Self.withRemoved { log, _ in
             #expect(try await log.trim(to: SpoolLimits(maximumCount: 990, maximumBytes: 99_000), now: start).isEmpty)
-            try await log.close()
-        }
-    }
-
-    /// Rows that were written before version 3 have another checksum.
-    @Test func aRowWithTheEarlierChecksumIsWhole() async throws {
-        try await withTemporaryFolder { folder in
-            let path = folder.appending(path: "log").path()
-            let log = SQLiteSpool(path: path)
-            _ = try await log.open(now: start)
-            try await log.append(try entries(1...3))
-            try await log.close()
-            let queue = try DatabaseQueue(path: path)
-            let sums = try await queue.write { db in
-                try db.execute(
-                    sql: "UPDATE record SET checksum = ? WHERE seq = 2",
-                    arguments: [Int64(bitPattern: record(2).checksum(in: try stream("one")))])
-                return try Int64.fetchAll(db, sql: "SELECT checksum FROM record ORDER BY seq")
-            }
-            try queue.close()
-            let sum = RecordChecksum(try stream("one"))
-            #expect(sums[0] == Int64(bitPattern: sum.value(of: record(1))))
-            #expect(sums[1] != Int64(bitPattern: sum.value(of: record(2))))
-            _ = try await log.open(now: start)
-            #expect(try await log.readAll("one", 1...3).missing.isEmpty)
-            try await log.close()
-            SpoolOpening.wantSalvage(of: path)
-            #expect(try await log.open(now: start).salvage?.count == 3)
             try await log.close()
         }
     }
@@ -244,6 +216,6 @@ func waitUntil(_ condition: () async throws -> Bool) async throws {
     let deadline = ContinuousClock.now + .seconds(60)
     while try await !condition() {
         try #require(ContinuousClock.now < deadline, "it does not come true")
-        try await Task.sleep(for: .milliseconds(5))  // it is polled
+        try await Task.sleep(for: .milliseconds(5))  // the interval of polling
     }
 }

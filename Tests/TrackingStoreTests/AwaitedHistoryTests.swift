@@ -5,7 +5,7 @@ import TrackingStore
 
 /// A history that is opened before a recorder has made it.
 struct AwaitedHistoryTests {
-    @Test func itIsEmptyUntilTheFileExists() async throws {
+    @Test func aMissingHistoryIsEmptyUntilTheFileExists() async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "godwit-awaited-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }

@@ -5,7 +5,7 @@ import TrackingCore
 
 @testable import TrackingStore
 
-/// What is so of the store in PostgreSQL alone.
+/// The behaviour of the store in PostgreSQL alone.
 struct PostgresHistoryTests {
     @Test func aServerThatGivesNoAnswerIsGivenUp() async throws {
         let server = try await PostgresServer.start()
@@ -15,7 +15,8 @@ struct PostgresHistoryTests {
         _ = try await store.trackables(after: nil, limit: 1)
         server.freeze()
         defer { server.freeze(false) }
-        // The first on a connection that stands, the others behind it and where none can be made.
+        // The first call has an established connection. The others wait behind it, or for a connection that cannot be
+        // made.
         await withTaskGroup { group in
             for _ in 0..<3 {
                 group.addTask {
@@ -29,7 +30,7 @@ struct PostgresHistoryTests {
             }
         }
         server.freeze(false)
-        // What waits for a connection that was begun meanwhile ends with it.
+        // Calls that wait for a connection end with it.
         let deadline = ContinuousClock.now + .seconds(60)
         while (try? await store.trackables(after: nil, limit: 1)) == nil {
             try #require(ContinuousClock.now < deadline, "it is not asked again")
@@ -37,24 +38,28 @@ struct PostgresHistoryTests {
         try await store.close()
     }
 
-    @Test func aNewerVersionIsRefusedWithItsNumber() async throws {
+    @Test func anotherVersionIsRefusedWithItsNumber() async throws {
         let server = try await PostgresServer.shared()
         let address = try await server.makeDatabase()
         try await PostgresHistoryStore(address: address).close()
         try await server.execute("UPDATE godwit.schema_version SET version = 99", in: address)
         let error = await #expect(throws: TrackingError.self) { _ = try await PostgresHistoryStore(address: address) }
-        #expect(error?.code == .storeUnusable && error?.message.contains("version 99") == true)
+        #expect(error?.code == .storeUnusable)
+        for part in ["schema godwit", "version 99", "expects version 1", "name another database"] {
+            #expect(error?.message.contains(part) == true, "\(error?.message ?? "") lacks '\(part)'")
+        }
     }
 
-    @Test func aServerThatIsNotThereIsToldWithoutThePassword() async throws {
+    @Test func theErrorForAMissingServerOmitsThePassword() async throws {
         let address = "postgres://godwit:very-secret@127.0.0.1:\(try LoopbackPort.free())/none"
         let error = await #expect(throws: TrackingError.self) { _ = try await PostgresHistoryStore(address: address) }
         #expect(error?.code == .storeFailed && error?.message.contains("very-secret") == false)
     }
 
-    /// What ends a password early makes the rest of it a port, a host or a database, which libpq tells.
+    /// A character that ends a password early turns the rest of it into a port, a host or a database, and
+    /// libpq's message names these.
     @Test(arguments: ["ver/y-secret", "12/y-secret", "p@ver/y-secret", "p@y-secret", "ver/?y-secret", "%zzy-secret"])
-    func anAddressThatCannotBeReadIsToldWithoutAnyOfIt(password: String) async throws {
+    func theErrorForAnUnreadableAddressOmitsTheAddress(password: String) async throws {
         let address = "postgres://godwit:\(password)@127.0.0.1:\(try LoopbackPort.free())/none"
         let error = await #expect(throws: TrackingError.self) { _ = try await PostgresHistoryStore(address: address) }
         #expect(
@@ -63,8 +68,8 @@ struct PostgresHistoryTests {
         #expect(error?.message.contains("ver") == false && error?.message.contains("cannot be read") == true)
     }
 
-    /// A server that is there and refuses does so for good; one that is away may come.
-    @Test func whoIsRefusedDoesNotWait() async throws {
+    /// A rejection by a reachable server is final. An unreachable server may come back.
+    @Test func aRefusedLoginFailsAtOnce() async throws {
         let server = try await PostgresServer.start()
         let address = try await server.makeDatabase()
         let error = await #expect(throws: TrackingError.self) {
@@ -76,7 +81,8 @@ struct PostgresHistoryTests {
         #expect(away?.code == .storeFailed)
     }
 
-    /// What the connection gives up after, unless the address says otherwise: in milliseconds, 18 is Linux's TCP_USER_TIMEOUT.
+    /// The time after which the connection gives up, in milliseconds, unless the address names another. Option
+    /// 18 is Linux's TCP_USER_TIMEOUT.
     @Test(arguments: [("", 15_000), ("?tcp_user_timeout=3000", 3000)])
     func aServerThatVanishesIsGivenUp(options: String, limit: Int32) async throws {
         let server = try await PostgresServer.shared()
@@ -108,7 +114,7 @@ struct PostgresHistoryTests {
         }
     }
 
-    /// Where it is not there yet it is made where the user's own search path begins.
+    /// A missing PostGIS is installed in the first schema of the user's own search path.
     @Test func theSearchPathOfTheUserDoesNotMatter() async throws {
         let server = try await PostgresServer.shared()
         let address = try await server.makeDatabase()
@@ -151,9 +157,9 @@ struct PostgresHistoryTests {
         try await store.close()
     }
 
-    /// The planner notes some values of each column, and keeps those of a table that is empty.
-    @Test(arguments: [false, true]) func whatIsErasedIsNotInWhatThePlannerNotes(isAlone: Bool) async throws {
-        // What is under way in other databases of the server counts.
+    /// The planner stores sample values of each column, including those of emptied tables.
+    @Test(arguments: [false, true]) func erasedValuesAreNotInThePlannersStatistics(isAlone: Bool) async throws {
+        // Transactions in other databases of the server have an effect as well.
         let server = try await PostgresServer.start()
         let address = try await server.makeDatabase()
         let store = try await PostgresHistoryStore(address: address)
@@ -180,12 +186,12 @@ struct PostgresHistoryTests {
         let report = try await store.erase(van, before: nil, now: UnixTime(now.seconds + 5000))
         #expect(report.remains.isEmpty && report.elsewhere.count == 1, "\(report.remains)")
         #expect(try await server.value(noted, in: address) == "0")
-        // The box of the index by place: its extent is noted as numbers.
+        // The box of the spatial index: its extent is stored as numbers.
         #expect(
             try await server.value(
                 "SELECT count(*) FROM pg_statistic WHERE starelid = 'godwit.run'::regclass AND "
                     + "concat(stanumbers1, stanumbers2, stanumbers3) ~ '52[.]0[01]'", in: address) == "0")
-        // Nor is it in a file of any table.
+        // No file of a table contains it.
         let files =
             "SELECT string_agg(oid::regclass::text, ' ') FROM pg_class WHERE pg_relation_filepath(oid) IS NOT NULL "
             + "AND relkind IN ('r', 't', 'i', 'm') AND position('\(marker)'::bytea IN pg_read_binary_file(pg_relation_filepath(oid))) > 0"
@@ -197,8 +203,8 @@ struct PostgresHistoryTests {
         try await store.close()
     }
 
-    /// A backup sees what was there when it began, and a table that is written anew has it still.
-    @Test func whatABackupSeesIsNotSaidToBeErased() async throws {
+    /// A backup sees the state at its start, so erased rows remain in the table until it ends.
+    @Test func anEraseIsNotReportedWhileABackupSeesTheRecords() async throws {
         let server = try await PostgresServer.start()
         let address = try await server.makeDatabase()
         let store = try await PostgresHistoryStore(address: address)
@@ -214,8 +220,8 @@ struct PostgresHistoryTests {
         try await store.close()
     }
 
-    /// All who come later would wait behind it as well.
-    @Test func eraseDoesNotWaitForWhoReads() async throws {
+    /// All later queries would wait behind it as well.
+    @Test func anEraseDoesNotWaitForReaders() async throws {
         let server = try await PostgresServer.start()
         let address = try await server.makeDatabase()
         let store = try await PostgresHistoryStore(address: address)
@@ -238,8 +244,8 @@ struct PostgresHistoryTests {
         try await store.close()
     }
 
-    /// A point from next year waits in the partition for other times until its month has one.
-    @Test func aPartitionTakesOverWhatWaitedForIt() async throws {
+    /// A point from next year is stored in the partition for other times until its month has a partition.
+    @Test func aNewPartitionTakesOverItsWaitingPoints() async throws {
         let server = try await PostgresServer.shared()
         let address = try await server.makeDatabase()
         let store = try await PostgresHistoryStore(address: address)
@@ -252,7 +258,7 @@ struct PostgresHistoryTests {
         try await store.close()
     }
 
-    @Test func namesThatPostgresDoesNotTakeStopNothing() async throws {
+    @Test func namesThatPostgresRejectsBlockNothing() async throws {
         let server = try await PostgresServer.shared()
         let address = try await server.makeDatabase()
         let store = try await PostgresHistoryStore(address: address)
@@ -286,34 +292,8 @@ struct PostgresHistoryTests {
         #expect(try await server.value("SELECT concat(first, last) FROM godwit.streams", in: address) == "19")
     }
 
-    @Test func aDatabaseOfTheFirstVersionIsBroughtUpToDate() async throws {
-        let server = try await PostgresServer.shared()
-        let address = try await server.makeDatabase()
-        let at = now.seconds
-        try await server.execute(
-            """
-            \(PostgresHistorySchema.migrations[0]); UPDATE schema_version SET version = 1;
-            INSERT INTO trackable (id, recent, last_time, last_stream, last_seq, run_first, run_last, run_south, run_west,
-                run_north, run_east, run_count) VALUES
-                ('van', '1', \(at + 2), 1, 2, \(at + 1), \(at + 2), 52.0001, -8.66, 52.0002, -8.66, 2);
-            INSERT INTO stream (trackable, id) VALUES (1, 'one');
-            INSERT INTO coverage VALUES (1, 1, 2, 1);
-            INSERT INTO point (trackable, time, stream, seq, clock_fault, latitude, longitude) VALUES
-                (1, \(at + 1), 1, 1, 0, 52.0001, -8.66), (1, \(at + 2), 1, 2, 0, 52.0002, -8.66)
-            """, in: address)
-        let (store, van) = (try await PostgresHistoryStore(address: address), try trackable("van"))
-        for seq in UInt64(2)...9 { _ = try await store.store(batch([point(seq)])) }
-        let other = try await PostgresHistoryStore(address: address)
-        #expect(try await other.acknowledgement(of: van).streams == [stream("one"): 9])
-        let box = try #require(GeoBox(south: 52.00089, west: -8.7, north: 52.00091, east: -8.6))
-        #expect(try await other.trackables(in: box, during: .all) == [van])
-        #expect(try await other.verify(van)?.streams.first?.duplicates == 1)
-        try await other.close()
-        try await store.close()
-    }
-
-    /// What only a program that writes past the store could have left: a point that is there and that no row tells of.
-    @Test func aPointThatIsThereAlreadyStopsNothing() async throws {
+    /// A point exists without a row that covers it. Only a program that bypasses the store can leave that.
+    @Test func anExistingPointBlocksNothing() async throws {
         let server = try await PostgresServer.shared()
         let address = try await server.makeDatabase()
         let store = try await PostgresHistoryStore(address: address)
@@ -326,8 +306,9 @@ struct PostgresHistoryTests {
         try await again.close()
     }
 
-    /// The server dies between two batches and comes back: what was reported is there, and storing goes on by itself.
-    @Test func aServerThatComesBackIsUsedAgain() async throws {
+    /// The server stops between two batches and restarts. Reported records are stored, and the store reconnects by
+    /// itself.
+    @Test func aRestartedServerIsUsedAgain() async throws {
         let server = try await PostgresServer.start()
         let address = try await server.makeDatabase()
         let store = try await PostgresHistoryStore(address: address)

@@ -41,8 +41,8 @@ import TrackingCore
         #expect(PostgresProtection.remedy(for: "password authentication failed") == nil)
     }
 
-    /// The server of the tests speaks no TLS.
-    @Test func aServerWithoutTLSIsRefusedWhereItIsToBeVerified() async throws {
+    /// The server of the tests has no TLS.
+    @Test func aServerWithoutTLSIsRefusedInAVerifyingMode() async throws {
         let server = try await PostgresServer.shared()
         let address = try await server.makeDatabase()
         try await PostgresHistoryStore(address: address).close()

@@ -7,8 +7,8 @@ import TrackingCore
 
 /// Several stores on one database in PostgreSQL.
 struct PostgresTurnTests {
-    /// Who stores alone does not look; who has company does, and everybody sees what the others did.
-    @Test func theTurnIsTaken() async throws {
+    /// A store that writes alone does not query the turn. Several stores do, and each sees the others' changes.
+    @Test func aSingleWriterHoldsTheTurn() async throws {
         let server = try await PostgresServer.shared()
         let address = try await server.makeDatabase()
         let (one, two) = (
@@ -33,8 +33,9 @@ struct PostgresTurnTests {
         try await two.close()
     }
 
-    /// A third has the turn for a while, and another than this store ends it: this store knows nothing that was so before.
-    @Test func whatWasWrittenAloneIsSeenByAll() async throws {
+    /// Another store has the turn for a while, and a third one ends it. This store discards everything that it knew
+    /// before.
+    @Test func exclusiveWritesAreVisibleToAll() async throws {
         let server = try await PostgresServer.shared()
         let address = try await server.makeDatabase()
         let (one, two) = try await Self.twoAmongOthers(address)
@@ -53,7 +54,7 @@ struct PostgresTurnTests {
         for store in [one, two, alone] { try await store.close() }
     }
 
-    /// Both of two that write among others see that a third has just taken the turn, and both end it.
+    /// Two stores both see that a third one has just taken the turn, and both end it.
     @Test(.timeLimit(.minutes(5))) func twoThatEndATurnDoNotWaitForEachOther() async throws {
         let server = try await PostgresServer.shared()
         let address = try await server.makeDatabase()
@@ -70,8 +71,9 @@ struct PostgresTurnTests {
         try await two.close()
     }
 
-    /// A copy is put back while they store. What came since it was made is not said to be there, and is taken when it comes again.
-    @Test(arguments: [true, false]) func whatIsPutBackIsReadAnew(isAlone: Bool) async throws {
+    /// A copy is restored while the stores write. Records since the copy are not reported as stored, and are stored
+    /// when they come again.
+    @Test(arguments: [true, false]) func aRestoredCopyIsReadAgain(isAlone: Bool) async throws {
         let server = try await PostgresServer.shared()
         let address = try await server.makeDatabase()
         let store = try await PostgresHistoryStore(address: address)
@@ -99,8 +101,8 @@ struct PostgresTurnTests {
         try await other?.close()
     }
 
-    /// While a copy is being put back, nothing is stored into the tables that are there already.
-    @Test func nothingIsStoredWhileACopyIsPutBack() async throws {
+    /// While a copy is being restored, nothing is stored into the existing tables.
+    @Test func nothingIsStoredWhileACopyIsRestored() async throws {
         let server = try await PostgresServer.shared()
         let address = try await server.makeDatabase()
         let (one, two) = try await Self.twoAmongOthers(address)
@@ -116,7 +118,7 @@ struct PostgresTurnTests {
         for store in [one, two, alone] { try await store.close() }
     }
 
-    /// Stores it, or tries it once more, as a recorder does.
+    /// Stores a batch, and tries it a second time as a recorder does.
     private static func stored(_ batch: RecordingBatch, in store: PostgresHistoryStore) async throws -> StoreReport {
         do { return try await store.store(batch) } catch { return try await store.store(batch) }
     }
@@ -127,7 +129,7 @@ struct PostgresTurnTests {
             tables.map { sql.replacing("%", with: $0) }.joined(separator: "; "), in: address)
     }
 
-    /// Two stores of which neither has the turn.
+    /// Two stores without the turn.
     private static func twoAmongOthers(
         _ address: String
     ) async throws -> (PostgresHistoryStore, PostgresHistoryStore) {
@@ -137,7 +139,7 @@ struct PostgresTurnTests {
         return (one, two)
     }
 
-    /// The first point of each.
+    /// A batch with the first point of each stream.
     private static func first(of names: [String]) throws -> RecordingBatch {
         var batch = RecordingBatch()
         for name in names {
@@ -148,7 +150,7 @@ struct PostgresTurnTests {
         return batch
     }
 
-    /// Waits until so many connections wait for another.
+    /// Waits until `count` connections wait for another one.
     private static func wait(for count: Int, in address: String, of server: PostgresServer) async throws {
         let waiting =
             "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"

@@ -5,10 +5,10 @@ import TrackingCore
 
 @testable import TrackingStore
 
-/// Who waits for whom in PostgreSQL, and for how long.
+/// The waits between programs in PostgreSQL, and their lengths.
 struct PostgresWaitingTests {
-    /// A program that ends does not wait for an answer that does not come.
-    @Test(.timeLimit(.minutes(5))) func whoIsCancelledDoesNotWait() async throws {
+    /// A program that ends does not wait for a pending answer.
+    @Test(.timeLimit(.minutes(5))) func aCancelledCallDoesNotWait() async throws {
         let server = try await PostgresServer.shared()
         let address = try await server.makeDatabase()
         let store = try await PostgresHistoryStore(address: address)
@@ -24,8 +24,9 @@ struct PostgresWaitingTests {
         try await store.close()
     }
 
-    /// Who stores waits for another, who may be gone, for a while: then it is said, and tried again. Who erases waits.
-    @Test(.timeLimit(.minutes(5))) func whoStoresDoesNotWaitForEverForAnother() async throws {
+    /// A store waits a limited time for another store, which may be gone. Then it reports the wait and tries again.
+    /// Erasing waits without a limit.
+    @Test(.timeLimit(.minutes(5))) func storingWaitsALimitedTimeForAnotherStore() async throws {
         let server = try await PostgresServer.shared()
         let address = try await server.makeDatabase()
         let store = try await PostgresHistoryStore(address: address)
@@ -56,8 +57,9 @@ struct PostgresWaitingTests {
         for each in [store, eraser] { try await each.close() }
     }
 
-    /// A program that stands still within a copy: the server waits for its rows without a limit, and whoever stores for what it locked.
-    @Test(.timeLimit(.minutes(5))) func whoStandsStillWhileItCopiesIsEnded() async throws {
+    /// A program that pauses within a copy: the server waits for its rows without a limit, and other stores wait for
+    /// its locks.
+    @Test(.timeLimit(.minutes(5))) func anIdleCopyIsEnded() async throws {
         let server = try await PostgresServer.shared()
         let address = try await server.makeDatabase()
         let store = try await PostgresHistoryStore(address: address)
@@ -83,12 +85,12 @@ struct PostgresWaitingTests {
         try await store.close()
     }
 
-    /// A program that ends does not wait for its connection either: here somebody brings the tables up to date.
+    /// A program that ends does not wait for its connection either: here another program makes the tables.
     @Test(.timeLimit(.minutes(5))) func whoClosesDoesNotWait() async throws {
         let server = try await PostgresServer.shared()
         let address = try await server.makeDatabase()
         let store = try await PostgresHistoryStore(address: address)
-        try await server.execute("UPDATE godwit.schema_version SET version = 1", in: address)
+        try await server.execute("DROP SCHEMA godwit CASCADE", in: address)
         let other = try PostgresConnection(address)
         try other.runAll("SELECT pg_advisory_lock(1197758324)")
         let reading = Task { try await store.allPoints() }
@@ -100,9 +102,9 @@ struct PostgresWaitingTests {
         #expect(error?.code == .storeFailed)
     }
 
-    /// Somebody reads the partition for other times, as a backup does for hours: nobody waits for that, and the month has its partition
-    /// when it is over. The month that follows has one ahead of its time.
-    @Test(.timeLimit(.minutes(5))) func aMonthThatCannotBeMadeStopsNothing() async throws {
+    /// A backup may read the partition for other times for hours. Nothing waits for it: the month gets its partition
+    /// afterwards, and the following month gets one in advance.
+    @Test(.timeLimit(.minutes(5))) func aBlockedPartitionBlocksNothing() async throws {
         let server = try await PostgresServer.shared()
         let address = try await server.makeDatabase()
         let store = try await PostgresHistoryStore(address: address)

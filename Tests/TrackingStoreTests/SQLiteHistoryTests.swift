@@ -5,13 +5,13 @@ import TrackingCore
 
 @testable import TrackingStore
 
-/// What is so of the store in a file alone.
+/// The behaviour of the SQLite store alone.
 struct SQLiteHistoryTests {
     private func withPath(_ body: (String) async throws -> Void) async throws {
         try await withTemporaryFolder { try await body($0.appending(path: "history.sqlite").path()) }
     }
 
-    /// What is acknowledged outlives a power cut: FULL is 2.
+    /// An acknowledged record survives a power cut: FULL is 2.
     @Test func aCommitIsOnTheDiskWhenItReturns() async throws {
         try await self.withPath { path in
             let store = try SQLiteHistoryStore(path: path)
@@ -23,8 +23,8 @@ struct SQLiteHistoryTests {
         }
     }
 
-    /// What is acknowledged can be found: nothing is stored in a file that has no name any more.
-    @Test(arguments: ["", "-wal"]) func nothingIsStoredInAFileThatIsGone(suffix: String) async throws {
+    /// An acknowledged record can be found: nothing is stored in a file that was deleted.
+    @Test(arguments: ["", "-wal"]) func nothingIsStoredInADeletedFile(suffix: String) async throws {
         try await self.withPath { path in
             let store = try SQLiteHistoryStore(path: path)
             _ = try await store.store(batch(points(1...3)))
@@ -47,19 +47,25 @@ struct SQLiteHistoryTests {
         }
     }
 
-    @Test func aNewerVersionIsRefusedWithItsNumber() async throws {
+    @Test(arguments: [0, 2, 99]) func anotherVersionIsRefusedWithItsNumber(version: Int) async throws {
         try await self.withPath { path in
             try await SQLiteHistoryStore(path: path).close()
             let queue = try DatabaseQueue(path: path)
-            try await queue.writeWithoutTransaction { try $0.execute(sql: "PRAGMA user_version = 99") }
+            try await queue.writeWithoutTransaction { try $0.execute(sql: "PRAGMA user_version = \(version)") }
             try queue.close()
-            let error = #expect(throws: TrackingError.self) { _ = try SQLiteHistoryStore(path: path) }
-            #expect(error?.code == .storeUnusable)
-            #expect(error?.message.contains("version 99") == true && error?.message.contains(path) == true)
+            for isForReading in [false, true] {
+                let error = #expect(throws: TrackingError.self) {
+                    _ = try SQLiteHistoryStore(path: path, isForReading: isForReading)
+                }
+                #expect(error?.code == .storeUnusable)
+                for part in [path, "version \(version)", "expects version 1", "name another file"] {
+                    #expect(error?.message.contains(part) == true, "\(error?.message ?? "") lacks '\(part)'")
+                }
+            }
         }
     }
 
-    @Test func aPlaceForNoFileIsSaid() async throws {
+    @Test func anUnusablePathIsReported() async throws {
         try await self.withPath { path in
             let missing = #expect(throws: TrackingError.self) { _ = try SQLiteHistoryStore(path: "\(path)/none") }
             #expect(missing?.code == .storeFailed)
@@ -84,11 +90,12 @@ struct SQLiteHistoryTests {
             try Data("no database at all, but long enough to be one".utf8).write(to: URL(filePath: path))
             let other = #expect(throws: TrackingError.self) { _ = try SQLiteHistoryStore(path: path) }
             #expect(other?.code == .storeUnusable)
-            #expect(other?.message == "\(path) is no SQLite database: name another file")
+            #expect(
+                other?.message == "cannot open the history \(path): it is not an SQLite database. Name another file")
         }
     }
 
-    /// A recorder and an import, say, that are started together.
+    /// For example, a recorder and an import that start together.
     @Test func severalProgramsMakeOneHistoryTogether() async throws {
         for _ in 0..<8 {
             try await self.withPath { path in
@@ -100,7 +107,7 @@ struct SQLiteHistoryTests {
         }
     }
 
-    /// Another may write at that moment.
+    /// Another program may write at that moment.
     private static func opened(_ path: String) throws -> SQLiteHistoryStore {
         while true {
             do throws(TrackingError) {
@@ -111,8 +118,7 @@ struct SQLiteHistoryTests {
         }
     }
 
-    /// A log has versions of its own.
-    @Test func aLogIsNoHistoryWhateverItsVersion() async throws {
+    @Test func aLogOfAnyVersionIsNoHistory() async throws {
         try await self.withPath { path in
             let queue = try DatabaseQueue(path: path)
             try await queue.write {
@@ -121,11 +127,13 @@ struct SQLiteHistoryTests {
             }
             try queue.close()
             let error = #expect(throws: TrackingError.self) { _ = try SQLiteHistoryStore(path: path) }
-            #expect(error?.message == "\(path) is a database of something else: name another file")
+            #expect(
+                error?.message
+                    == "cannot open the history \(path): it is a database of another program. Name another file")
         }
     }
 
-    @Test func whatAnotherProgramDidIsSeen() async throws {
+    @Test func changesOfAnotherProgramAreVisible() async throws {
         try await self.withPath { path in
             let (one, other) = (try SQLiteHistoryStore(path: path), try SQLiteHistoryStore(path: path))
             _ = try await one.store(batch(points(1...3)))
@@ -138,8 +146,8 @@ struct SQLiteHistoryTests {
         }
     }
 
-    /// Neither the file nor what is beside it has a byte of what was erased.
-    @Test func noByteOfWhatWasErasedIsLeft() async throws {
+    /// Neither the database nor the files beside it contain a byte of an erased record.
+    @Test func noByteOfAnErasedRecordIsLeft() async throws {
         try await withTemporaryFolder { folder in
             let store = try SQLiteHistoryStore(path: folder.appending(path: "history.sqlite").path())
             let marker = "very-secret-place"
@@ -200,7 +208,7 @@ struct SQLiteHistoryTests {
         }
     }
 
-    @Test func aCopyTakesThePlaceOfNothing() async throws {
+    @Test func aCopyReplacesNoFile() async throws {
         try await self.withPath { path in
             let store = try SQLiteHistoryStore(path: path)
             let (file, link, dangling) = (path + ".file", path + ".link", path + ".dangling")
@@ -217,7 +225,7 @@ struct SQLiteHistoryTests {
         }
     }
 
-    @Test func aCopyIsMadeWhileStoringGoesOn() async throws {
+    @Test func aCopyIsMadeWhileRecordsAreStored() async throws {
         try await self.withPath { path in
             let store = try SQLiteHistoryStore(path: path)
             _ = try await store.store(batch(points(1...5000)))
@@ -234,7 +242,7 @@ struct SQLiteHistoryTests {
             let copy = try SQLiteHistoryStore(path: path + ".copy")
             let count = try await copy.allPoints(limit: 1000).count
             #expect(count >= 5000 && count.isMultiple(of: 100))
-            // It goes on from there.
+            // The copy can be continued.
             #expect(try await copy.store(batch(points(1...10_000))).stored == 10_000 - count)
             let attributes = try FileManager.default.attributesOfItem(atPath: path + ".copy")
             #expect(attributes[.posixPermissions] as? Int == 0o600)

@@ -6,10 +6,10 @@ import TrackingCore
 
 @testable import TrackingStore
 
-/// A history in a file that is only read, for as long as a gateway runs, while others change the file.
+/// A history file that a gateway reads for its whole run while other programs change it.
 struct SQLiteReadingTests {
-    /// What was put back is read, and what was there before never again.
-    @Test func aHistoryThatIsPutBackIsReadInPlaceOfTheOther() async throws {
+    /// A reader switches to a history that replaced the file, and never returns to the earlier one.
+    @Test func aRestoredHistoryIsReadInPlaceOfTheOther() async throws {
         try await withTemporaryFolder { folder in
             let path = folder.appending(path: "history.sqlite").path()
             let recorder = try SQLiteHistoryStore(path: path)
@@ -37,7 +37,7 @@ struct SQLiteReadingTests {
         }
     }
 
-    /// As `cp` puts a copy back: into the file that is there.
+    /// Like `cp`, the restore overwrites the existing file.
     @Test func aHistoryThatIsCopiedOverIsRead() async throws {
         try await withTemporaryFolder { folder in
             let path = folder.appending(path: "history.sqlite").path()
@@ -45,7 +45,7 @@ struct SQLiteReadingTests {
             _ = try await recorder.store(batch(points(1...3)))
             try await recorder.backup(to: path + ".copy")
             let reader = try SQLiteHistoryStore(path: path, isForReading: true)
-            // What the reader still has of the write-ahead log is not of the copy.
+            // The part of the write-ahead log that the reader still has does not belong to the copy.
             _ = try await recorder.store(batch(points(4...9)))
             #expect(try await reader.allPoints().count == 9)
             try await recorder.close()
@@ -62,21 +62,21 @@ struct SQLiteReadingTests {
         }
     }
 
-    /// Who only reads brings a history of before up to date, where it can, and writes nothing else.
-    @Test func aHistoryOfBeforeIsBroughtUpToDateToBeRead() async throws {
+    /// A recorder that is starting has created the file, but no tables.
+    @Test func anEmptyFileIsMadeAHistoryToBeRead() async throws {
         try await withTemporaryFolder { folder in
             let path = folder.appending(path: "history.sqlite").path()
-            try FileManager.default.copyItem(atPath: Releases.file("history", version: 1).path(), toPath: path)
+            try Data().write(to: URL(filePath: path))
             let reader = try SQLiteHistoryStore(path: path, isForReading: true)
-            #expect(try await !reader.trackables(after: nil, limit: 10).isEmpty)
+            #expect(try await reader.trackables(after: nil, limit: 10).isEmpty)
             let error = await #expect(throws: TrackingError.self) { _ = try await reader.store(batch(points(1...3))) }
             #expect(error?.code == .storeFailed)
             try await reader.close()
         }
     }
 
-    /// Who records reads nothing of a file that has no name any more either.
-    @Test func aRecorderReadsNothingThatIsGone() async throws {
+    /// A recorder does not read a deleted file either.
+    @Test func aRecorderReadsNoDeletedFile() async throws {
         try await withTemporaryFolder { folder in
             let path = folder.appending(path: "history.sqlite").path()
             let store = try SQLiteHistoryStore(path: path)
@@ -91,9 +91,9 @@ struct SQLiteReadingTests {
         }
     }
 
-    /// A folder of somebody else, where nobody writes at first.
+    /// A folder of another user, without a writer at first.
     @Test(.enabled(if: geteuid() == 0, "mounts a folder: run it as root"))
-    func whatIsRecordedLaterIsReadWhereNothingCanBeWritten() async throws {
+    func laterRecordsAreReadFromAReadOnlyFolder() async throws {
         try await withTemporaryFolder { folder in
             let (own, theirs) = (folder.appending(path: "own"), folder.appending(path: "theirs"))
             for each in [own, theirs] {
@@ -116,12 +116,12 @@ struct SQLiteReadingTests {
                 try await recorder.close()
                 #expect(try await reader.allPoints().count == 9, "when that has ended")
                 try await reader.close()
-                // Whoever closes it last takes the write-ahead log away.
+                // The last program that closes the history removes the write-ahead log.
                 try await SQLiteHistoryStore(path: path).close()
                 let other = try SQLiteHistoryStore(
                     path: theirs.appending(path: "history.sqlite").path(), isForReading: true)
                 #expect(try await other.allPoints().count == 9)
-                // All of it between two reads.
+                // All of this happens between two reads.
                 let again = try SQLiteHistoryStore(path: path)
                 _ = try await again.erase(trackable("van"), before: nil, now: UnixTime(now.seconds + 100))
                 try await again.close()

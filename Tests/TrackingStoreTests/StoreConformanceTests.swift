@@ -2,7 +2,7 @@ import Testing
 import TrackingCore
 import TrackingStore
 
-/// What every store keeps to.
+/// The contract of every store.
 struct StoreConformanceTests {
     @Test(arguments: StoreSubject.allCases) func everyMemberOfAPointComesBack(subject: StoreSubject) async throws {
         try await subject.run { test in
@@ -62,8 +62,8 @@ struct StoreConformanceTests {
         }
     }
 
-    /// An é of one character and of two: Unicode holds them to be equivalent, topics and stores do not.
-    @Test(arguments: StoreSubject.allCases) func namesAreToldApartByTheirBytes(subject: StoreSubject) async throws {
+    /// The letter é as one and as two code points: Unicode considers them equivalent, topics and stores do not.
+    @Test(arguments: StoreSubject.allCases) func namesAreDistinguishedByTheirBytes(subject: StoreSubject) async throws {
         try await subject.run { test in
             let names = ["caf\u{E9}", "cafe\u{301}"]
             try await test.use { store in
@@ -101,7 +101,7 @@ struct StoreConformanceTests {
         }
     }
 
-    @Test(arguments: StoreSubject.allCases) func whatIsHandledIsAcknowledged(subject: StoreSubject) async throws {
+    @Test(arguments: StoreSubject.allCases) func handledRecordsAreAcknowledged(subject: StoreSubject) async throws {
         try await subject.run { test in
             let (van, one) = (try trackable("van"), try stream("one"))
             try await test.use { store in
@@ -136,7 +136,7 @@ struct StoreConformanceTests {
             }
             #expect(before?.streams.count == 8)
             #expect(try await test.use { try await $0.acknowledgement(of: van) } == before)
-            // The order goes on.
+            // The order of streams continues.
             let after = try await test.use { try await $0.store(batch([point(1, of: "s12")])).acknowledgements[van] }
             let seqs = try ["s12", "s1", "s5", "s6"].map { after?.streams[try stream($0)] }
             #expect(seqs == [1, 2, nil, 1])
@@ -190,7 +190,7 @@ struct StoreConformanceTests {
         }
     }
 
-    @Test(arguments: StoreSubject.allCases) func ofOneTimeTheLastIsTheSameWhateverCameFirst(subject: StoreSubject)
+    @Test(arguments: StoreSubject.allCases) func simultaneousPointsHaveOneLast(subject: StoreSubject)
         async throws
     {
         try await subject.run { test in
@@ -212,7 +212,7 @@ struct StoreConformanceTests {
         try await subject.run { test in
             try await test.use { store in
                 _ = try await store.store(batch(points(1...400)))
-                // Three streams at one time: one page has them together, in the order of the names.
+                // Three streams at one time are on one page, ordered by name.
                 for name in ["z", "x", "y"] {
                     _ = try await store.store(batch((1...4).map { try point($0, of: name, at: now.seconds + 7) }))
                 }
@@ -266,7 +266,7 @@ struct StoreConformanceTests {
             let event = TrackingEvent(
                 id: "e", stream: one, seq: 2, time: now, kind: .lowBattery, detail: ["level": .number(0.1)])
             try await test.use { store in
-                // The last version comes first.
+                // The last version arrives first.
                 for version in [ended, trip] {
                     _ = try await store.store(
                         batch { $0.trips = [RecordedDocument(version, json: MessageCodec.encode(version))] })
@@ -283,7 +283,7 @@ struct StoreConformanceTests {
         }
     }
 
-    /// A page may end between those of one time.
+    /// A page may end between records of the same time.
     @Test(arguments: StoreSubject.allCases) func manyTripsAndEventsOfOneTimeAreAllRead(subject: StoreSubject)
         async throws
     {
@@ -317,7 +317,7 @@ struct StoreConformanceTests {
         }
     }
 
-    @Test(arguments: StoreSubject.allCases) func whatIsSetAsideCountsAsHandled(subject: StoreSubject) async throws {
+    @Test(arguments: StoreSubject.allCases) func aQuarantinedRecordCountsAsHandled(subject: StoreSubject) async throws {
         try await subject.run { test in
             let (van, one) = (try trackable("van"), try stream("one"))
             let refused = RefusedMessage(
@@ -350,8 +350,8 @@ struct StoreConformanceTests {
         }
     }
 
-    /// Whoever publishes what cannot be read pushes out what is his own.
-    @Test(arguments: StoreSubject.allCases) func whatIsSetAsideOfOthersStays(subject: StoreSubject) async throws {
+    /// A trackable with many unreadable messages displaces only its own.
+    @Test(arguments: StoreSubject.allCases) func quarantinedRecordsOfOthersRemain(subject: StoreSubject) async throws {
         try await subject.run { test in
             try await test.use { store in
                 var first = RecordingBatch()
@@ -409,7 +409,7 @@ struct StoreConformanceTests {
         }
     }
 
-    @Test(arguments: StoreSubject.allCases) func whatIsErasedStaysErased(subject: StoreSubject) async throws {
+    @Test(arguments: StoreSubject.allCases) func erasedRecordsStayErased(subject: StoreSubject) async throws {
         try await subject.run { test in
             let (van, one) = (try trackable("van"), try stream("one"))
             let later = UnixTime(now.seconds + 5000)
@@ -422,7 +422,7 @@ struct StoreConformanceTests {
                 #expect(try await store.lastPositions(of: [van]) == [])
             }
             try await test.use { store in
-                // The whole log comes again, with what had not come before.
+                // The whole log arrives again, with records that had not arrived before.
                 let again = try await store.store(batch(points(1...700), at: later))
                 #expect(again.stored == 0 && again.acknowledgements[van]?.streams == [one: 700])
                 let new = try await store.store(batch([point(701, at: later.seconds + 1)], at: later))
@@ -454,7 +454,7 @@ struct StoreConformanceTests {
         }
     }
 
-    @Test(arguments: StoreSubject.allCases) func whatIsTooOldIsRemovedAndNotTakenAgain(subject: StoreSubject)
+    @Test(arguments: StoreSubject.allCases) func expiredRecordsAreRemovedAndNotStoredAgain(subject: StoreSubject)
         async throws
     {
         try await subject.run { test in
@@ -477,7 +477,7 @@ struct StoreConformanceTests {
         }
     }
 
-    /// Points that come one by one are not in every row at once: whoever reads finds them all the same.
+    /// Single points are not written to every row at once. Readers find them nevertheless.
     @Test(arguments: StoreSubject.allCases) func pointsOneByOneAreReadByOthers(subject: StoreSubject) async throws {
         try await subject.run { test in
             let (van, one) = (try trackable("van"), try stream("one"))
@@ -496,7 +496,7 @@ struct StoreConformanceTests {
                     #expect(try await other.trackables(in: box, during: times) == [van])
                     let found = try await other.allPoints(PointQuery(van, during: times, in: box))
                     #expect(found.map(\.location.seq) == [30])
-                    // Both go on.
+                    // Both stores continue.
                     #expect(try await other.store(batch([point(30), point(31)])).duplicates == 1)
                     #expect(try await store.store(batch([point(31), point(32)])).duplicates == 1)
                     #expect(try await other.store(batch([point(32), point(33)])).duplicates == 1)
@@ -507,7 +507,7 @@ struct StoreConformanceTests {
         }
     }
 
-    /// What goes leaves its numbers, also those that no row has yet.
+    /// Removed points leave their numbers, including those that no row has yet.
     @Test(arguments: StoreSubject.allCases) func pointsOneByOneAreErasedAndRemoved(subject: StoreSubject) async throws {
         try await subject.run { test in
             let (van, bus) = (try trackable("van"), try trackable("bus"))

@@ -2,9 +2,9 @@ import Testing
 import TrackingCore
 import TrackingStore
 
-/// What every store keeps to at the edges: of time, of the map, of what is known.
+/// The contract of every store at the edges of time, of the map and of the known streams.
 struct StoreEdgeTests {
-    /// A point without a number that came when its time was yet to come, and comes again when it is not.
+    /// A point without a number that arrives before its time, and again after it.
     @Test(arguments: StoreSubject.allCases) func aPointThatCameTooEarlyIsTheLastInTheEnd(subject: StoreSubject)
         async throws
     {
@@ -19,7 +19,7 @@ struct StoreEdgeTests {
                 #expect(later.stored == 0 && later.duplicates == 1)
                 #expect(try await store.lastPositions(of: nil).map(\.location) == [loose])
                 #expect(try await store.verify(trackable("van"))?.unnumberedClockFaults == 0)
-                // And when it comes as it came first.
+                // The point may arrive again unchanged.
                 _ = try await store.store(batch([loose]))
                 #expect(try await store.lastPositions(of: nil).map(\.location) == [loose])
             }
@@ -52,8 +52,8 @@ struct StoreEdgeTests {
         }
     }
 
-    /// An earlier version stored larger ones, and ids with control characters.
-    @Test func whatWasStoredBeforeTheLimitsIsStillRead() async throws {
+    /// An earlier version stored larger details, and ids with control characters.
+    @Test func recordsStoredBeforeTheLimitsAreStillRead() async throws {
         try await StoreSubject.sqlite.run { test in
             let (van, one) = (try trackable("van"), try stream("one"))
             let event = TrackingEvent(
@@ -79,7 +79,7 @@ struct StoreEdgeTests {
         try await subject.run { test in
             try await test.use { store in
                 for (name, longitude) in [("east", 180.0), ("west", -180)] {
-                    // A run that is full, and one that is not.
+                    // A full run, and one that is not full.
                     let there = try points(1...300).map { each in
                         var point = each
                         point.coordinate = try #require(Coordinate(latitude: 10, longitude: longitude))
@@ -101,8 +101,8 @@ struct StoreEdgeTests {
         }
     }
 
-    /// A file that is imported every night: the index by place does not grow with it.
-    @Test(arguments: StoreSubject.allCases) func whatComesAgainIsIndexedOnce(subject: StoreSubject) async throws {
+    /// The spatial index does not grow when a file is imported every night.
+    @Test(arguments: StoreSubject.allCases) func repeatedPointsAreIndexedOnce(subject: StoreSubject) async throws {
         try await subject.run { test in
             try await test.use { store in
                 let file = try batch(
@@ -122,8 +122,8 @@ struct StoreEdgeTests {
         }
     }
 
-    /// Of several streams, with holes, and of events, what is of an earlier time counts as erased, and nothing else.
-    @Test(arguments: StoreSubject.allCases) func theNumbersOfWhatIsErasedAreThoseOfItsTime(subject: StoreSubject)
+    /// Only records of the erased time count as erased, for several streams with gaps and events.
+    @Test(arguments: StoreSubject.allCases) func onlyTheNumbersOfTheErasedTimeCountAsErased(subject: StoreSubject)
         async throws
     {
         try await subject.run { test in
@@ -149,8 +149,8 @@ struct StoreEdgeTests {
         }
     }
 
-    /// A track that goes in and out, for a moment or for long, with several points of one time.
-    @Test(arguments: StoreSubject.allCases) func whatABoxLeavesOutIsTold(subject: StoreSubject) async throws {
+    /// A track that leaves and enters the box, briefly or for long, with several points of one time.
+    @Test(arguments: StoreSubject.allCases) func pointsOutsideABoxAreReported(subject: StoreSubject) async throws {
         try await subject.run { test in
             try await test.use { store in
                 let stays: [UInt64: ClosedRange<UInt64>] = [0: 3...3, 1: 40...45, 2: 700...1900, 3: 2999...3000]

@@ -3,7 +3,7 @@ import Testing
 import TrackingCore
 import TrackingStore
 
-/// What goes, when it is erased or too old, and what stays.
+/// The records that are removed by an erasure or by their age, and those that remain.
 struct StoreRetentionTests {
     private func refused(_ name: String?, at seconds: Double) throws -> RefusedMessage {
         RefusedMessage(
@@ -12,8 +12,7 @@ struct StoreRetentionTests {
             reason: "bad", payload: Array("somewhere".utf8))
     }
 
-    @Test(arguments: StoreSubject.allCases) func whatIsToComeIsNeverErasedBeforehand(subject: StoreSubject) async throws
-    {
+    @Test(arguments: StoreSubject.allCases) func futureRecordsAreNotErased(subject: StoreSubject) async throws {
         try await subject.run { test in
             try await test.use { store in
                 _ = try await store.store(batch(points(1...10)))
@@ -26,8 +25,8 @@ struct StoreRetentionTests {
         }
     }
 
-    /// Of what cannot be read nobody knows the times.
-    @Test(arguments: StoreSubject.allCases) func whatWasSetAsideIsErasedAsAWhole(subject: StoreSubject) async throws {
+    /// The times of unreadable messages are unknown.
+    @Test(arguments: StoreSubject.allCases) func theQuarantineIsErasedAsAWhole(subject: StoreSubject) async throws {
         try await subject.run { test in
             try await test.use { store in
                 var all = try batch(points(1...10))
@@ -43,8 +42,9 @@ struct StoreRetentionTests {
         }
     }
 
-    /// A device sends what is refused until it is acknowledged: it is set aside once, and never again after it was erased.
-    @Test(arguments: StoreSubject.allCases) func whatWasSetAsideDoesNotComeBack(subject: StoreSubject) async throws {
+    /// A device sends a refused message until it is acknowledged. It is quarantined once, and not again after it was
+    /// erased.
+    @Test(arguments: StoreSubject.allCases) func anErasedQuarantineStaysErased(subject: StoreSubject) async throws {
         try await subject.run { test in
             let (van, one) = (try trackable("van"), try stream("one"))
             var again = try batch([point(1)])
@@ -69,8 +69,8 @@ struct StoreRetentionTests {
         }
     }
 
-    /// Nor does what is left tell where it was.
-    @Test(arguments: StoreSubject.allCases) func theBoxOfTheOpenRunGoesWithItsPoints(subject: StoreSubject) async throws
+    /// The remaining rows do not reveal an erased place.
+    @Test(arguments: StoreSubject.allCases) func anOpenRunsBoxIsRemovedWithItsPoints(subject: StoreSubject) async throws
     {
         try await subject.run { test in
             try await test.use { store in
@@ -84,7 +84,7 @@ struct StoreRetentionTests {
         }
     }
 
-    @Test(arguments: StoreSubject.allCases) func whatIsSetAsideGoesWithItsAge(subject: StoreSubject) async throws {
+    @Test(arguments: StoreSubject.allCases) func expiredQuarantineIsRemoved(subject: StoreSubject) async throws {
         try await subject.run { test in
             let (van, bus) = (try trackable("van"), try trackable("bus"))
             try await test.use { store in
@@ -107,7 +107,7 @@ struct StoreRetentionTests {
         }
     }
 
-    /// Who is only watched has no points; what is known of those who watched goes all the same.
+    /// A trackable that is only watched has no points. Its watchers' presences are removed all the same.
     @Test(arguments: StoreSubject.allCases) func presencesGoWithoutPoints(subject: StoreSubject) async throws {
         try await subject.run { test in
             try await test.use { store in
@@ -123,7 +123,7 @@ struct StoreRetentionTests {
         }
     }
 
-    /// More than goes in one transaction, many of one time, while somebody stores.
+    /// The removal needs several transactions, with many records of one time, while another batch is stored.
     @Test(arguments: StoreSubject.allCases) func muchIsRemovedInParts(subject: StoreSubject) async throws {
         try await subject.run { test in
             let later = UnixTime(now.seconds + 50_000)
@@ -143,7 +143,7 @@ struct StoreRetentionTests {
                 #expect(try await store.lastPositions(of: nil) == [])
                 let box = try #require(GeoBox(south: -90, west: -180, north: 90, east: 180))
                 #expect(try await store.trackables(in: box, during: .all) == [])
-                // It is taken up again.
+                // The removal continues.
                 #expect(try await store.store(batch([point(40_001)], at: later)).stored == 1)
                 #expect(try await store.lastPositions(of: nil).map(\.location.seq) == [40_001])
             }

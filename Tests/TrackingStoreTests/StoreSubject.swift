@@ -5,12 +5,12 @@ import TrackingCore
 
 @testable import TrackingStore
 
-/// One of the stores, that the same tests are run on.
+/// The store implementations that share the tests.
 enum StoreSubject: CaseIterable {
     case sqlite
     case postgres
 
-    /// Runs a test on an empty store of its own.
+    /// Runs a test on a new, empty store.
     func run(_ body: (StoreUnderTest) async throws -> Void) async throws {
         switch self {
         case .sqlite:
@@ -34,7 +34,7 @@ struct StoreUnderTest: Sendable {
 
     init(open: @escaping @Sendable () async throws -> any HistoryStore) { self.open = open }
 
-    /// Opens it, and closes it after `body`.
+    /// Opens the store, and closes it after `body`.
     func use<Value>(_ body: (any HistoryStore) async throws -> Value) async throws -> Value {
         let store = try await self.open()
         let value = try await body(store)
@@ -59,7 +59,7 @@ func stream(_ name: String) throws(TrackingError) -> StreamID {
     return id
 }
 
-/// A point whose every part follows from its number: one a second, northward by about 11 m.
+/// A point with members that follow from its number: one a second, northward by about 11 m.
 func point(_ seq: UInt64, of name: String = "one", at time: Double? = nil) throws -> Location {
     let place = Coordinate(latitude: 52 + Double(seq) * 1e-4, longitude: -8.66)
     guard let place else { throw TrackingError(.invalidPayload, "the place is none") }
@@ -106,12 +106,12 @@ func batch(
 }
 
 extension HistoryStore {
-    /// Whose rows have the box of an open run.
+    /// Returns the trackables whose rows have the box of an open run.
     func openBoxes() async throws -> [String] {
         try await self.texts("SELECT id FROM trackable WHERE run_count IS NOT NULL OR run_west IS NOT NULL ORDER BY id")
     }
 
-    /// How many runs are in the index by place.
+    /// Returns the number of runs in the spatial index.
     func runs() async throws -> Int {
         Int(try await self.texts("SELECT CAST(count(*) AS text) FROM run").first ?? "") ?? 0
     }

@@ -10,7 +10,7 @@ import TrackingTesting
         return AssetSubscriber(configuration: configuration, transport: InMemoryBroker().client(client))
     }
 
-    @Test func beforeItRunsThereIsNoConnectionToTellAnEventOn() async throws {
+    @Test func publishingAnEventBeforeRunningFails() async throws {
         let subscriber = try self.subscriber()
         let event = TrackingEvent(
             id: "e1", stream: try #require(StreamID("s1")), seq: 1, time: UnixTime(1000), kind: .paused)

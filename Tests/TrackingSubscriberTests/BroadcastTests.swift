@@ -2,7 +2,7 @@ import Testing
 import TrackingCore
 import TrackingRuntime
 
-/// What a listener keeps that does not keep up, as a value, and what becomes of it.
+/// The buffer of a slow listener, and the rules for its overflow.
 @Suite struct BroadcastTests {
     @Test func aBufferIsBoundedByCount() {
         var buffer = BoundedBuffer<Int>(count: 3, bytes: 1_000)
@@ -15,7 +15,7 @@ import TrackingRuntime
         var buffer = BoundedBuffer<Int>(count: 1_000, bytes: 100)
         #expect((1...4).map { buffer.append($0, bytes: 30) } == [0, 0, 0, 1])
         #expect(buffer.count == 3 && buffer.bytes == 90)
-        // The newest is kept, however large.
+        // The newest element is kept, however large it is.
         #expect(buffer.append(5, bytes: 500) == 3)
         #expect(buffer.count == 1)
         #expect(buffer.append(6, bytes: 1) == 1)
@@ -38,40 +38,40 @@ import TrackingRuntime
         }
     }
 
-    @Test func aSlowListenerLosesItsOwnOldestAndItIsCounted() async {
-        let told = Broadcast<Int>(buffer: 1_000, bytes: 25, size: { _ in 10 })
-        let (slow, fast) = (told.listen(), told.listen())
+    @Test func aSlowListenerLosesItsOldestElementsAndTheyAreCounted() async {
+        let broadcast = Broadcast<Int>(buffer: 1_000, bytes: 25, size: { _ in 10 })
+        let (slow, fast) = (broadcast.listen(), broadcast.listen())
         var reader = fast.makeAsyncIterator()
         for number in 1...5 {
-            told.tell(number)
+            broadcast.deliver(number)
             #expect(await reader.next() == number)
         }
-        #expect(told.lost == 3)
-        told.finish()
+        #expect(broadcast.lost == 3)
+        broadcast.finish()
         var kept: [Int] = []
         for await number in slow { kept.append(number) }
         #expect(kept == [4, 5])
         #expect(await reader.next() == nil)
     }
 
-    @Test(.timeLimit(.minutes(5))) func whoIsToLoseNothingIsWaitedFor() async {
-        let told = Broadcast<Int>(buffer: 10)
-        let all = told.listen(losingNothing: true)
-        for number in 1...25 { told.tell(number) }
-        let telling = Task {
-            await told.caughtUp()
-            told.finish()
+    @Test(.timeLimit(.minutes(5))) func aLosslessListenerIsAwaited() async {
+        let broadcast = Broadcast<Int>(buffer: 10)
+        let all = broadcast.listen(losingNothing: true)
+        for number in 1...25 { broadcast.deliver(number) }
+        let finishing = Task {
+            await broadcast.caughtUp()
+            broadcast.finish()
         }
-        var heard: [Int] = []
-        for await number in all { heard.append(number) }
-        #expect(heard == Array(1...25) && told.lost == 0)
-        await telling.value
+        var received: [Int] = []
+        for await number in all { received.append(number) }
+        #expect(received == Array(1...25) && broadcast.lost == 0)
+        await finishing.value
     }
 
-    @Test(.timeLimit(.minutes(5))) func whoeverIsGoneIsNotWaitedFor() async {
-        let told = Broadcast<Int>(buffer: 10)
-        _ = told.listen(losingNothing: true)
-        let stream = told.listen(losingNothing: true)
+    @Test(.timeLimit(.minutes(5))) func anEndedLosslessListenerIsNotAwaited() async {
+        let broadcast = Broadcast<Int>(buffer: 10)
+        _ = broadcast.listen(losingNothing: true)
+        let stream = broadcast.listen(losingNothing: true)
         let (running, run) = AsyncStream.makeStream(of: Void.self)
         let reader = Task {
             for await _ in stream {
@@ -79,27 +79,27 @@ import TrackingRuntime
                 try? await Task.sleep(for: .seconds(600))
             }
         }
-        for number in 1...25 { told.tell(number) }
+        for number in 1...25 { broadcast.deliver(number) }
         for await _ in running {}
         reader.cancel()
-        await told.caughtUp()
+        await broadcast.caughtUp()
         await reader.value
     }
 
-    @Test func aStreamThatIsLetGoIsToldNothing() {
-        let told = Broadcast<Int>(buffer: 1)
-        _ = told.listen()
-        for number in 1...5 { told.tell(number) }
-        #expect(told.lost == 0)
+    @Test func aReleasedStreamReceivesNothing() {
+        let broadcast = Broadcast<Int>(buffer: 1)
+        _ = broadcast.listen()
+        for number in 1...5 { broadcast.deliver(number) }
+        #expect(broadcast.lost == 0)
     }
 
     @Test func aCancelledListenerEnds() async {
-        let told = Broadcast<Int>(buffer: 10)
-        let stream = told.listen()
+        let broadcast = Broadcast<Int>(buffer: 10)
+        let stream = broadcast.listen()
         let task = Task {
-            var heard = 0
-            for await _ in stream { heard += 1 }
-            return heard
+            var received = 0
+            for await _ in stream { received += 1 }
+            return received
         }
         task.cancel()
         #expect(await task.value == 0)
@@ -107,20 +107,20 @@ import TrackingRuntime
 
     // MARK: - Warnings
 
-    @Test func likeWarningsAreSaidTenTimesAndThenNowAndThen() {
+    @Test func repeatedWarningsAreLoggedTenTimesAndThenRarely() {
         var limit = WarningLimit<String>()
-        var said: [WarningLimit<String>.Verdict] = []
-        for _ in 0..<100 { said.append(limit.happened("a", now: MonotonicTime(.seconds(1)))) }
-        #expect(said.prefix(10).allSatisfy { $0 == .say(unsaid: 0) })
-        #expect(said.dropFirst(10).allSatisfy { $0 == .keepQuiet })
-        // Another kind has its own.
-        #expect(limit.happened("b", now: MonotonicTime(.seconds(1))) == .say(unsaid: 0))
+        var verdicts: [WarningLimit<String>.Verdict] = []
+        for _ in 0..<100 { verdicts.append(limit.happened("a", now: MonotonicTime(.seconds(1)))) }
+        #expect(verdicts.prefix(10).allSatisfy { $0 == .say(suppressed: 0) })
+        #expect(verdicts.dropFirst(10).allSatisfy { $0 == .keepQuiet })
+        // Another kind of warning has its own limit.
+        #expect(limit.happened("b", now: MonotonicTime(.seconds(1))) == .say(suppressed: 0))
         #expect(limit.happened("a", now: MonotonicTime(.seconds(10.9))) == .keepQuiet)
-        #expect(limit.happened("a", now: MonotonicTime(.seconds(11))) == .say(unsaid: 91))
+        #expect(limit.happened("a", now: MonotonicTime(.seconds(11))) == .say(suppressed: 91))
         #expect(limit.happened("a", now: MonotonicTime(.seconds(11))) == .keepQuiet)
-        #expect(limit.happened("a", now: MonotonicTime(.seconds(30))) == .say(unsaid: 1))
+        #expect(limit.happened("a", now: MonotonicTime(.seconds(30))) == .say(suppressed: 1))
         for _ in 0..<3 { _ = limit.happened("a", now: MonotonicTime(.seconds(31))) }
-        #expect(limit.takeUnsaid() == 3)
-        #expect(limit.takeUnsaid() == 0)
+        #expect(limit.takeSuppressed() == 3)
+        #expect(limit.takeSuppressed() == 0)
     }
 }

@@ -27,7 +27,7 @@ struct BrokerDropsTests {
         #expect(self.drops(&talk, "901").count == 4)
     }
 
-    @Test func theCountIsReadOnlyWhereItIsAskedFor() throws {
+    @Test func theCountIsReadOnlyOnRequest() throws {
         var talk = try SubscriberConversation()
         #expect(!talk.connect(0).contains { $0.contains("messages/dropped") })
     }

@@ -4,7 +4,7 @@ import TrackingRuntime
 
 @testable import TrackingSubscriber
 
-/// The bytes that events take while they wait for a reader.
+/// The memory of events that wait for a reader.
 @Suite struct EventSizeTests {
     private func event(_ seq: UInt64, _ detail: [String: JSONValue]) throws -> SubscriberEvent {
         let event = TrackingEvent(
@@ -17,7 +17,7 @@ import TrackingRuntime
         let events = Broadcast<SubscriberEvent>(buffer: 65_536, bytes: 1_048_576, size: { $0.approximateBytes })
         let slow = events.listen()
         let detail = ["text": JSONValue.text(String(repeating: "x", count: 120_000))]
-        for seq in 1...UInt64(100) { events.tell(try self.event(seq, detail)) }
+        for seq in 1...UInt64(100) { events.deliver(try self.event(seq, detail)) }
         events.finish()
         var kept: [SubscriberEvent] = []
         for await event in slow { kept.append(event) }
@@ -25,7 +25,7 @@ import TrackingRuntime
         #expect(kept.reduce(0) { $0 + $1.approximateBytes } <= 1_048_576)
     }
 
-    /// A small text of JSON may be many small objects.
+    /// A short JSON text may contain many small objects.
     @Test func theStorageOfNestedValuesCounts() throws {
         let list = JSONValue.list(Array(repeating: .object(["a": .number(1)]), count: 1000))
         #expect(try self.event(1, ["list": list]).approximateBytes > 1000 * 144)

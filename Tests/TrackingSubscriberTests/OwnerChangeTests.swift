@@ -1,16 +1,16 @@
 import Testing
 import TrackingCore
 
-/// A trackable that another publisher takes over, as a subscriber sees it.
+/// A change of a trackable's owner, from a subscriber's view.
 @Suite struct OwnerChangeTests {
     private func online(_ client: String, _ session: String, in talk: inout SubscriberConversation) -> [String] {
-        talk.hear(
+        talk.receive(
             "_clients/\(client)", #"{"status":"online","session":"\#(session)","connection":0,"lease":90}"#,
             retained: true)
     }
 
-    /// A subscriber that was not connected while `d2`, stream `two`, came, and has heard what the broker keeps of it but for
-    /// its liveness.
+    /// A subscriber that was not connected while `d2`, stream `two`, arrived. It has received all retained messages
+    /// of `d2` apart from its liveness.
     private func back() throws -> SubscriberConversation {
         var talk = try SubscriberConversation.online()
         #expect(try talk.update(1) == ["van at 1"])
@@ -22,35 +22,35 @@ import TrackingCore
         return talk
     }
 
-    /// The broker tells the last position before it is known whose it is.
-    @Test func whatIsKeptOfWhoCameMeanwhileIsToldOnceThatOneIsThere() throws {
+    /// The broker delivers the retained position before its owner is known.
+    @Test func theRetainedPositionOfANewOwnerIsDeliveredOnceItIsPresent() throws {
         var talk = try self.back()
         #expect(self.online("d2", "b", in: &talk).contains("van at 7 skipped 6 kept"))
         #expect(try talk.update(7, of: "two") == [], "it is known")
         #expect(try talk.update(8, of: "two") == ["van at 8"])
     }
 
-    @Test func whatIsKeptOfWhoCameAndWentIsToldOnceNobodyIsThere() throws {
+    @Test func theRetainedPositionOfAFormerPublisherIsDeliveredOnceNoneIsPresent() throws {
         var talk = try self.back()
-        #expect(talk.hear("_clients/d1", "").contains("van at 7 skipped 6 kept"))
+        #expect(talk.receive("_clients/d1", "").contains("van at 7 skipped 6 kept"))
     }
 
-    @Test func whatIsClearedMeanwhileIsNotTold() throws {
+    @Test func aPositionClearedMeanwhileIsNotDelivered() throws {
         var talk = try self.back()
-        _ = talk.hear("van", "")
+        _ = talk.receive("van", "")
         #expect(!self.online("d2", "b", in: &talk).contains { $0.hasPrefix("van at") })
     }
 
-    @Test func whatIsKeptOfOthersIsForgottenWithTheConnection() throws {
+    @Test func undeliveredRetainedPositionsAreDiscardedWithTheConnection() throws {
         var talk = try self.back()
         _ = talk.lose()
         _ = talk.connect(2)
         _ = talk.granted()
-        #expect(!talk.hear("_clients/d1", "").contains { $0.hasPrefix("van at") })
+        #expect(!talk.receive("_clients/d1", "").contains { $0.hasPrefix("van at") })
     }
 
-    /// Its clock is right, and that of whoever was there in between was ahead.
-    @Test func aPublisherThatTakesItBackIsCurrentWhateverTheTimes() throws {
+    /// The clock of the returning publisher is correct, and that of the publisher in between was ahead.
+    @Test func aPublisherThatReturnsAsOwnerIsCurrentAtAnyTime() throws {
         var talk = try SubscriberConversation.online()
         #expect(try talk.update(1) == ["van at 1"])
         _ = talk.publisher("d2", "b", since: 600, stream: "two")

@@ -3,8 +3,8 @@ import TrackingCore
 
 @testable import TrackingSubscriber
 
-/// A subscriber machine of client `w1`, session `mine`, and the words its tests speak to it in; what it does comes back as
-/// text, what it subscribes to is answered only when the test says so.
+/// A subscriber machine of client `w1`, session `mine`, with text commands for its tests. Its actions are returned as
+/// text. Subscriptions are answered only by ``granted(refusing:refusingOnly:)``.
 struct SubscriberConversation {
     var machine: SubscriberStateMachine
     /// Both clocks: the wall clock is this many seconds after 1000.
@@ -19,7 +19,8 @@ struct SubscriberConversation {
         self.machine = SubscriberStateMachine(configuration: configuration, seed: 1)
     }
 
-    /// A subscriber of `van` for which publisher `d1`, stream `one`, is present since 500, at one update a second.
+    /// A subscriber of `van` whose publisher `d1`, stream `one`, has been present since 500 and publishes once a
+    /// second.
     static func online() throws -> SubscriberConversation {
         var talk = try SubscriberConversation()
         _ = talk.happened(.watch(try TrackableID("van"), nil))
@@ -48,7 +49,7 @@ struct SubscriberConversation {
         return self.happened(.transport(.disconnected(Disconnection(reason: reason, retry: .zero, lasted: .zero))))
     }
 
-    /// The broker grants what was subscribed to so far, or refuses all of it, or one filter.
+    /// Answers all pending subscriptions: grants them, refuses all of them, or refuses one filter.
     mutating func granted(refusing refusal: TrackingError? = nil, refusingOnly filter: String? = nil) -> [String] {
         let subscriptions = self.subscriptions
         self.subscriptions = []
@@ -58,7 +59,7 @@ struct SubscriberConversation {
         }
     }
 
-    /// The broker takes what was published so far, apart from what it refuses.
+    /// Answers all pending publishes: accepts them apart from those on `topics`.
     mutating func acked(refusing topics: Set<String> = []) -> [String] {
         let publishes = self.publishes
         self.publishes = []
@@ -68,7 +69,7 @@ struct SubscriberConversation {
         }
     }
 
-    mutating func hear(_ topic: String, _ text: String, retained: Bool = false) -> [String] {
+    mutating func receive(_ topic: String, _ text: String, retained: Bool = false) -> [String] {
         let message = IncomingMessage(
             topic: "tracking/\(topic)", payload: Array(text.utf8)[...], isRetained: retained)
         return self.happened(.transport(.received(message)))
@@ -77,7 +78,7 @@ struct SubscriberConversation {
     mutating func publisher(
         _ client: String, _ session: String, connection: Int = 0, since: Double, stream: String, retained: Bool = false
     ) -> [String] {
-        self.hear(
+        self.receive(
             "van/publisher/\(client)",
             #"{"type":"PUBLISHER","session":"\#(session)","connection":\#(connection),"lease":90,"#
                 + #""since":\#(since),"stream":"\#(stream)"}"#,
@@ -85,7 +86,7 @@ struct SubscriberConversation {
     }
 
     mutating func resolution(interval: Int, silence: Int, retained: Bool = false) -> [String] {
-        self.hear(
+        self.receive(
             "van/resolution",
             #"{"resolution":{"accuracy":"HIGH","desiredInterval":\#(interval),"minimumDisplacement":0},"near":false,"#
                 + #""subscribers":1,"lowBattery":false,"state":"ONLINE","filter":"both","maximumSilence":\#(silence)}"#,
@@ -102,7 +103,7 @@ struct SubscriberConversation {
             return fix
         }
         let update = LocationUpdate(location: try fix(seq), skipped: try skipped.map { try fix($0) })
-        return self.hear(
+        return self.receive(
             "van", String(decoding: try LocationCodec.encode(update), as: UTF8.self), retained: retained)
     }
 
@@ -110,7 +111,7 @@ struct SubscriberConversation {
         _ seq: Int, of stream: String = "one", _ state: String = "ACTIVE", retained: Bool = false
     ) -> [String] {
         let end = state == "ENDED" ? #","end":60"# : ""
-        return self.hear(
+        return self.receive(
             "van/trip",
             #"{"tripId":"t1","mode":"bicycle","state":"\#(state)","start":1\#(end),"distance":9,"duration":59,"#
                 + #""stream":"\#(stream)","seq":\#(seq)}"#,
@@ -118,12 +119,12 @@ struct SubscriberConversation {
     }
 
     mutating func event(_ seq: Int, of stream: String = "one", _ kind: String = "LOW_BATTERY") -> [String] {
-        self.hear(
+        self.receive(
             "van/event",
             #"{"id":"e\#(seq)","stream":"\#(stream)","seq":\#(seq),"time":5,"kind":"\#(kind)","detail":{}}"#)
     }
 
-    /// A batch of events, and of versions of trips, that ended, or not (below 0).
+    /// A batch of events and of trip versions. A negative number stands for a trip that has not ended.
     mutating func batch(
         events: [Int] = [], trips: [Int] = [], of stream: String = "one", at time: Double = 5
     ) -> [String] {
@@ -135,7 +136,7 @@ struct SubscriberConversation {
                 + (seq < 0 ? "" : #""end":\#(time),"#)
                 + #""distance":9,"duration":59,"stream":"\#(stream)","seq":\#(abs(seq))}"#
         }
-        return self.hear(
+        return self.receive(
             "van/history",
             #"{"batch":"b","stream":"\#(stream)","oldest":1,"points":[{"not":"read"}],"trips":["#
                 + trips.joined(separator: ",") + #"],"events":["# + events.joined(separator: ",") + "]}")
@@ -157,26 +158,26 @@ struct SubscriberConversation {
     private mutating func text(_ action: SubscriberStateMachine.Action) -> [String] {
         switch action {
         case .send(let commands): return commands.map { self.text($0) }
-        case .tell(.location(let id, let update)): return ["\(id) at \(Self.text(update))"]
-        case .tell(.locationCleared(let id)): return ["\(id) location cleared"]
-        case .tell(.positionsKept(let ids)): return ["keeps \(ids.map(\.rawValue).sorted().joined(separator: " "))"]
-        case .tell(.raw(let id, let update)): return ["\(id) raw at \(Self.text(update))"]
-        case .tell(.state(let id, let state, let reason)):
+        case .deliver(.location(let id, let update)): return ["\(id) at \(Self.text(update))"]
+        case .deliver(.locationCleared(let id)): return ["\(id) location cleared"]
+        case .deliver(.positionsKept(let ids)): return ["keeps \(ids.map(\.rawValue).sorted().joined(separator: " "))"]
+        case .deliver(.raw(let id, let update)): return ["\(id) raw at \(Self.text(update))"]
+        case .deliver(.state(let id, let state, let reason)):
             return ["\(id) is \(state.rawValue)" + (reason.map { " (\($0.code))" } ?? "")]
-        case .tell(.presence(let id, let presence)): return ["\(id) publisher \(presence.status.rawValue)"]
-        case .tell(.resolution(let id, let resolution)):
+        case .deliver(.presence(let id, let presence)): return ["\(id) publisher \(presence.status.rawValue)"]
+        case .deliver(.resolution(let id, let resolution)):
             return ["\(id) every \(resolution.map { "\($0.resolution.desiredInterval)" } ?? "?")"]
-        case .tell(.trip(let id, let trip)):
+        case .deliver(.trip(let id, let trip)):
             return ["\(id) trip \(trip.map { "\($0.id) \($0.state.rawValue) #\($0.seq)" } ?? "cleared")"]
-        case .tell(.tripRecorded(let id, let trip)): return ["\(id) recorded trip \(trip.id) #\(trip.seq)"]
-        case .tell(.event(let id, let event)): return ["\(id) event \(event.kind.rawValue) #\(event.seq)"]
-        case .tell(.unheard(let id)): return ["\(id) unheard"]
-        case .tell(.refused(let id, let error)): return ["refused \(id?.rawValue ?? "everything") (\(error.code))"]
-        case .tell(.publishRefused(let topic, let error)): return ["may not write \(topic) (\(error.code))"]
-        case .tell(.badMessage(let topic, _)): return ["bad message on \(topic)"]
+        case .deliver(.tripRecorded(let id, let trip)): return ["\(id) recorded trip \(trip.id) #\(trip.seq)"]
+        case .deliver(.event(let id, let event)): return ["\(id) event \(event.kind.rawValue) #\(event.seq)"]
+        case .deliver(.silent(let id)): return ["\(id) unheard"]
+        case .deliver(.refused(let id, let error)): return ["refused \(id?.rawValue ?? "everything") (\(error.code))"]
+        case .deliver(.publishRefused(let topic, let error)): return ["may not write \(topic) (\(error.code))"]
+        case .deliver(.badMessage(let topic, _)): return ["bad message on \(topic)"]
         case .published(let request, let failure):
             return ["published \(request)" + (failure.map { " not: \($0.code)" } ?? "")]
-        case .tell(.connection(let disconnection)): return [disconnection == nil ? "connected" : "not connected"]
+        case .deliver(.connection(let disconnection)): return [disconnection == nil ? "connected" : "not connected"]
         }
     }
 

@@ -3,16 +3,17 @@ import TrackingCore
 
 @testable import TrackingSubscriber
 
-/// docs/protocol.md and docs/resolution.md, as far as a subscriber keeps them. Every state is reached by events.
+/// The subscriber's part of docs/reference/protocol.md and docs/reference/resolution.md. Every state is reached by
+/// events.
 @Suite struct SubscriberStateMachineTests {
     private func ask(_ interval: Duration) throws -> Resolution {
         try Resolution(accuracy: .high, desiredInterval: interval, minimumDisplacement: 0)
     }
 
-    // MARK: - What it says
+    // MARK: - Publishes
 
-    /// The request takes effect with the presence: for the publisher the two are one change.
-    @Test func itSaysLivenessRequestAndPresenceInThisOrder() throws {
+    /// The request takes effect together with the presence, so the publisher sees one change.
+    @Test func livenessRequestAndPresenceArePublishedInThisOrder() throws {
         var talk = try SubscriberConversation()
         let first = talk.happened(.watch(try TrackableID("van"), try self.ask(.milliseconds(500))))
         #expect(first == ["van publisher UNKNOWN", "van is OFFLINE"])
@@ -43,14 +44,14 @@ import TrackingCore
         #expect(talk.happened(.request(van, nil)) == ["van/request/w1: cleared"])
     }
 
-    @Test func aSilentOneIsNotPresent() throws {
+    @Test func aSilentSubscriberIsNotPresent() throws {
         var talk = try SubscriberConversation { $0.isSilent = true }
         _ = talk.happened(.watch(try TrackableID("van"), try self.ask(.seconds(1))))
         _ = talk.connect(0)
         #expect(talk.granted() == ["_clients/w1: online mine/0", "van publisher ABSENT"])
     }
 
-    @Test func oneThatIsPresentOnlyWhileAskingComesAndGoesWithItsRequest() throws {
+    @Test func presenceMayDependOnARequest() throws {
         let van = try TrackableID("van")
         var talk = try SubscriberConversation { $0.isPresentOnlyWhileAsking = true }
         _ = talk.happened(.watch(van, nil))
@@ -64,7 +65,7 @@ import TrackingCore
         #expect(talk.happened(.unwatch(van)).allSatisfy { !$0.contains("/w1") })
     }
 
-    @Test func whatIsDroppedWithoutAConnectionIsClearedOnTheNext() throws {
+    @Test func presenceDroppedWithoutAConnectionIsClearedOnTheNext() throws {
         let van = try TrackableID("van")
         var talk = try SubscriberConversation { $0.isPresentOnlyWhileAsking = true }
         _ = talk.happened(.watch(van, try self.ask(.seconds(2))))
@@ -73,12 +74,12 @@ import TrackingCore
         _ = talk.lose()
         #expect(talk.happened(.request(van, nil)) == [])
         _ = talk.connect(1)
-        let said = talk.granted().map { String($0.split(separator: ":")[0]) }
-        #expect(said.contains("van/request/w1") && said.contains("van/subscriber/w1"))
-        #expect(!said.contains { $0.hasPrefix("van/subscriber/w1: present") })
+        let output = talk.granted().map { String($0.split(separator: ":")[0]) }
+        #expect(output.contains("van/request/w1") && output.contains("van/subscriber/w1"))
+        #expect(!output.contains { $0.hasPrefix("van/subscriber/w1: present") })
     }
 
-    @Test func aRequestThatIsDroppedWithoutAConnectionIsClearedOnTheNext() throws {
+    @Test func aRequestDroppedWithoutAConnectionIsClearedOnTheNext() throws {
         let van = try TrackableID("van")
         var talk = try SubscriberConversation()
         _ = talk.happened(.watch(van, try self.ask(.seconds(1))))
@@ -88,25 +89,25 @@ import TrackingCore
         _ = talk.lose()
         #expect(talk.happened(.request(van, nil)) == [])
         _ = talk.connect(1)
-        let said = talk.granted()
-        #expect(said.contains("van/subscriber/w1: present mine/1 since 1000.0"))
-        #expect(said.filter { $0.hasPrefix("van/request") } == ["van/request/w1: cleared"])
+        let output = talk.granted()
+        #expect(output.contains("van/subscriber/w1: present mine/1 since 1000.0"))
+        #expect(output.filter { $0.hasPrefix("van/request") } == ["van/request/w1: cleared"])
         _ = talk.acked()
         _ = talk.lose()
         _ = talk.connect(2)
         #expect(talk.granted().contains("van/request/w1: cleared"), "a publisher may have been away")
     }
 
-    @Test func aPublisherThatWasAwayIsToldThatTheRequestWasDropped() throws {
+    @Test func aWithdrawnRequestIsClearedForAReturningPublisher() throws {
         let van = try TrackableID("van")
         var talk = try SubscriberConversation.online()
         _ = talk.happened(.request(van, try self.ask(.seconds(1))))
         _ = talk.happened(.request(van, nil))
         _ = talk.acked()
         _ = talk.publisher("d1", "a", connection: 1, since: 500, stream: "one")
-        let said = talk.wait(.seconds(1))
-        let presence = try #require(said.firstIndex { $0.hasPrefix("van/subscriber/w1: present") })
-        #expect(presence > 0 && said[presence - 1] == "van/request/w1: cleared")
+        let output = talk.wait(.seconds(1))
+        let presence = try #require(output.firstIndex { $0.hasPrefix("van/subscriber/w1: present") })
+        #expect(presence > 0 && output[presence - 1] == "van/request/w1: cleared")
     }
 
     @Test func theResolutionIsInForceWhileAPublisherIsThere() throws {
@@ -118,14 +119,14 @@ import TrackingCore
         let came = talk.publisher("d1", "a", since: 500, stream: "one")
         #expect(came.contains("van every 1.0 seconds"))
         #expect(talk.publisher("d2", "b", since: 600, stream: "two").allSatisfy { !$0.contains("every") })
-        #expect(talk.hear("van/publisher/d2", "").allSatisfy { !$0.contains("every") })
-        #expect(talk.hear("van/publisher/d1", "").contains("van every ?"))
+        #expect(talk.receive("van/publisher/d2", "").allSatisfy { !$0.contains("every") })
+        #expect(talk.receive("van/publisher/d1", "").contains("van every ?"))
         #expect(talk.publisher("d1", "c", since: 700, stream: "one").contains("van every 1.0 seconds"))
     }
 
-    /// A connection that is lost may have taken what was said last with it: it is said again until the broker has it.
+    /// A lost connection may lose the last publishes. They are repeated until the broker acknowledges them.
     @Test(arguments: ["request", "unwatch", "leave"])
-    func whatWasNotKnownToBeClearedIsClearedAgain(what: String) throws {
+    func anUnacknowledgedClearIsRepeated(what: String) throws {
         let van = try TrackableID("van")
         var talk = try SubscriberConversation { $0.isPresentOnlyWhileAsking = what == "leave" }
         _ = talk.happened(.watch(van, try self.ask(.seconds(1))))
@@ -133,8 +134,8 @@ import TrackingCore
         _ = talk.granted()
         _ = talk.acked()
         let cleared = ["van/request/w1: cleared"] + (what == "request" ? [] : ["van/subscriber/w1: cleared"])
-        let said = talk.happened(what == "unwatch" ? .unwatch(van) : .request(van, nil))
-        #expect(said.filter { $0.hasSuffix("cleared") } == cleared)
+        let output = talk.happened(what == "unwatch" ? .unwatch(van) : .request(van, nil))
+        #expect(output.filter { $0.hasSuffix("cleared") } == cleared)
         for connection in 1...2 {
             _ = talk.lose()
             _ = talk.connect(connection)
@@ -143,11 +144,11 @@ import TrackingCore
         _ = talk.acked()
         _ = talk.lose()
         _ = talk.connect(3)
-        // Who is present says anew that nothing is asked: a publisher may have been away.
+        // A present subscriber clears its request on each connection, because a publisher may have been absent.
         #expect(talk.granted().filter { $0.hasSuffix("cleared") } == (what == "request" ? cleared : []))
     }
 
-    @Test func whatIsAskedAgainIsNotCleared() throws {
+    @Test func aRenewedRequestIsNotCleared() throws {
         let van = try TrackableID("van")
         var talk = try SubscriberConversation()
         _ = talk.happened(.watch(van, try self.ask(.seconds(1))))
@@ -157,9 +158,9 @@ import TrackingCore
         _ = talk.lose()
         _ = talk.happened(.watch(van, try self.ask(.seconds(2))))
         _ = talk.connect(1)
-        let said = talk.granted()
-        #expect(said.contains("van/request/w1: ask 2000") && !said.contains { $0.hasSuffix("cleared") })
-        // The answer to an earlier message says nothing of a later one.
+        let output = talk.granted()
+        #expect(output.contains("van/request/w1: ask 2000") && !output.contains { $0.hasSuffix("cleared") })
+        // The answer to an earlier message does not acknowledge a later one.
         _ = talk.happened(.request(van, nil))
         _ = talk.happened(.request(van, try self.ask(.seconds(3))))
         _ = talk.acked()
@@ -169,7 +170,7 @@ import TrackingCore
         #expect(talk.granted().contains("van/request/w1: cleared"))
     }
 
-    @Test func aRequestThatIsMadeBeforeTheAnswerGoesWithThePresence() throws {
+    @Test func aRequestBeforeTheAnswerIsPublishedWithThePresence() throws {
         let van = try TrackableID("van")
         var talk = try SubscriberConversation()
         _ = talk.connect(0)
@@ -180,7 +181,7 @@ import TrackingCore
         #expect(talk.granted().filter { $0.contains("/w1: ") } == entered)
     }
 
-    @Test func itAnnouncesItselfAgainWithinASecondOfAnArrival() throws {
+    @Test func thePresenceIsRepeatedWithinASecondOfAnArrival() throws {
         var talk = try SubscriberConversation()
         _ = talk.happened(.watch(try TrackableID("van"), try self.ask(.seconds(2))))
         _ = talk.connect(0)
@@ -190,7 +191,7 @@ import TrackingCore
             "_clients/w1: online mine/0", "van/request/w1: ask 2000", "van/subscriber/w1: present mine/0 since 1000.0",
         ]
         #expect(talk.wait(.seconds(1)) == again)
-        // A publisher that reconnected may have a broker that tells it nothing.
+        // A publisher that reconnected may have a broker without the retained messages.
         #expect(talk.publisher("d1", "a", connection: 1, since: 1, stream: "one") == [])
         #expect(talk.wait(.seconds(1)) == again)
     }
@@ -198,29 +199,29 @@ import TrackingCore
     @Test func anOfflineOfItsOwnSessionIsAnsweredAtOnce() throws {
         var talk = try SubscriberConversation.online()
         #expect(
-            talk.hear("_clients/w1", #"{"status":"offline","session":"mine","connection":0}"#) == [
+            talk.receive("_clients/w1", #"{"status":"offline","session":"mine","connection":0}"#) == [
                 "_clients/w1: online mine/0"
             ])
     }
 
-    @Test func nothingIsSaidAfterTheGoodbye() throws {
+    @Test func nothingIsPublishedAfterTheGoodbye() throws {
         var talk = try SubscriberConversation.online()
         #expect(
             talk.happened(.stop) == [
                 "van/request/w1: cleared", "van/subscriber/w1: cleared", "_clients/w1: offline mine/0", "close",
             ])
-        #expect(talk.hear("_clients/w1", #"{"status":"offline","session":"mine","connection":0}"#) == [])
+        #expect(talk.receive("_clients/w1", #"{"status":"offline","session":"mine","connection":0}"#) == [])
         #expect(talk.wait(.seconds(100)) == [])
         #expect(talk.machine.nextDeadline == nil)
     }
 
-    @Test func whatIsNotWatchedAnyMoreIsCleared() throws {
+    @Test func anUnwatchedTrackableIsCleared() throws {
         var talk = try SubscriberConversation.online()
-        let said = talk.happened(.unwatch(try TrackableID("van")))
-        #expect(said.suffix(2) == ["van/request/w1: cleared", "van/subscriber/w1: cleared"])
+        let output = talk.happened(.unwatch(try TrackableID("van")))
+        #expect(output.suffix(2) == ["van/request/w1: cleared", "van/subscriber/w1: cleared"])
     }
 
-    @Test func whatIsGivenUpBeforeTheAnswerIsNotHeardEither() throws {
+    @Test func anUnwatchBeforeTheAnswerUnsubscribes() throws {
         var talk = try SubscriberConversation()
         _ = talk.happened(.watch(try TrackableID("van"), nil))
         _ = talk.connect(0)
@@ -231,7 +232,7 @@ import TrackingCore
         #expect(talk.granted() == ["_clients/w1: online mine/0"])
     }
 
-    @Test func whatWasGivenUpDuringAnOutageIsClearedAfterIt() throws {
+    @Test func anUnwatchDuringAnOutageIsClearedAfterIt() throws {
         var talk = try SubscriberConversation.online()
         _ = talk.lose()
         _ = talk.happened(.unwatch(try TrackableID("van")))
@@ -242,11 +243,11 @@ import TrackingCore
             ])
     }
 
-    @Test func aTakenOverIdIsFailed() throws {
+    @Test func aTakenOverClientIDFails() throws {
         var talk = try SubscriberConversation.online()
         _ = talk.lose()
         _ = talk.connect(1)
-        _ = talk.hear(
+        _ = talk.receive(
             "_clients/w1", #"{"status":"online","session":"other","connection":0,"lease":90}"#, retained: true)
         #expect(talk.granted() == ["van is FAILED (takenOver)", "close"])
     }
@@ -261,28 +262,28 @@ import TrackingCore
         let back = talk.granted()
         #expect(back.contains("van publisher PRESENT"))
         #expect(back.contains("van is ONLINE"))
-        // One lease later the publisher that did not speak again is gone.
+        // A lease later, the publisher without a new message is absent.
         #expect(talk.wait(.seconds(90)).contains("van publisher ABSENT"))
     }
 
     @Test func aPublisherThatDiedIsAbsent() throws {
         var talk = try SubscriberConversation.online()
         #expect(
-            talk.hear("_clients/d1", #"{"status":"offline","session":"a","connection":0}"#) == [
+            talk.receive("_clients/d1", #"{"status":"offline","session":"a","connection":0}"#) == [
                 "van publisher ABSENT", "van is OFFLINE", "van every ?",
             ])
         #expect(
-            talk.hear("_clients/d1", #"{"status":"online","session":"a","connection":1,"lease":90}"#) == [
+            talk.receive("_clients/d1", #"{"status":"online","session":"a","connection":1,"lease":90}"#) == [
                 "van publisher PRESENT", "van is ONLINE", "van every 1.0 seconds",
             ])
     }
 
-    @Test func silenceBeyondWhatWasPromisedIsStale() throws {
+    @Test func silenceBeyondTheAnnouncedSilenceIsStale() throws {
         var talk = try SubscriberConversation.online()
         #expect(try talk.update(1) == ["van at 1"])
         #expect(!talk.wait(.milliseconds(61_900)).contains("van is STALE"))
         #expect(talk.wait(.milliseconds(100)).contains("van is STALE"))
-        // What the broker kept is no sign of life.
+        // A retained position is no sign of life.
         #expect(try talk.update(2, retained: true) == ["van at 2 kept"])
         #expect(try talk.update(3) == ["van is ONLINE", "van at 3"])
     }
@@ -295,15 +296,15 @@ import TrackingCore
         #expect(!talk.wait(.seconds(61)).contains("van is STALE"))
     }
 
-    @Test func noPromiseNoStale() throws {
+    @Test func anAnnouncedSilenceOfZeroIsNeverStale() throws {
         var talk = try SubscriberConversation.online()
         _ = talk.resolution(interval: 1_000, silence: 0)
         _ = talk.wait(.seconds(80))
-        _ = talk.hear("_clients/d1", #"{"status":"online","session":"a","connection":0,"lease":90}"#)
+        _ = talk.receive("_clients/d1", #"{"status":"online","session":"a","connection":0,"lease":90}"#)
         #expect(!talk.wait(.seconds(80)).contains("van is STALE"))
     }
 
-    @Test func staleIsCountedAnewAfterAReconnect() throws {
+    @Test func theStaleDeadlineRestartsAfterAReconnect() throws {
         var talk = try SubscriberConversation.online()
         _ = try talk.update(1)
         #expect(talk.wait(.seconds(70)).contains("van is STALE"))
@@ -317,7 +318,7 @@ import TrackingCore
 
     // MARK: - Positions
 
-    @Test func lateAndDuplicateUpdatesAreTold() throws {
+    @Test func lateUpdatesAreMarkedAndDuplicatesOmitted() throws {
         var talk = try SubscriberConversation.online()
         #expect(try talk.update(5, skipped: [3, 4]) == ["van at 5 skipped 3,4"])
         #expect(try talk.update(5) == [])
@@ -332,8 +333,8 @@ import TrackingCore
         _ = talk.publisher("d2", "b", since: 600, stream: "two")
         #expect(try talk.update(1, of: "two") == ["van at 1"])
         #expect(try talk.update(1, of: "one") == [])
-        // The owner leaves: the other one is the latest again.
-        _ = talk.hear("van/publisher/d2", "")
+        // The owner leaves, and the other publisher is the latest again.
+        _ = talk.receive("van/publisher/d2", "")
         #expect(try talk.update(1, of: "one") == ["van at 1"])
     }
 
@@ -346,7 +347,7 @@ import TrackingCore
         #expect(try talk.update(2, of: owner == "one" ? "two" : "one") == [])
     }
 
-    @Test func aLateJoinerGetsWhatStands() throws {
+    @Test func aLateJoinerReceivesTheRetainedMessages() throws {
         var talk = try SubscriberConversation()
         _ = talk.happened(.watch(try TrackableID("van"), nil))
         _ = talk.connect(0)
@@ -355,11 +356,11 @@ import TrackingCore
         _ = talk.publisher("d1", "a", since: 1, stream: "one", retained: true)
         _ = talk.granted()
         #expect(
-            talk.hear("_clients/d1", #"{"status":"online","session":"a","connection":0,"lease":90}"#, retained: true)
+            talk.receive("_clients/d1", #"{"status":"online","session":"a","connection":0,"lease":90}"#, retained: true)
                 == ["van publisher PRESENT", "van is ONLINE", "van every 0.5 seconds"])
     }
 
-    @Test func whoeverShowsUpIsWatchedAfterTheBirth() throws {
+    @Test func everyNewTrackableIsWatchedAfterTheBirth() throws {
         var talk = try SubscriberConversation { $0.watchesAll = true }
         _ = talk.connect(0)
         #expect(try talk.update(1, retained: true) == ["van publisher UNKNOWN", "van is OFFLINE", "van at 1 kept"])
@@ -369,14 +370,14 @@ import TrackingCore
             ])
     }
 
-    @Test func whatWasLongAbsentMakesRoomForOthers() throws {
+    @Test func aLongAbsentTrackableMakesRoomForOthers() throws {
         var talk = try SubscriberConversation {
             $0.watchesAll = true
             $0.isPresentOnlyWhileAsking = true
             $0.maximumTrackables = 2
         }
-        func hear(_ id: String, at time: Double, retained: Bool = false) -> [String] {
-            talk.hear(
+        func receive(_ id: String, at time: Double, retained: Bool = false) -> [String] {
+            talk.receive(
                 id,
                 #"{"location":{"type":"Feature","geometry":{"type":"Point","coordinates":[0,0]},"properties":{"time":\#(time)}},"#
                     + #""skippedLocations":[],"intermediateLocations":[],"type":"ACTUAL"}"#, retained: retained)
@@ -384,24 +385,24 @@ import TrackingCore
         let (old, bus, van) = (try TrackableID("old"), try TrackableID("bus"), try TrackableID("van"))
         _ = talk.connect(0)
         _ = talk.granted()
-        _ = hear("old", at: 500, retained: true)
-        _ = hear("bus", at: 1000)
-        // Nothing was absent for a day: it is said, once a minute at the most.
-        #expect(hear("van", at: 1000) == ["bad message on tracking/van"])
-        #expect(hear("van", at: 1001) == [])
+        _ = receive("old", at: 500, retained: true)
+        _ = receive("bus", at: 1000)
+        // No trackable was absent for a day: the overflow is reported at most once a minute.
+        #expect(receive("van", at: 1000) == ["bad message on tracking/van"])
+        #expect(receive("van", at: 1001) == [])
         _ = talk.wait(.seconds(60))
-        #expect(hear("van", at: 1060) == ["bad message on tracking/van"])
+        #expect(receive("van", at: 1060) == ["bad message on tracking/van"])
         _ = talk.wait(.seconds(36_000))
-        _ = hear("bus", at: 37_000)
+        _ = receive("bus", at: 37_000)
         #expect(Set(talk.machine.trackables) == [old, bus])
         _ = talk.wait(.seconds(51_000))
-        #expect(hear("van", at: 88_000).last?.hasPrefix("van at ") == true)
+        #expect(receive("van", at: 88_000).last?.hasPrefix("van at ") == true)
         #expect(Set(talk.machine.trackables) == [bus, van])
     }
 
     // MARK: - Trips and events
 
-    @Test func aLateJoinerGetsTheTripUnderWayAtOnceAndEachVersionOnce() throws {
+    @Test func aLateJoinerReceivesTheCurrentTripAtOnceAndEachVersionOnce() throws {
         var talk = try SubscriberConversation()
         _ = talk.happened(.watch(try TrackableID("van"), nil))
         _ = talk.connect(0)
@@ -415,52 +416,52 @@ import TrackingCore
         #expect(talk.trip(1, of: "two") == ["van trip t1 ACTIVE #1"], "a new stream counts anew")
     }
 
-    @Test func aTripThatIsClearedIsToldOnce() throws {
+    @Test func aClearedTripIsReportedOnce() throws {
         var talk = try SubscriberConversation.online()
-        #expect(talk.hear("van/trip", "") == [])
+        #expect(talk.receive("van/trip", "") == [])
         _ = talk.trip(3)
-        #expect(talk.hear("van/trip", "") == ["van trip cleared"])
-        #expect(talk.hear("van/trip", "") == [])
+        #expect(talk.receive("van/trip", "") == ["van trip cleared"])
+        #expect(talk.receive("van/trip", "") == [])
     }
 
-    @Test func aPositionThatIsClearedIsToldOnceAndWhatIsNewerIsNews() throws {
+    @Test func aClearedPositionIsReportedOnceAndNewerOnesAreDelivered() throws {
         var talk = try SubscriberConversation.online()
-        #expect(talk.hear("van", "") == [], "none was told")
+        #expect(talk.receive("van", "") == [], "none was told")
         _ = try talk.update(3, skipped: [2])
-        #expect(talk.hear("van", "") == ["van location cleared"])
-        #expect(talk.hear("van", "") == [])
+        #expect(talk.receive("van", "") == ["van location cleared"])
+        #expect(talk.receive("van", "") == [])
         #expect(try talk.update(3) == [], "what was seen does not come back")
         #expect(try talk.update(4) == ["van at 4"])
-        #expect(talk.hear("van", "") == ["van location cleared"])
+        #expect(talk.receive("van", "") == ["van location cleared"])
     }
 
-    @Test func whoWatchesAllIsToldOfAClearedOneThatMadeRoom() throws {
+    @Test func aClearIsReportedForAForgottenTrackableWhenAllAreWatched() throws {
         var talk = try SubscriberConversation { $0.watchesAll = true }
         _ = talk.connect(0)
         _ = talk.granted()
         _ = try talk.update(1)
         _ = talk.happened(.unwatch(try TrackableID("van")))
-        #expect(talk.hear("van", "") == ["van location cleared"])
+        #expect(talk.receive("van", "") == ["van location cleared"])
         var named = try SubscriberConversation.online()
         _ = talk.happened(.unwatch(try TrackableID("van")))
-        #expect(named.hear("bus", "") == [])
+        #expect(named.receive("bus", "") == [])
     }
 
-    @Test func anEventIsToldOnceWhoeverItIsFrom() throws {
+    @Test func anEventOfAnyPublisherIsDeliveredOnce() throws {
         var talk = try SubscriberConversation.online()
         #expect(talk.event(4) == ["van event LOW_BATTERY #4"])
         #expect(talk.event(4) == [])
         #expect(talk.event(2) == ["van event LOW_BATTERY #2"])
-        // The publisher that lost the trackable says so.
+        // The publisher that lost the trackable reports the collision.
         #expect(talk.event(4, of: "two", "COLLISION") == ["van event COLLISION #4"])
-        #expect(talk.hear("van/event", "") == [])
+        #expect(talk.receive("van/event", "") == [])
     }
 
-    @Test func whatIsRememberedOfEventsIsBounded() throws {
+    @Test func theMemoryOfDeliveredEventsIsBounded() throws {
         var talk = try SubscriberConversation.online()
-        let last = ToldNames.maximumRanges * 2
+        let last = DeliveredRecords.maximumRanges * 2
         for seq in 1...last { #expect(talk.event(seq * 2).count == 1) }
-        #expect(talk.event((last - ToldNames.maximumRanges + 1) * 2) == [])
+        #expect(talk.event((last - DeliveredRecords.maximumRanges + 1) * 2) == [])
         #expect(talk.event(2).count == 1)
         for seq in 1...last { #expect(talk.event(seq, of: "two").count == 1) }
         #expect(talk.event(1, of: "two") == [], "numbers that follow each other take one place")
@@ -468,7 +469,7 @@ import TrackingCore
 
     // MARK: - The recording lane
 
-    @Test func whatTheRecordingLaneAloneBringsIsToldOnce() throws {
+    @Test func recordsOfTheRecordingLaneAreDeliveredOnce() throws {
         var talk = try SubscriberConversation {
             $0.watchesAll = true
             $0.wantsRecorded = true
@@ -481,13 +482,13 @@ import TrackingCore
             ], "and no trip that is under way")
         #expect(talk.batch(events: [2, 4, 6], trips: [-3, 5]) == [])
         #expect(talk.event(6) == [])
-        // What the broker keeps is the state of now.
+        // A retained trip is the current state, so it is delivered.
         #expect(talk.trip(5, "ENDED", retained: true) == ["van trip t1 ENDED #5"])
         #expect(talk.trip(8, "ENDED") == ["van trip t1 ENDED #8"])
         #expect(talk.batch(trips: [8]) == [])
     }
 
-    @Test func whatWasRecordedLongAgoIsNotTold() throws {
+    @Test func recordsOlderThanAWeekAreNotDelivered() throws {
         var talk = try SubscriberConversation {
             $0.watchesAll = true
             $0.wantsRecorded = true
@@ -495,24 +496,25 @@ import TrackingCore
         _ = talk.connect(0)
         #expect(talk.batch(events: [1], trips: [2], at: 1000 - 7 * 86_400 - 1) == [])
         #expect(talk.batch(events: [1], trips: [2], at: 1000 - 7 * 86_400 + 1).count == 4)
-        #expect(talk.hear("van/history", #"{"stream":"one","events":[{}]}"#) == ["bad message on tracking/van/history"])
+        #expect(
+            talk.receive("van/history", #"{"stream":"one","events":[{}]}"#) == ["bad message on tracking/van/history"])
     }
 
-    @Test func nothingIsMadeOfTheRecordingLaneThatNobodyWants() throws {
+    @Test func theRecordingLaneIsIgnoredUnlessRequested() throws {
         var talk = try SubscriberConversation.online()
         #expect(talk.batch(events: [1], trips: [2]) == [])
     }
 
-    @Test func aTripShowsWhatIsNotWatchedByName() throws {
+    @Test func aTripRevealsATrackableWhenAllAreWatched() throws {
         var talk = try SubscriberConversation { $0.watchesAll = true }
         #expect(talk.connect(0).last == "subscribe +/publisher/+ +/resolution + +/trip +/event _clients/w1")
         #expect(talk.trip(3, retained: true) == ["van publisher UNKNOWN", "van is OFFLINE", "van trip t1 ACTIVE #3"])
         #expect(talk.event(4) == ["van event LOW_BATTERY #4"])
     }
 
-    // MARK: - What is never heard of
+    // MARK: - Trackables without messages
 
-    @Test func aTrackableThatIsNotHeardOfIsToldOnce() throws {
+    @Test func aTrackableWithoutMessagesIsReportedOnce() throws {
         var talk = try SubscriberConversation { $0.isSilent = true }
         _ = talk.happened(.watch(try TrackableID("van"), nil))
         _ = talk.happened(.watch(try TrackableID("bike"), nil))
@@ -520,15 +522,15 @@ import TrackingCore
         _ = talk.publisher("d1", "a", since: 1, stream: "one", retained: true)
         _ = talk.granted()
         #expect(!talk.wait(.milliseconds(9_900)).contains("bike unheard"))
-        let said = talk.wait(.milliseconds(100))
-        #expect(said.contains("bike unheard") && !said.contains("van unheard"))
+        let output = talk.wait(.milliseconds(100))
+        #expect(output.contains("bike unheard") && !output.contains("van unheard"))
         _ = talk.lose()
         _ = talk.connect(1)
         _ = talk.granted()
         #expect(!talk.wait(.seconds(30)).contains { $0.hasSuffix("unheard") })
     }
 
-    @Test func aRefusalIsNotToldAsSilence() throws {
+    @Test func aRefusalIsNotReportedAsSilence() throws {
         var talk = try SubscriberConversation()
         _ = talk.happened(.watch(try TrackableID("van"), nil))
         _ = talk.connect(0)
@@ -536,14 +538,14 @@ import TrackingCore
         #expect(!talk.wait(.seconds(30)).contains("van unheard"))
         _ = talk.granted()
         #expect(talk.wait(.seconds(10)).contains("van unheard"))
-        // What is not watched any more is not missed.
+        // An unwatched trackable is not reported as silent.
         _ = talk.happened(.watch(try TrackableID("bike"), nil))
         _ = talk.granted()
         _ = talk.happened(.unwatch(try TrackableID("bike")))
         #expect(!talk.wait(.seconds(30)).contains("bike unheard"))
     }
 
-    // MARK: - Garbage
+    // MARK: - Invalid messages
 
     @Test(arguments: [
         "van", "van/publisher/d1", "van/resolution", "van/trip", "van/event", "_clients/d1", "_clients/w1",
@@ -551,14 +553,14 @@ import TrackingCore
     func garbageIsCountedAndSkipped(topic: String) throws {
         var talk = try SubscriberConversation.online()
         let garbage = ["{", "null", "[]", "\u{0}", #"{"location":5}"#, #"{"session":5,"type":"MAYOR"}"#]
-        for payload in garbage { #expect(talk.hear(topic, payload) == ["bad message on tracking/\(topic)"]) }
+        for payload in garbage { #expect(talk.receive(topic, payload) == ["bad message on tracking/\(topic)"]) }
         #expect(talk.machine.badMessages == garbage.count)
         #expect(try talk.update(1) == ["van at 1"])
     }
 
     // MARK: - Refusals
 
-    @Test func whatItMayNotSayIsToldByItsTopicOnceAConnection() throws {
+    @Test func aRefusedPublishIsReportedOnceForEachConnection() throws {
         let topic = "tracking/van/subscriber/w1"
         var talk = try SubscriberConversation()
         _ = talk.happened(.watch(try TrackableID("van"), nil))
@@ -574,7 +576,7 @@ import TrackingCore
         #expect(talk.machine.badMessages == 0)
     }
 
-    @Test func aRefusedSubscriptionIsToldOnceAndTriedAgainWithGrowingWaits() throws {
+    @Test func aRefusedSubscriptionIsReportedOnceAndTriedAgainWithBackoff() throws {
         let forbidden = TrackingError(.notAuthorized, "forbidden")
         var talk = try SubscriberConversation()
         _ = talk.happened(.watch(try TrackableID("van"), nil))
@@ -593,17 +595,17 @@ import TrackingCore
         #expect(talk.publisher("d1", "a", since: 500, stream: "one").contains("van is ONLINE"))
     }
 
-    @Test func aRefusalOfOneTrackableIsNotThatOfTheOthers() throws {
+    @Test func aRefusalOfOneTrackableDoesNotAffectOthers() throws {
         var talk = try SubscriberConversation.online()
         _ = talk.happened(.watch(try TrackableID("bike"), nil))
         #expect(talk.granted(refusing: TrackingError(.notAuthorized, "no")).first == "refused bike (notAuthorized)")
         #expect(try talk.update(1) == ["van at 1"])
-        // What is not watched any more is not asked for again.
+        // The subscription of an unwatched trackable is not tried again.
         _ = talk.happened(.unwatch(try TrackableID("bike")))
         #expect(!talk.wait(.seconds(5)).contains { $0.hasPrefix("subscribe") })
     }
 
-    @Test func aRightThatIsTakenAwayMakesItOffline() throws {
+    @Test func aRevokedPermissionMakesATrackableOffline() throws {
         var talk = try SubscriberConversation.online()
         _ = talk.lose()
         _ = talk.connect(1)
@@ -618,13 +620,13 @@ import TrackingCore
         let packets = talk.connect(0).filter { $0.hasPrefix("subscribe") }.map { $0.split(separator: " ").dropFirst() }
         #expect(packets.count == 1 + 8 && packets.allSatisfy { $0.count <= 200 })
         #expect(packets.dropFirst().flatMap(\.self).count == 300 * 5 + 1)
-        let said = talk.granted(refusingOnly: "tracking/van-7")
-        #expect(said.count { $0.hasPrefix("refused") } == 1 && said.contains("refused van-7 (notAuthorized)"))
-        #expect(said.count { $0.hasSuffix("publisher ABSENT") } == 299)
-        #expect(said.first { $0.hasPrefix("_clients/w1: online") } != nil)
+        let output = talk.granted(refusingOnly: "tracking/van-7")
+        #expect(output.count { $0.hasPrefix("refused") } == 1 && output.contains("refused van-7 (notAuthorized)"))
+        #expect(output.count { $0.hasSuffix("publisher ABSENT") } == 299)
+        #expect(output.first { $0.hasPrefix("_clients/w1: online") } != nil)
     }
 
-    @Test func aRefusalOfEverythingIsTold() throws {
+    @Test func aRefusalOfEverythingIsReported() throws {
         var talk = try SubscriberConversation { $0.watchesAll = true }
         _ = talk.connect(0)
         #expect(
@@ -633,7 +635,7 @@ import TrackingCore
     }
 
     @Test(arguments: ["tracking/van/raw", "tracking/van/trip", "tracking/van/event"])
-    func whatIsNotNeededAndRefusedIsDoneWithout(lane: String) throws {
+    func aRefusedOptionalFilterIsNoFailure(lane: String) throws {
         var talk = try SubscriberConversation { $0.wantsRaw = true }
         _ = talk.happened(.watch(try TrackableID("van"), nil))
         let filters = "van/publisher/+ van/resolution van van/raw van/trip van/event"
@@ -641,15 +643,16 @@ import TrackingCore
         #expect(talk.granted(refusingOnly: lane).contains("van publisher ABSENT"))
     }
 
-    // MARK: - What the broker keeps
+    // MARK: - Retained positions
 
-    /// What was cleared while nobody listened is told by nobody: it is missing among what the broker keeps.
-    @Test func afterAReconnectItIsToldWhatTheBrokerKeeps() throws {
+    /// The broker publishes no notice of a position that was cleared during an outage. The position is missing among
+    /// the retained messages.
+    @Test func theRetainedPositionsAreReportedAfterAReconnect() throws {
         var talk = try SubscriberConversation.online()
         func birth(_ connection: Int) -> String {
             #"{"status":"online","lease":90,"session":"mine","connection":\#(connection)}"#
         }
-        _ = talk.hear("_clients/w1", birth(0))
+        _ = talk.receive("_clients/w1", birth(0))
         #expect(talk.wait(.seconds(2)) == ["keeps "], "nothing was kept")
         _ = try talk.update(1)
         for (connection, isKept) in [(1, true), (2, false)] {
@@ -657,17 +660,17 @@ import TrackingCore
             _ = talk.connect(connection)
             if isKept { _ = try talk.update(1, retained: true) }
             _ = talk.granted()
-            // What it said itself comes back behind everything that is kept; a little later that is told.
-            _ = talk.hear("_clients/w1", birth(connection))
+            // The own liveness arrives behind all retained messages. The report follows a little later.
+            _ = talk.receive("_clients/w1", birth(connection))
             #expect(!talk.wait(.milliseconds(1900)).contains { $0.hasPrefix("keeps") })
             #expect(talk.wait(.milliseconds(200)).contains(isKept ? "keeps van" : "keeps "))
         }
-        // A broker that tells it late all the same is believed: the same position is news again, once.
+        // A position that the broker delivers late is accepted: the same position is new again, once.
         #expect(try talk.update(1, retained: true) == ["van at 1 kept"])
         #expect(try talk.update(1, retained: true) == [])
     }
 
-    @Test func whatIsKeptIsToldWithoutTheOwnLivenessToo() throws {
+    @Test func theRetainedPositionsAreReportedWithoutTheOwnLiveness() throws {
         var talk = try SubscriberConversation.online()
         #expect(talk.wait(.seconds(28)).contains { $0.hasPrefix("keeps") } == false)
         #expect(talk.wait(.seconds(2)).contains { $0.hasPrefix("keeps") })
@@ -675,8 +678,8 @@ import TrackingCore
         #expect(talk.wait(.seconds(60)).contains { $0.hasPrefix("keeps") } == false, "not connected")
     }
 
-    /// What is refused may be kept or not.
-    @Test func whatTheBrokerRefusesIsNotMissing() throws {
+    /// The broker may or may not have a retained message on a refused topic.
+    @Test func aRefusedPositionIsNotReportedAsMissing() throws {
         var talk = try SubscriberConversation.online()
         _ = try talk.update(1)
         _ = talk.lose()
@@ -690,13 +693,13 @@ import TrackingCore
     @Test func theGoodbyeOfAnotherProgramUnderThisIdIsAnsweredAtOnce() throws {
         var talk = try SubscriberConversation.online()
         let goodbye = #"{"status":"offline","session":"other","connection":0}"#
-        #expect(talk.hear("_clients/w1", goodbye) == ["_clients/w1: online mine/0"])
-        #expect((0..<50).reduce(0) { count, _ in count + talk.hear("_clients/w1", goodbye).count } == 3)
+        #expect(talk.receive("_clients/w1", goodbye) == ["_clients/w1: online mine/0"])
+        #expect((0..<50).reduce(0) { count, _ in count + talk.receive("_clients/w1", goodbye).count } == 3)
     }
 
     // MARK: - States
 
-    @Test func aKeptUpdateIsNoSignOfLife() throws {
+    @Test func aRetainedUpdateIsNoSignOfLife() throws {
         var talk = try SubscriberConversation.online()
         _ = try talk.update(1)
         _ = talk.wait(.seconds(60))
@@ -704,7 +707,7 @@ import TrackingCore
         #expect(talk.wait(.seconds(2)).contains("van is STALE"))
     }
 
-    @Test func aNameThatTheBrokerCanNotTakeIsFailed() throws {
+    @Test func aNameThatTheBrokerRejectsFails() throws {
         var talk = try SubscriberConversation()
         _ = talk.happened(.watch(try TrackableID("van"), nil))
         _ = talk.connect(0)
@@ -712,14 +715,14 @@ import TrackingCore
         #expect(talk.granted(refusing: refusal).contains("van is FAILED (refused)"))
     }
 
-    // MARK: - Events that are told
+    // MARK: - Published events
 
     private static func event() throws -> TrackingEvent {
         TrackingEvent(
             id: "e", stream: try #require(StreamID("rules001")), seq: 1, time: UnixTime(5), kind: .fenceEntered)
     }
 
-    @Test func anEventIsAnsweredWhenTheBrokerHasIt() throws {
+    @Test func aPublishedEventIsAnsweredByTheBrokersAcknowledgement() throws {
         var talk = try SubscriberConversation.online()
         let van = try TrackableID("van")
         #expect(talk.happened(.publish(try Self.event(), of: van, request: 7)).count == 1)
@@ -728,7 +731,7 @@ import TrackingCore
         #expect(talk.acked(refusing: ["tracking/van/event"]) == ["published 8 not: notAuthorized"])
     }
 
-    @Test func anEventWithoutAConnectionIsRefusedAtOnceAndOneOnItsWayWithIt() throws {
+    @Test func anEventWithoutAConnectionFails() throws {
         let van = try TrackableID("van")
         var talk = try SubscriberConversation()
         #expect(

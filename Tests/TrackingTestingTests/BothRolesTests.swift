@@ -4,8 +4,7 @@ import TrackingPublisher
 import TrackingSubscriber
 import TrackingTesting
 
-/// A publisher and subscribers together on the broker in memory. Every wait ends with what is waited for, or with the
-/// test's time limit.
+/// A publisher and subscribers on the broker in memory. Every wait ends with its event or the time limit of the test.
 @Suite struct BothRolesTests {
     private let van: TrackableID
     private let calm: Resolution
@@ -55,7 +54,7 @@ import TrackingTesting
             time: UnixTime(1_550_000_000 + second))
     }
 
-    /// The positions that are told as current, from now on.
+    /// The current positions that are delivered from now on.
     private func seqs(_ subscriber: Subscriber) -> some AsyncSequence<UInt64, Never> & Sendable {
         subscriber.locations(of: self.van).filter { !$0.isLate }.compactMap { $0.update.location.seq }
     }
@@ -95,7 +94,7 @@ import TrackingTesting
             await self.reaches(self.calm, sensor)
             subscriber.request(self.eager, for: self.van)
             await self.reaches(self.eager, sensor)
-            // A watcher that takes leave is gone at once.
+            // A subscriber that leaves in order disappears at once.
             subscriber.finish()
             await self.reaches(self.calm, sensor)
             publisher.finish()
@@ -107,7 +106,7 @@ import TrackingTesting
         #expect(broker.retained("tracking/van") != nil)
     }
 
-    @Test(.timeLimit(.minutes(5))) func aWatcherThatDiesIsHeededForTwoMoreSeconds() async throws {
+    @Test(.timeLimit(.minutes(5))) func aWatcherThatDiesCountsForTwoMoreSeconds() async throws {
         let broker = InMemoryBroker()
         let publisher = try self.publisher("d1", on: broker)
         let subscriber = try self.subscriber("w1", on: broker)
@@ -118,7 +117,7 @@ import TrackingTesting
             let watching = Task { try await subscriber.run() }
             subscriber.watch(self.van, requesting: self.eager)
             await self.reaches(self.eager, sensor)
-            // It goes without a goodbye; what its broker says of it is its will.
+            // The subscriber disappears without a goodbye, and the broker publishes its will.
             watching.cancel()
             _ = await watching.result
             let (_, session, speaker) = try self.client("w1", on: broker)
@@ -138,24 +137,24 @@ import TrackingTesting
         }
     }
 
-    /// While nobody is there, or nothing is watched, no update is due: none is overdue either.
+    /// Without a publisher or a subscription, no update is due, so none is overdue.
     @Test(.timeLimit(.minutes(5))) func withoutAPublisherNoUpdateIsExpected() async throws {
         let broker = InMemoryBroker()
         let (client, session, speaker) = try self.client("d1", on: broker)
         let stream = try #require(StreamID("s"))
         let subscriber = try self.subscriber("w1", on: broker)
         let (states, seqs) = (subscriber.states(of: self.van), self.seqs(subscriber))
-        func say(_ topic: String, _ payload: [UInt8]) {
+        func publish(_ topic: String, _ payload: [UInt8]) {
             speaker.send([.publish(OutgoingMessage(topic: topic, payload: payload, isRetained: true), 1)])
         }
         func live(_ status: Liveness.Status, _ connection: Int) {
             let liveness = Liveness(status: status, session: session, connection: connection)
-            say("tracking/_clients/d1", MessageCodec.encode(liveness))
+            publish("tracking/_clients/d1", MessageCodec.encode(liveness))
         }
         func move(_ seq: UInt64) throws {
             var fix = try self.fix(Double(seq))
             (fix.seq, fix.stream) = (seq, stream)
-            say("tracking/van", try LocationCodec.encode(LocationUpdate(location: fix, skipped: [])))
+            publish("tracking/van", try LocationCodec.encode(LocationUpdate(location: fix, skipped: [])))
         }
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { await speaker.run() }
@@ -165,11 +164,11 @@ import TrackingTesting
             let presence = Presence(
                 kind: .publisher, session: session, connection: 0, lease: .seconds(90), since: UnixTime(1),
                 stream: stream, rawLocations: false)
-            say("tracking/van/publisher/\(client)", MessageCodec.encode(presence))
+            publish("tracking/van/publisher/\(client)", MessageCodec.encode(presence))
             let inForce = ResolutionInForce(
                 resolution: self.calm, isNear: false, subscribers: 1, isLowBattery: false, state: .online,
                 filter: .both, maximumSilence: .seconds(60))
-            say("tracking/van/resolution", MessageCodec.encode(inForce))
+            publish("tracking/van/resolution", MessageCodec.encode(inForce))
             live(.online(lease: .seconds(90)), 0)
             group.addTask { try await subscriber.run() }
             subscriber.watch(self.van)
@@ -178,7 +177,7 @@ import TrackingTesting
             await self.reaches(1, seqs)
             #expect(subscriber.untilNextExpected(self.van) != nil)
 
-            // Its will: what stands of it is not cleared.
+            // The will: the publisher's retained messages are not cleared.
             live(.offline, 0)
             await self.reaches(.offline, states)
             #expect(subscriber.untilNextExpected(self.van) == nil)
@@ -229,8 +228,8 @@ import TrackingTesting
         }
     }
 
-    /// Who comes later owns the trackable, even if its clock is behind that of the publisher that stands there.
-    @Test(.timeLimit(.minutes(5))) func aPublisherReadsWhoStandsBeforeItTakesOver() async throws {
+    /// The later publisher owns the trackable, even if its clock is behind that of the earlier publisher.
+    @Test(.timeLimit(.minutes(5))) func aPublisherReadsTheOwnerBeforeItTakesOver() async throws {
         let broker = InMemoryBroker()
         let elder = try ClientID("d0")
         let ahead = Presence(
@@ -267,7 +266,7 @@ import TrackingTesting
         }
     }
 
-    @Test(.timeLimit(.minutes(5))) func aBrokerThatLostItsRetainedMessagesIsToldAgain() async throws {
+    @Test(.timeLimit(.minutes(5))) func retainedMessagesArePublishedAgainAfterTheBrokerLostThem() async throws {
         let broker = InMemoryBroker()
         let publisher = try self.publisher("d1", on: broker)
         let first = try self.subscriber("w1", on: broker)
@@ -285,7 +284,8 @@ import TrackingTesting
             await self.reaches(1, seqs)
             await self.reaches(self.eager, sensor)
 
-            // Whoever comes now finds nothing, and is told within a second because it came.
+            // A subscriber that connects now finds no retained message, and receives a message within a second
+            // because it became present.
             broker.forgetRetained()
             group.addTask { try await late.run() }
             late.watch(self.van)

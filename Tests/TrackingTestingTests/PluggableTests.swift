@@ -3,9 +3,9 @@ import TrackingCore
 import TrackingPublisher
 import TrackingTesting
 
-/// What a user of the SDK can put in place of ours, made with the public interface alone.
+/// Replacements of Godwit's parts that users of the SDK can write with the public interface alone.
 @Suite struct PluggableTests {
-    /// As fine as there are subscribers: an interval of a minute divided by one more than their number.
+    /// A policy that divides an interval of a minute by the number of subscribers plus one.
     private struct Crowd: ResolutionPolicy {
         func resolution(for conditions: TrackingConditions) -> Resolution {
             let interval = Duration.seconds(60 / (conditions.subscribers + 1))
@@ -14,7 +14,7 @@ import TrackingTesting
         }
     }
 
-    /// Tells as many positions as it is asked for milliseconds, and then ends.
+    /// Delivers as many positions as the requested interval has milliseconds, and then ends.
     private final class Countdown: LocationSource {
         let facts = SourceFacts(name: "countdown", kind: .simulated, isFinite: true, isLive: false, accuracy: .low)
         private let wanted: AsyncStream<Resolution>
@@ -35,7 +35,7 @@ import TrackingTesting
         func use(_ resolution: Resolution) async { self.wish.yield(resolution) }
     }
 
-    /// A battery that is empty after two looks.
+    /// A battery that is empty after two readings.
     private struct Draining: BatterySource {
         func run(deliver: @escaping BatteryEvent.Delivery) async {
             for percent in [50.0, 5] { await deliver(.level(percent)) }
@@ -53,7 +53,7 @@ import TrackingTesting
                 since: UnixTime(1)))
     }
 
-    @Test(.timeLimit(.minutes(5))) func aPolicyOfOnesOwnDecides() async throws {
+    @Test(.timeLimit(.minutes(5))) func aCustomPolicyDecides() async throws {
         let broker = InMemoryBroker()
         let configuration = try self.configuration()
         let transport = broker.client(configuration.client) { configuration.will(connection: $0) }
@@ -70,7 +70,7 @@ import TrackingTesting
             }
             var intervals = sensor.map(\.desiredInterval).makeAsyncIterator()
             #expect(await intervals.next() == .seconds(60))
-            // From now on it listens: a presence that is only kept would need a liveness as well.
+            // The publisher is subscribed now: a retained presence alone would need a liveness as well.
             for await change in states where change.state == .publishing { break }
             for (name, interval) in [("w1", 30), ("w2", 20)] {
                 let message = OutgoingMessage(
@@ -84,7 +84,7 @@ import TrackingTesting
         }
     }
 
-    @Test(.timeLimit(.minutes(5))) func aSourceOfOnesOwnIsRunAndToldTheResolution() async throws {
+    @Test(.timeLimit(.minutes(5))) func aCustomSourceIsRunAndGetsTheResolution() async throws {
         let broker = InMemoryBroker()
         let configuration = try self.configuration()
         let publisher = AssetPublisher(configuration: configuration, transport: broker.client(configuration.client))
@@ -104,7 +104,7 @@ import TrackingTesting
         #expect(last.location.seq == 30)
     }
 
-    @Test(.timeLimit(.minutes(5))) func aBatteryOfOnesOwnStretchesTheInterval() async throws {
+    @Test(.timeLimit(.minutes(5))) func aCustomBatterySourceStretchesTheInterval() async throws {
         let broker = InMemoryBroker()
         let configuration = try self.configuration()
         let publisher = AssetPublisher(configuration: configuration, transport: broker.client(configuration.client))
@@ -127,7 +127,7 @@ import TrackingTesting
         }
     }
 
-    @Test(.timeLimit(.minutes(5))) func aPublisherThatDiesIsKnownToBeGone() async throws {
+    @Test(.timeLimit(.minutes(5))) func aPublisherThatDiesIsAbsent() async throws {
         let broker = InMemoryBroker()
         let configuration = try self.configuration()
         let transport = broker.client(configuration.client) { configuration.will(connection: $0) }

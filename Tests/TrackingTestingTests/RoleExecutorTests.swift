@@ -6,7 +6,7 @@ import TrackingPublisher
 import TrackingSubscriber
 import TrackingTesting
 
-/// Where the tasks of a role run: its own where the transport wants them, its user's where the user wants them.
+/// The executors of a role's tasks: the transport's preferred executor, or the user's.
 @Suite struct RoleExecutorTests {
     private static let key = DispatchSpecificKey<Bool>()
     private static var isOnQueue: Bool { DispatchQueue.getSpecific(key: Self.key) == true }
@@ -22,11 +22,11 @@ import TrackingTesting
         }
     }
 
-    /// A client of the broker in memory that wants its role on a queue.
+    /// A client of the broker in memory that prefers a queue as its executor.
     private struct Choosy: MessageTransport {
         let client: InMemoryBroker.Client
         let queue: QueueExecutor
-        /// Whether each call came from the queue.
+        /// `true` when every call came from the queue.
         let calls: Calls
 
         var events: some AsyncSequence<[TransportEvent], Never> & Sendable { self.client.events }
@@ -49,7 +49,7 @@ import TrackingTesting
         func note(_ isOnQueue: Bool) { self.list.withLock { $0.append(isOnQueue) } }
     }
 
-    @Test(.timeLimit(.minutes(5))) @MainActor func rolesRunWhereTheirTransportWantsThem() async throws {
+    @Test(.timeLimit(.minutes(5))) @MainActor func rolesRunOnTheirTransportsPreferredExecutor() async throws {
         let broker = InMemoryBroker()
         let queue = QueueExecutor()
         let calls = Calls()

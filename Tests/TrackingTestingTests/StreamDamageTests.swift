@@ -1,7 +1,7 @@
 import Testing
 import TrackingTesting
 
-/// A damage loses the same bytes, however the stream is cut into portions.
+/// The damage removes the same bytes for any division of the stream into portions.
 @Suite struct StreamDamageTests {
     @Test(arguments: 1...12) func theBytesAtItsPlaceAreLostOnce(portion: Int) {
         let stream: [UInt8] = Array(0..<20)

@@ -57,8 +57,8 @@ struct WatchedPublisher {
         var trackable = Trackable(van)
         trackable.constraints = try ResolutionConstraints(
             resolutions: ResolutionSet(all: .standard), batteryLevelThreshold: 20, lowBatteryMultiplier: 2)
-        self.tell(.add(trackable))
-        self.tell(.transport(.connected(connection: 0, sessionPresent: false)))
+        self.deliver(.add(trackable))
+        self.deliver(.transport(.connected(connection: 0, sessionPresent: false)))
         for number in 0..<watchers {
             let visitor = try Visitor(number)
             self.receive(visitor.joins)
@@ -80,11 +80,11 @@ struct WatchedPublisher {
     }
 
     private mutating func receive(_ messages: [IncomingMessage]) {
-        for message in messages { self.tell(.transport(.received(message))) }
+        for message in messages { self.deliver(.transport(.received(message))) }
     }
 
     /// Tells the machine, and answers what it asks of the connection, until it asks no more.
-    private mutating func tell(_ event: PublisherStateMachine.Event) {
+    private mutating func deliver(_ event: PublisherStateMachine.Event) {
         var events = [event]
         while let event = events.popLast() {
             // So little time passes that no lease runs out, and enough that no visitor exceeds the limit of its requests.

@@ -1,5 +1,5 @@
-/// What the device is used for: sets how long and within which radius it must stand to count as standing, and which motions
-/// are told apart.
+/// The use of the device. It determines how long and within which radius a trackable must remain to count as
+/// stationary, and which kinds of motion are distinguished.
 public enum Activity: String, Hashable, Sendable, CaseIterable {
     case automotive
     case fitness
@@ -7,7 +7,7 @@ public enum Activity: String, Hashable, Sendable, CaseIterable {
     case airborne
     case other
 
-    /// The radius around a place within which one has not left it, in metres.
+    /// The radius around a place, in metres, within which a trackable counts as stationary.
     public var pauseRadius: Meters {
         switch self {
         case .automotive: 50
@@ -18,7 +18,8 @@ public enum Activity: String, Hashable, Sendable, CaseIterable {
         }
     }
 
-    /// How long one must stay within the radius before recording pauses; longer than the stop at a light, a lock, a gate.
+    /// The time for which a trackable must remain within the radius before recording pauses. It is longer than the stop
+    /// at a traffic light, a lock or a gate.
     public var pauseAfter: Duration {
         switch self {
         case .automotive: .seconds(300)
@@ -29,8 +30,8 @@ public enum Activity: String, Hashable, Sendable, CaseIterable {
         }
     }
 
-    /// The motions that a speed may be called, slowest first; what is faster than the last is called the last, and what moves
-    /// while there is none has no name.
+    /// The kinds of motion that a speed can indicate, slowest first. A speed above the range of the last one counts as
+    /// the last one. When the list is empty, a moving trackable has no kind of motion.
     public var movingMotions: [Motion] {
         switch self {
         case .automotive: [.driving]

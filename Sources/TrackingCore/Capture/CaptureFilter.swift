@@ -1,30 +1,31 @@
-/// Decides which fixes become records of the log (`docs/capture.md`, "What is recorded").
+/// Decides which fixes become records of the log (`docs/reference/capture.md`, "What is recorded").
 ///
-/// A fix is compared with the last one that was *recorded*; recording one makes it the reference at once. Time is that of the
-/// fixes: two with the same time are two points where no minimum forbids it.
+/// The filter compares a fix with the last *recorded* fix, and a recorded fix becomes the reference at once. Times are
+/// those of the fixes. Two fixes with the same time are two points, unless a minimum excludes the second.
 public struct CaptureFilter: Hashable, Sendable {
-    /// What is to be done with a fix, and why. The reasons are found in the order of the cases.
+    /// The decision about a fix, with its reason. The reasons are checked in the order of the cases.
     public enum Verdict: Hashable, Sendable, CaseIterable {
-        /// Dropped: its radius of accuracy is above ``CaptureFilter/maximumAccuracyRadius``. Unknown is not above.
+        /// Dropped: the accuracy radius is above ``CaptureFilter/maximumAccuracyRadius``. A fix with an unknown
+        /// accuracy passes.
         case tooInaccurate
-        /// Recorded: there is no reference, because nothing was recorded yet or the clock was stepped.
+        /// Recorded: there is no reference, because no fix was recorded yet or the clock was stepped.
         case first
-        /// Recorded: older than the last recorded. What a clock did is no reason to lose a point.
+        /// Recorded: the fix is older than the last recorded one. A step of a clock is no reason to lose a point.
         case wentBack
-        /// Recorded: as far from the last recorded as ``SignificantChange`` asks, whatever the minimums say.
+        /// Recorded: the distance from the last recorded fix is a ``SignificantChange``, which overrides the minimums.
         case significant
-        /// Dropped: only significant changes are recorded, and this is none.
+        /// Dropped: only significant changes are recorded, and the fix is not one.
         case insignificant
         /// Dropped: ``CaptureFilter/minimumTime`` has not passed.
         case tooSoon
-        /// Dropped: ``CaptureFilter/minimumDistance`` was not reached.
+        /// Dropped: the fix is within ``CaptureFilter/minimumDistance`` of the last recorded one.
         case tooClose
-        /// Dropped: finer than the resolution in force.
+        /// Dropped: the fix is finer than the resolution in force.
         case tooFine
-        /// Recorded: nothing speaks against it.
+        /// Recorded: no rule excludes the fix.
         case recorded
 
-        /// Whether the fix becomes a record.
+        /// `true` when the fix becomes a record.
         public var isRecorded: Bool {
             switch self {
             case .first, .wentBack, .significant, .recorded: true
@@ -33,17 +34,17 @@ public struct CaptureFilter: Hashable, Sendable {
         }
     }
 
-    /// Whether a long way is recorded out of turn, or nothing but long ways.
+    /// The effect of a large distance from the last recorded fix.
     public enum SignificantChange: Hashable, Sendable {
-        /// Distance plays no part beyond the minimum.
+        /// A large distance has no effect.
         case off
-        /// A fix so many metres (> 0) from the last recorded is recorded whatever the minimums of time say.
+        /// A fix at least this many metres (> 0) from the last recorded one is recorded regardless of the minimum time.
         case also(Meters)
-        /// Only fixes ``CaptureFilter/significantDistance`` from the last recorded are.
+        /// Only fixes at least ``CaptureFilter/significantDistance`` from the last recorded one are recorded.
         case only
     }
 
-    /// What `SignificantChange.only` counts as a change: 500 m.
+    /// The distance that counts as a significant change with `SignificantChange.only`: 500 m.
     public static let significantDistance: Meters = 500
 
     private struct Reference: Hashable, Sendable {
@@ -51,25 +52,25 @@ public struct CaptureFilter: Hashable, Sendable {
         let coordinate: Coordinate
     }
 
-    /// The least distance between two recorded points; zero is no filter.
+    /// The minimum distance between two recorded points, ≥ 0; zero disables the filter.
     public var minimumDistance: Meters
-    /// The least time between two recorded points; zero is no filter.
+    /// The minimum time between two recorded points, ≥ 0; zero disables the filter.
     public var minimumTime: Duration
-    /// The largest radius of 68 % confidence, in metres, that is recorded; `nil` is no filter.
+    /// The maximum accuracy radius (68 %) of a recorded point, in metres; `nil` disables the filter.
     public var maximumAccuracyRadius: Meters?
-    /// What of long ways is recorded.
+    /// The effect of a large distance from the last recorded fix.
     public var significantChange: SignificantChange
-    /// The resolution of the receiver, for those that cannot keep one themselves; `nil` leaves it to the receiver.
+    /// The resolution to enforce here, for receivers that cannot apply one themselves; `nil` leaves it to the receiver.
     public var resolution: Resolution?
-    /// Whether the resolution's interval and displacement must both be reached, or one of them.
+    /// The rule that combines the resolution's interval and displacement: both must be reached, or one of them.
     public var rule: FilterRule
 
     private var reference: Reference?
 
-    /// Makes a filter that has recorded nothing and, by default, records everything.
+    /// Makes a filter without a reference. With the default values, it records every fix.
     ///
-    /// - Throws: `invalidConfiguration` when a minimum is negative, or a number is not finite, or a radius or a significant
-    ///   distance is not above zero.
+    /// - Throws: ``TrackingError/Code/invalidConfiguration`` when a minimum is negative or not finite, or when the
+    ///   accuracy radius or the significant distance is not finite or not above zero.
     public init(
         minimumDistance: Meters = 0, minimumTime: Duration = .zero, maximumAccuracyRadius: Meters? = nil,
         significantChange: SignificantChange = .off, resolution: Resolution? = nil, rule: FilterRule = .both
@@ -96,17 +97,18 @@ public struct CaptureFilter: Hashable, Sendable {
         self.rule = rule
     }
 
-    /// What is to be done with `fix`, and why; a recorded one is the reference of the next.
+    /// Decides about a fix. A recorded fix becomes the reference for the next one.
     public mutating func consider(_ fix: Location) -> Verdict {
         let verdict = self.verdict(on: fix)
         if verdict.isRecorded { self.reference = Reference(time: fix.time, coordinate: fix.coordinate) }
         return verdict
     }
 
-    /// The last point that `other` recorded is the reference of the next.
+    /// Takes over the reference of another filter.
     mutating func goOn(from other: CaptureFilter) { self.reference = other.reference }
 
-    /// The clock was set: times before and after cannot be compared, so the next fix is a first one.
+    /// Forgets the reference after the clock was set. Times before and after the step are not comparable, so the next
+    /// fix counts as the first.
     public mutating func clockStepped() { self.reference = nil }
 
     private func verdict(on fix: Location) -> Verdict {
@@ -137,7 +139,8 @@ public struct CaptureFilter: Hashable, Sendable {
         }
     }
 
-    /// The interval less a tenth of it, at most 100 ms: a receiver at 1 Hz ± jitter is not halved.
+    /// Returns the interval less a tolerance of a tenth, at most 100 ms. Without it, a receiver at 1 Hz ± jitter would
+    /// lose every second fix.
     private static func tolerated(_ interval: Duration) -> Duration {
         interval - min(interval / 10, .milliseconds(100))
     }

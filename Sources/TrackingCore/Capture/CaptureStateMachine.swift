@@ -1,65 +1,65 @@
-/// What becomes of a fix between the receiver and the log: all deciders of the capture in their order
-/// (`docs/capture.md`, "The order"). One for a device; trips are those of each trackable.
+/// Processes a fix between the receiver and the log, with all filters of the capture in their order (`docs/reference/capture.md`,
+/// "The order"). A device has one such machine; trips are separate, one machine for each trackable.
 public struct CaptureStateMachine: Hashable, Sendable {
-    /// Why a fix becomes a record, or does not.
+    /// The decision whether a fix becomes a record, with its reason.
     public enum Verdict: Hashable, Sendable {
-        /// Dropped: no receiver measured it, and such positions are rejected.
+        /// Dropped: the position is a mock, and mocks are rejected.
         case mock
-        /// Dropped: inside a zone of which nothing is shown.
+        /// Dropped: the position is inside a privacy zone that omits positions.
         case hidden
-        /// Dropped: it stands, and recording pauses.
+        /// Dropped: the trackable is stationary, and recording is paused.
         case paused
-        /// What the filter said: see whether it is recorded.
+        /// Decided by the capture filter.
         case filtered(CaptureFilter.Verdict)
     }
 
-    /// What came of a fix.
+    /// The result of processing a fix.
     public struct Outcome: Hashable, Sendable {
-        /// Why it is recorded, or is not.
+        /// The decision with its reason.
         public var verdict: Verdict
-        /// The position as far as it may be shown: for trips, and, while ``CaptureStateMachine/isPaused`` is false, for the
-        /// raw lane. `nil`: nothing may be.
+        /// The position with zones applied, for trips and, while ``CaptureStateMachine/isPaused`` is `false`, for the
+        /// raw lane. `nil` when no position may be shown.
         public var shown: Location?
-        /// The point to record, in whose motion, mode and `extra` all is added that was asked for; `nil`: none.
+        /// The point to record, with motion, mode and the requested members of `extra`; `nil` when none is recorded.
         public var point: Location?
-        /// What happened, in order, to be told as events.
+        /// The events to publish, in order.
         public var happenings: [Happening] = []
     }
 
-    /// What a device is told once about capturing.
+    /// The settings of a device's capture.
     public struct Configuration: Hashable, Sendable {
-        /// What becomes of mock positions.
+        /// The treatment of mock positions.
         public var mock = MockPolicy.mark
-        /// What the device is used for.
+        /// The use of the device.
         public var activity = Activity.other
-        /// What pauses recording; `nil`: nothing does.
+        /// The machine that pauses recording; `nil` when recording never pauses.
         public var pause: PauseStateMachine?
-        /// Whether stays are told as VISIT events; they are those of `pause`.
-        public var tellsVisits = false
-        /// What points say about their mode.
+        /// `true` when stays are published as VISIT events. Stays are detected by `pause`.
+        public var reportsVisits = false
+        /// The tracking mode to write into points; `nil` leaves the mode of the fix.
         public var mode: TrackingMode?
-        /// What rides along with each point; `nil`: nothing does.
+        /// The statistics to add to each point; `nil` for none.
         public var stats: TrackingStats?
-        /// What the device's clock says below it is not believed.
+        /// The time below which the device's clock counts as not set.
         public var clockFloor = ClockTrust.buildFloor
-        /// What a receiver says below it is not believed.
+        /// The time below which a receiver's time counts as wrong.
         public var fixFloor = ClockTrust.buildFloor
 
-        /// Makes a configuration that changes nothing.
+        /// Makes a configuration that leaves fixes unchanged, apart from marking mocks.
         public init() {}
     }
 
-    /// What it was told.
+    /// The settings.
     public let configuration: Configuration
-    /// Which fixes become records.
+    /// The filter that decides which fixes become records.
     public var filter: CaptureFilter
-    /// What hides positions; kept positions are shown by ``PrivacyZones/hidden(_:)``.
+    /// The privacy zones. ``PrivacyZones/hidden(_:)`` applies them to stored positions.
     public private(set) var zones: PrivacyZones
     private var clock: ClockTrust
     private var motion: MotionStateMachine
     private var pause: PauseStateMachine?
 
-    /// Makes a machine that has seen no fix.
+    /// Makes a machine without fixes.
     public init(filter: CaptureFilter, zones: PrivacyZones, configuration: Configuration = Configuration()) {
         self.configuration = configuration
         self.filter = filter
@@ -69,42 +69,44 @@ public struct CaptureStateMachine: Hashable, Sendable {
         self.pause = configuration.pause
     }
 
-    /// Whether recording is paused.
+    /// `true` while recording is paused.
     public var isPaused: Bool { self.pause?.isPaused ?? false }
 
-    /// When ``timerFired(now:)`` is to happen; `nil` when never.
+    /// The time at which ``timerFired(now:)`` is due; `nil` for never.
     public var nextDeadline: MonotonicTime? { self.pause?.nextDeadline }
 
-    /// The time of an event that happens now.
+    /// Returns the time stamp for an event that happens now.
     public func stamp(at moment: Moment) -> ClockTrust.Stamp { self.clock.stamp(at: moment) }
 
-    /// The same moment with the best time that is known in place of a clock that is not set.
+    /// Returns the moment with the best known time in place of the time of a clock that is not set.
     public func trusted(_ moment: Moment) -> Moment {
         Moment(now: moment.now, wall: self.clock.stamp(at: moment).time)
     }
 
-    /// The settings of `other` count from now on. What was found so far stays: the clock, the motion, which zones it is in,
-    /// whether it stands, the last point recorded.
+    /// Takes over the settings of another machine. The state remains: clock, motion, occupied zones, pause, last
+    /// recorded point.
     ///
-    /// - Returns: What ends with it, to be told as events.
+    /// - Returns: The events to publish, because a pause ends.
     public mutating func configure(as other: CaptureStateMachine, at moment: Moment) -> [Happening] {
         let last = self
         self = other
         self.filter.goOn(from: last.filter)
         self.zones.goOn(from: last.zones)
         self.clock.goOn(from: last.clock)
-        // Another activity has other names for motions.
+        // Another activity distinguishes other kinds of motion.
         if other.motion.activity == last.motion.activity { self.motion = last.motion }
         guard let pause = last.pause else { return [] }
         self.pause?.goOn(from: pause)
-        return self.pause == nil ? last.told(pause.ended(at: last.trusted(moment).wall)) : []
+        return self.pause == nil ? last.events(of: pause.ended(at: last.trusted(moment).wall)) : []
     }
 
-    /// A fix arrived.
+    /// Processes a fix that has arrived.
     ///
     /// - Parameters:
-    ///   - delivered: How many fixes the receiver told at once, this one included.
-    ///   - wireless: The name of the wireless network, where it is to ride along.
+    ///   - fix: The fix.
+    ///   - moment: The time on both clocks.
+    ///   - delivered: The number of fixes that the receiver delivered together, including this one.
+    ///   - wireless: The name of the wireless network to add to the point; `nil` for none.
     public mutating func moved(
         _ fix: Location, at moment: Moment, delivered: Int = 1, wireless: String? = nil
     ) -> Outcome {
@@ -113,10 +115,10 @@ public struct CaptureStateMachine: Hashable, Sendable {
         }
         let seen = self.zones.moved(real)
         guard var shown = seen.location else { return Outcome(verdict: .hidden, happenings: seen.crossings) }
-        // What stands for a zone has no motion: it would tell what goes on inside.
+        // The centre of a zone has no motion, because it would reveal movements inside the zone.
         if shown.source != .zone { shown = self.motion.label(shown) }
         shown.mode = self.configuration.mode ?? shown.mode
-        let happenings = seen.crossings + self.told(self.pause?.moved(shown, at: moment))
+        let happenings = seen.crossings + self.events(of: self.pause?.moved(shown, at: moment))
         guard !self.isPaused else { return Outcome(verdict: .paused, shown: shown, happenings: happenings) }
         let verdict = self.filter.consider(shown)
         var point: Location?
@@ -127,22 +129,22 @@ public struct CaptureStateMachine: Hashable, Sendable {
         return Outcome(verdict: .filtered(verdict), shown: shown, point: point, happenings: happenings)
     }
 
-    /// The time is `now`.
+    /// Handles the expiry of ``nextDeadline``.
     ///
-    /// - Returns: What happened, to be told as events.
+    /// - Returns: The events to publish.
     public mutating func timerFired(now: MonotonicTime) -> [Happening] {
-        self.told(self.pause?.timerFired(now: now))
+        self.events(of: self.pause?.timerFired(now: now))
     }
 
-    /// The device's clock was set: times before and after cannot be compared.
+    /// Handles a step of the device's clock. Times before and after it are not comparable.
     public mutating func clockStepped() {
         self.filter.clockStepped()
         self.motion.clockStepped()
         self.pause?.clockStepped()
     }
 
-    private func told(_ change: PauseStateMachine.Change?) -> [Happening] {
+    private func events(of change: PauseStateMachine.Change?) -> [Happening] {
         guard let change else { return [] }
-        return [change.happening, self.configuration.tellsVisits ? change.visit : nil].compactMap { $0 }
+        return [change.happening, self.configuration.reportsVisits ? change.visit : nil].compactMap { $0 }
     }
 }

@@ -1,72 +1,79 @@
-/// Knows the time on a device whose clock may not have been set: after booting without a battery of its own it begins in 1970.
+/// Determines the time on a device whose clock may not be set. After booting without a battery-backed clock, it begins
+/// in 1970.
 ///
-/// A clock below the floor is not set. Then the receiver's time, told once, goes on with the monotonic clock; and until a
-/// receiver has told it, what is stamped is marked as unknown. Order never depends on any of it: records are numbered.
+/// A clock below the floor counts as not set. Then the last time of a receiver, continued with the monotonic clock, is
+/// used. Before the first such time, stamps are marked as unset. The order of records does not depend on stamps,
+/// because records are numbered.
 public struct ClockTrust: Hashable, Sendable {
-    /// What a time comes from.
+    /// The origin of a time.
     public enum Basis: String, Hashable, Sendable, CaseIterable {
         /// The device's clock.
         case clock
-        /// A receiver's time and the monotonic clock since.
+        /// A receiver's time, continued with the monotonic clock.
         case receiver
-        /// The device's clock, which is not set: the time only says how long after another one something was.
+        /// The device's clock while it is not set. Such times are only useful relative to each other.
         case unset
     }
 
-    /// A moment in time and what it comes from.
+    /// A time and its origin.
     public struct Stamp: Hashable, Sendable {
         /// The time.
         public var time: UnixTime
-        /// What it comes from.
+        /// The origin of the time.
         public var basis: Basis
 
-        /// What an event says about its time: `clock` is `unset`, or nothing.
+        /// The members that an event's detail gets for its time: `clock` = `unset`, or none.
         public var detail: [String: TrackingEvent.DetailValue] {
             self.basis == .unset ? ["clock": .text(self.basis.rawValue)] : [:]
         }
     }
 
-    /// What a receiver told, and when.
-    private struct Told: Hashable, Sendable {
+    /// A time of a receiver, and the monotonic time of its arrival.
+    private struct ReceiverTime: Hashable, Sendable {
         let time: UnixTime
         let now: MonotonicTime
     }
 
-    /// No device runs this version before it was made: 2026-01-01T00:00:00Z.
+    /// The earliest time at which a device can run this version: 2026-01-01T00:00:00Z.
     public static let buildFloor = UnixTime(1_767_225_600)
-    /// Where the time of GPS begins, 1980-01-06T00:00:00Z: clocks and receivers that were never set say something below it.
+    /// The origin of GPS time, 1980-01-06T00:00:00Z. Clocks and receivers that were never set report earlier times.
     public static let gpsEpoch = UnixTime(315_964_800)
 
-    /// What the device's clock says below it is not believed.
+    /// The time below which the device's clock counts as not set.
     public let floor: UnixTime
-    /// What a receiver says below it is not believed.
+    /// The time below which a receiver's time counts as wrong.
     public let fixFloor: UnixTime
-    private var told: Told?
+    private var receiverTime: ReceiverTime?
 
-    /// Makes a value that was told nothing.
+    /// Makes a value without a receiver's time.
     public init(floor: UnixTime = ClockTrust.buildFloor, fixFloor: UnixTime = ClockTrust.buildFloor) {
         self.floor = floor
         self.fixFloor = fixFloor
     }
 
-    /// What a receiver told `other` counts here as well.
-    mutating func goOn(from other: ClockTrust) { self.told = other.told }
+    /// Takes over the receiver's time of another value.
+    mutating func goOn(from other: ClockTrust) { self.receiverTime = other.receiverTime }
 
-    /// The time of something that happens now.
+    /// Returns the time stamp for an event that happens now.
     public func stamp(at moment: Moment) -> Stamp {
         if moment.wall >= self.floor { return Stamp(time: moment.wall, basis: .clock) }
-        guard let told = self.told else { return Stamp(time: moment.wall, basis: .unset) }
-        return Stamp(time: told.time.advanced(by: told.now.duration(to: moment.now)), basis: .receiver)
+        guard let last = self.receiverTime else { return Stamp(time: moment.wall, basis: .unset) }
+        return Stamp(time: last.time.advanced(by: last.now.duration(to: moment.now)), basis: .receiver)
     }
 
-    /// A fix arrived: its own time is used where it is believable. A fix whose time is not gets the best that is known, and
-    /// while that is nothing it keeps its own and is marked, `"clock": "unset"` in its `extra`.
+    /// Returns a fix with a corrected time.
     ///
-    /// Only the times of receivers are judged: recordings and other people's points keep theirs.
+    /// A plausible time of a receiver remains and is remembered. An implausible one is replaced by the best known time.
+    /// While there is none, the fix keeps its time and gets the member `"clock": "unset"` in its `extra`. Fixes from
+    /// recordings and from other software are returned unchanged.
+    ///
+    /// - Parameters:
+    ///   - fix: The fix that arrived.
+    ///   - moment: The time on both clocks.
     public mutating func stamped(_ fix: Location, at moment: Moment) -> Location {
         guard fix.source == .gps || fix.source == .network else { return fix }
         if fix.time >= self.fixFloor {
-            self.told = Told(time: fix.time, now: moment.now)
+            self.receiverTime = ReceiverTime(time: fix.time, now: moment.now)
             return fix
         }
         let stamp = self.stamp(at: moment)

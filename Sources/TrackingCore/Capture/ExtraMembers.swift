@@ -1,4 +1,4 @@
-/// A member that this program adds to the `extra` of a point.
+/// A member that Godwit adds to the `extra` of a point.
 enum ExtraMember: Hashable, Sendable {
     case text(StaticStringKey, String)
     case number(StaticStringKey, Double)
@@ -11,7 +11,7 @@ enum ExtraMember: Hashable, Sendable {
     }
 }
 
-/// A name written in the source.
+/// A name written as a literal in the source code.
 struct StaticStringKey: Hashable, Sendable, ExpressibleByStringLiteral {
     let name: StaticString
 
@@ -22,8 +22,8 @@ struct StaticStringKey: Hashable, Sendable, ExpressibleByStringLiteral {
 }
 
 extension Location {
-    /// Adds members to `extra`. What a source told wins over a member of the same name; what finds no room within
-    /// ``maximumExtraBytes``, or stands beside an `extra` that is no object, is left out.
+    /// Adds members to `extra`. An existing member of the same name wins. Nothing is added when the result would exceed
+    /// ``maximumExtraBytes`` or `extra` is not an object.
     mutating func addExtra(_ members: [ExtraMember]) {
         let old = self.extra ?? Array("{}".utf8)
         guard !members.isEmpty, let object = try? JSONObject(payload: old), let end = old.lastIndex(of: 0x7D) else {
@@ -43,13 +43,13 @@ extension Location {
         self.extra = writer.bytes
     }
 
-    /// Whether a member of `extra` is `true`.
+    /// Returns `true` when a member of `extra` is `true`.
     func hasExtraFlag(_ name: StaticString) -> Bool {
         guard let extra = self.extra, let object = try? JSONObject(payload: extra) else { return false }
         return (try? object.optional(name) { json throws(Refusal) in try json.flag() }) == true
     }
 
-    /// Returns a member of `extra` that is a text; `nil` where there is none.
+    /// Returns the text of a member of `extra`; `nil` when it is absent or not a text.
     func extraText(_ name: StaticString) -> String? {
         guard let extra = self.extra, let object = try? JSONObject(payload: extra) else { return nil }
         return try? object.optional(name) { json throws(Refusal) in try json.text() }

@@ -1,12 +1,12 @@
-/// Something that a decider of the capture found, to be told as an event. It never has a position: whoever tells it adds the
-/// last one that may be shown.
+/// An event that the capture detected, to be published. It has no position: the publisher adds the last position that
+/// may be shown.
 public struct Happening: Hashable, Sendable {
-    /// What happened.
+    /// The kind of event.
     public var kind: TrackingEvent.Kind
-    /// What there is to say about it.
+    /// The details of the event, by name.
     public var detail: [String: TrackingEvent.DetailValue]
 
-    /// Makes one.
+    /// Makes an event of a kind.
     public init(_ kind: TrackingEvent.Kind, _ detail: [String: TrackingEvent.DetailValue] = [:]) {
         self.kind = kind
         self.detail = detail
@@ -14,11 +14,11 @@ public struct Happening: Hashable, Sendable {
 }
 
 extension TrackingEvent.Kind {
-    /// Recording paused because the trackable stands.
+    /// Recording paused because the trackable is stationary.
     public static let paused = Self(rawValue: "PAUSED")
-    /// It left the place where recording paused.
+    /// The trackable left the place where recording had paused.
     public static let resumed = Self(rawValue: "RESUMED")
-    /// A stay that has ended: when it began and ended.
+    /// A stay ended. The detail contains its begin and end.
     public static let visit = Self(rawValue: "VISIT")
     /// A zone was entered or left.
     public static let zone = Self(rawValue: "ZONE")
@@ -26,8 +26,8 @@ extension TrackingEvent.Kind {
     public static let tripStarted = Self(rawValue: "TRIP_STARTED")
     /// A trip ended.
     public static let tripEnded = Self(rawValue: "TRIP_ENDED")
-    /// The agent began to track, where lifecycle events are asked for.
+    /// The agent began to track. Published when lifecycle events are enabled.
     public static let started = Self(rawValue: "STARTED")
-    /// The agent ends in order, where lifecycle events are asked for.
+    /// The agent ends in order. Published when lifecycle events are enabled.
     public static let stopping = Self(rawValue: "STOPPING")
 }

@@ -1,17 +1,19 @@
-/// Tells once when the battery sinks below a threshold, and again only after it was charged well above it.
+/// Detects when the battery's charge falls below a threshold. It reports the next crossing only after the charge has
+/// risen well above the threshold.
 public struct LowBatteryDetector: Hashable, Sendable {
-    /// How far the charge must rise above the threshold before another crossing counts: 3 percentage points. A reading that
-    /// wavers at the threshold is one crossing.
+    /// The charge above the threshold that ends a low battery: 3 percentage points. Readings that fluctuate around the
+    /// threshold are therefore one crossing.
     public static let margin = 3.0
 
-    /// The charge below which the battery is low, in percent, 0…100; the comparison is strict, so that 0 is never.
+    /// The charge in percent, 0…100, below which the battery is low. The comparison is strict, so a threshold of 0 is
+    /// never crossed.
     public let threshold: Double
-    /// Whether the last crossing still stands.
+    /// `true` from a crossing until the charge has risen above the threshold plus ``margin``.
     public private(set) var isLow = false
 
-    /// Makes a detector that was told nothing.
+    /// Makes a detector without readings.
     ///
-    /// - Throws: `invalidConfiguration` when the threshold is outside 0…100.
+    /// - Throws: ``TrackingError/Code/invalidConfiguration`` when the threshold is outside 0…100.
     public init(threshold: Double) throws(TrackingError) {
         guard (0...100).contains(threshold) else {
             throw TrackingError(
@@ -20,22 +22,24 @@ public struct LowBatteryDetector: Hashable, Sendable {
         self.threshold = threshold
     }
 
-    /// What has to be kept so that a crossing that was told is not told again after a restart; `nil` where none stands.
+    /// The state to store, so that a crossing is not reported again after a restart; `nil` while the battery is not
+    /// low.
     public var kept: [UInt8]? { self.isLow ? Array(self.threshold.description.utf8) : nil }
 
-    /// Goes on with what was kept: the last crossing of this threshold stands. That of another one is another crossing.
+    /// Restores a stored state. It is ignored when it was stored with another threshold.
     public mutating func restore(_ kept: [UInt8]) { self.isLow = kept == Array(self.threshold.description.utf8) }
 
-    /// A charge in percent as events tell it: to a tenth, without what a fraction of 1 leaves behind.
-    public static func told(_ percent: Double) -> Double { (percent * 10).rounded() / 10 }
+    /// Returns a charge in percent rounded to a tenth, as it appears in events.
+    public static func rounded(_ percent: Double) -> Double { (percent * 10).rounded() / 10 }
 
-    /// The battery was read: 0…100 percent; anything else, and `nil`, is unknown and changes nothing.
+    /// Takes a reading of the charge in percent. `nil` and values outside 0…100 mean that it is unknown, and are
+    /// ignored.
     ///
-    /// - Returns: Whether it crossed the threshold just now.
+    /// - Returns: `true` when the charge has just fallen below the threshold.
     public mutating func read(_ percent: Double?) -> Bool {
         guard let percent, (0...100).contains(percent) else { return false }
         if self.isLow {
-            // A threshold near 100 is left behind by a full battery.
+            // With a threshold near 100, a full battery ends the low state.
             if percent >= min(100, self.threshold + Self.margin) { self.isLow = false }
             return false
         }

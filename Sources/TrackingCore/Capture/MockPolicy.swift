@@ -1,13 +1,13 @@
-/// What becomes of positions that no receiver measured (`docs/capture.md`, "Mock positions").
+/// The treatment of mock positions, which no receiver measured (`docs/reference/capture.md`, "Mock positions").
 ///
-/// A position is a mock where its source says so: `"extra": {"mock": true}`, or the kind `simulated`.
+/// A position is a mock when its `extra` contains `"mock": true` or its source is `simulated`.
 public enum MockPolicy: String, Hashable, Sendable, CaseIterable {
-    /// It goes on, with `"mock": true` in its `extra`.
+    /// Process the position and add `"mock": true` to its `extra`.
     case mark
-    /// It goes nowhere.
+    /// Drop the position.
     case reject
 
-    /// The fix as it goes on; `nil` when it does not.
+    /// Returns the fix to process; `nil` when the policy drops it.
     public func applied(to fix: Location) -> Location? {
         guard Self.isMock(fix) else { return fix }
         switch self {
@@ -16,13 +16,13 @@ public enum MockPolicy: String, Hashable, Sendable, CaseIterable {
         }
     }
 
-    /// The fix, said to be a mock: what sources do with what their receivers call simulated.
+    /// Returns the fix marked as a mock. Sources call it for positions that their receivers call simulated.
     public static func marked(_ fix: Location) -> Location {
         var marked = fix
         marked.addExtra([.flag("mock", true)])
         return marked
     }
 
-    /// Whether the source says that it did not measure this position.
+    /// Returns `true` when the source states that it did not measure the position.
     public static func isMock(_ fix: Location) -> Bool { fix.source == .simulated || fix.hasExtraFlag("mock") }
 }

@@ -1,25 +1,27 @@
-/// Says how the trackable moves: as its source tells, or from its speed.
+/// Determines a trackable's kind of motion: from its source, or else from its speed.
 ///
-/// A speed has to be beyond a boundary by a sixth, and to stay there for ``dwell``, before the motion changes: neither a
-/// speed at a boundary nor one wild fix makes it flicker. Durations are those of the fixes' own times.
+/// To change the motion, a speed must exceed a boundary by a sixth for at least ``dwell``. So neither a speed close to
+/// a boundary nor a single wrong fix makes the motion alternate. Durations are measured by the fixes' own times.
 public struct MotionStateMachine: Hashable, Sendable {
-    /// Below this speed, in metres a second, nothing moves.
+    /// The speed in metres a second below which a trackable is stationary.
     public static let stationaryBelow = 0.5
-    /// Up to this speed, in metres a second, each moving motion goes.
+    /// The maximum speed of each kind of motion, in metres a second.
     static let fastest: [Motion: Double] = [.walking: 2.2, .running: 4.5, .cycling: 9, .driving: .infinity]
-    /// How long a speed must call for another motion.
+    /// The time for which a speed must indicate another motion before it changes.
     public static let dwell: Duration = .seconds(5)
-    /// For so long after driving speed slower motion is driving still: lights and jams do not make a walk of a drive.
+    /// The time after driving speed during which slower motion counts as driving, so that traffic lights and jams do
+    /// not turn a drive into a walk.
     public static let driveMemory: Duration = .seconds(120)
-    /// The share of a boundary that a speed must be beyond it.
+    /// The margin beyond a boundary, as a fraction of the boundary.
     private static let margin = 1.0 / 6
-    /// A fix whose radius of accuracy is larger, in metres, says nothing about motion.
+    /// The maximum accuracy radius, in metres, of a fix that is used to determine the motion.
     static let worstAccuracy = 200.0
-    /// How far back the place is that a speed is measured from where the source tells none, in seconds.
+    /// The time span, in seconds, over which a speed is measured when the source provides none.
     private static let window = 30.0
-    /// How far apart the two places must be in time, in seconds: the noise of two fixes in quick succession would be a speed.
+    /// The minimum time between the two positions of a measurement, in seconds. Over a shorter time, noise would look
+    /// like speed.
     private static let leastSpan = 10.0
-    /// The most places kept for that.
+    /// The maximum number of remembered positions.
     private static let maximumPlaces = 64
 
     private struct Place: Hashable, Sendable {
@@ -27,28 +29,29 @@ public struct MotionStateMachine: Hashable, Sendable {
         let coordinate: Coordinate
     }
 
-    /// A motion that the speed calls for, not long enough yet.
+    /// A motion that the speed indicates, but not for long enough yet.
     private struct Candidate: Hashable, Sendable {
         var motion: Motion?
         var since: UnixTime
     }
 
-    /// The activity whose motions are told apart.
+    /// The use of the device, which determines the distinguished kinds of motion.
     public var activity: Activity
-    /// The motion in force; `nil` while unknown, and while something moves that has no name.
+    /// The motion in force; `nil` while it is unknown or has no name.
     public private(set) var motion: Motion?
-    /// Whether anything was decided yet.
+    /// `true` after the first decision.
     public private(set) var isKnown = false
 
     private var candidate: Candidate?
-    /// When driving was last in force at driving speed.
+    /// The last time at which driving was in force at driving speed.
     private var lastDrive: UnixTime?
     private var places: [Place] = []
 
-    /// Makes a machine that was told nothing.
+    /// Makes a machine without fixes.
     public init(activity: Activity = .other) { self.activity = activity }
 
-    /// A fix arrived: decides again, and returns it with its motion. What the source tells is left as it is, and is in force.
+    /// Decides from a fix and returns the fix with its motion. A motion that the source provides is retained and takes
+    /// effect.
     public mutating func label(_ fix: Location) -> Location {
         guard fix.motion.isEmpty else {
             self.set(fix.motion.contains(.stationary) ? .stationary : fix.motion[0], at: fix.time)
@@ -61,7 +64,7 @@ public struct MotionStateMachine: Hashable, Sendable {
         return labelled
     }
 
-    /// The clock was set: times before and after cannot be compared. The motion in force stays.
+    /// Handles a step of the clock: forgets all positions. The motion in force remains.
     public mutating func clockStepped() {
         self.places = []
         self.candidate = nil
@@ -79,7 +82,7 @@ public struct MotionStateMachine: Hashable, Sendable {
             return
         }
         if self.candidate?.motion != wanted || self.candidate == nil {
-            // What a fix tells holds since the one before it.
+            // The speed of a fix applies since the previous fix.
             self.candidate = Candidate(motion: wanted, since: before?.time ?? fix.time)
         }
         if let candidate = self.candidate, fix.time.since(candidate.since) >= Self.dwell {
@@ -87,7 +90,7 @@ public struct MotionStateMachine: Hashable, Sendable {
         }
     }
 
-    /// The motion that a speed calls for, or driving where that was in force a short while ago.
+    /// Returns the motion that a speed indicates, or driving shortly after driving.
     private mutating func remembered(_ wanted: Motion?, at time: UnixTime) -> Motion? {
         if wanted == .driving, self.motion == .driving { self.lastDrive = time }
         guard let lastDrive = self.lastDrive, wanted != .stationary, time.since(lastDrive) < Self.driveMemory else {
@@ -104,7 +107,7 @@ public struct MotionStateMachine: Hashable, Sendable {
         self.candidate = nil
     }
 
-    /// Keeps the places of the last 30 s, and the one before them.
+    /// Remembers the positions of the last 30 s, and the one before them.
     private mutating func note(_ fix: Location) {
         if let last = self.places.last, fix.time < last.time { self.clockStepped() }
         self.places.append(Place(time: fix.time, coordinate: fix.coordinate))
@@ -115,18 +118,19 @@ public struct MotionStateMachine: Hashable, Sendable {
         if self.places.count > Self.maximumPlaces { self.places.removeFirst() }
     }
 
-    /// The speed along the straight line, in metres a second: the noise of a receiver that stands does not add up in it.
+    /// The speed along the straight line, in metres a second. The noise of a stationary receiver does not accumulate in
+    /// it.
     private var netSpeed: Double? {
         guard let first = self.places.first, let last = self.places.last else { return nil }
         let seconds = last.time.since(first.time).inSeconds
         return seconds < Self.leastSpan ? nil : last.coordinate.distance(to: first.coordinate).value / seconds
     }
 
-    /// What a speed is called, the motion in force being given the benefit of the margin.
+    /// Returns the motion for a speed. Within the margin, it is the motion in force.
     private func motion(at speed: Double) -> Motion? {
         let plain = self.plainMotion(at: speed)
         guard self.isKnown, plain != self.motion else { return plain }
-        // With the speed brought nearer to the motion in force, it may still be that one.
+        // The speed is moved towards the motion in force by the margin and compared again.
         let rank = self.rank(self.motion)
         let brought = self.rank(plain) > rank ? speed / (1 + Self.margin) : speed / (1 - Self.margin)
         return self.plainMotion(at: brought) == self.motion ? self.motion : plain
@@ -138,7 +142,7 @@ public struct MotionStateMachine: Hashable, Sendable {
         return motions.first { speed <= Self.fastest[$0] ?? .infinity } ?? motions.last
     }
 
-    /// Orders motions by speed; what moves without a name is above standing.
+    /// Ranks motions by speed. A motion without a name ranks above stationary.
     private func rank(_ motion: Motion?) -> Int {
         switch motion {
         case .stationary: 0

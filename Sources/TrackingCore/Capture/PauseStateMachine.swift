@@ -1,17 +1,20 @@
-/// Pauses recording where the trackable stands, and resumes it when it leaves (`docs/capture.md`, "Pauses").
+/// Pauses recording while the trackable is stationary, and resumes it when the trackable leaves (`docs/reference/capture.md`,
+/// "Pauses").
 ///
-/// It stands when all fixes of ``after`` lay within ``radius`` of the first of them; it has left when a fix lies outside the
-/// radius by more than its own uncertainty. Durations are those of the fixes' own times. A receiver that stays silent because
-/// nothing moves counts as standing as well, where its last fix said so: that is what the deadline is for.
+/// The trackable is stationary when all fixes during ``after`` were within ``radius`` of the first of them. It has left
+/// when a fix is outside the radius by more than the fix's accuracy radius. Durations are measured by the fixes' own
+/// times. A receiver may also stop sending fixes while nothing moves. If its last fix was stationary, the trackable
+/// counts as stationary when ``nextDeadline`` expires.
 public struct PauseStateMachine: Hashable, Sendable {
-    /// What changed.
+    /// The begin or the end of a pause.
     public enum Change: Hashable, Sendable {
-        /// It stands since `since`: recording pauses.
+        /// The trackable has been stationary since `since`, and recording pauses.
         case paused(since: UnixTime)
-        /// It left the place where it stood from `since` on: recording goes on, with the fix that told.
+        /// The trackable left the place where it was stationary since `since`. Recording continues with the fix at
+        /// `until`.
         case resumed(since: UnixTime, until: UnixTime)
 
-        /// The change as an event; a stay as a VISIT is ``visit``.
+        /// The change as a PAUSED or RESUMED event. See ``visit`` for the VISIT event.
         public var happening: Happening {
             switch self {
             case .paused(let since): Happening(.paused, ["since": .number(since.seconds)])
@@ -20,7 +23,7 @@ public struct PauseStateMachine: Hashable, Sendable {
             }
         }
 
-        /// The stay that has ended, as an event; `nil` while it goes on.
+        /// The completed stay as a VISIT event; `nil` at the begin of a pause.
         public var visit: Happening? {
             switch self {
             case .paused: nil
@@ -31,25 +34,26 @@ public struct PauseStateMachine: Hashable, Sendable {
     }
 
     private enum State: Hashable, Sendable {
-        /// No fix yet. Can transition to: `moving`.
+        /// No fix arrived yet. Can transition to: `moving`, `paused`.
         case unknown
-        /// Not long enough in one place. `quiet`: when the last fix came, if it said that nothing moves. Can transition to:
-        /// `paused`.
+        /// The trackable is not stationary for long enough. `quiet` is the arrival of the last fix if it was
+        /// stationary. Can transition to: `paused`, `unknown`.
         case moving(place: Coordinate, since: UnixTime, quiet: MonotonicTime?)
-        /// In one place. Can transition to: `moving`.
+        /// The trackable is stationary. Can transition to: `moving`.
         case paused(place: Coordinate, since: UnixTime)
     }
 
     /// The radius around a place, > 0 m.
     public let radius: Meters
-    /// How long it must stand, > 0.
+    /// The time for which the trackable must be stationary, > 0.
     public let after: Duration
 
     private var state = State.unknown
 
-    /// Makes a machine that was told nothing.
+    /// Makes a machine without fixes.
     ///
-    /// - Throws: `invalidConfiguration` when the radius or the time is not above zero.
+    /// - Throws: ``TrackingError/Code/invalidConfiguration`` when the radius is not finite or not above zero, or the
+    ///   time is not above zero.
     public init(radius: Meters, after: Duration) throws(TrackingError) {
         guard radius.value > 0, radius.value.isFinite else {
             throw TrackingError(.invalidConfiguration, "the radius of a pause must be above 0 m, not \(radius.value)")
@@ -61,29 +65,29 @@ public struct PauseStateMachine: Hashable, Sendable {
         self.after = after
     }
 
-    /// Makes a machine with the figures of an activity.
+    /// Makes a machine with the radius and the time of an activity.
     public init(activity: Activity) {
         self.radius = activity.pauseRadius
         self.after = activity.pauseAfter
     }
 
-    /// Whether recording is paused.
+    /// `true` while recording is paused.
     public var isPaused: Bool {
         if case .paused = self.state { true } else { false }
     }
 
-    /// The place where it stands; `nil` while it does not.
+    /// The place where the trackable is stationary; `nil` when it is not.
     public var place: Coordinate? {
         if case .paused(let place, _) = self.state { place } else { nil }
     }
 
-    /// When silence makes a pause; `nil` when it does not.
+    /// The time at which silence begins a pause, so that ``timerFired(now:)`` is due; `nil` for never.
     public var nextDeadline: MonotonicTime? {
         guard case .moving(_, _, let quiet) = self.state else { return nil }
         return quiet?.advanced(by: self.after)
     }
 
-    /// A fix arrived.
+    /// Takes a fix. Returns the begin or end of a pause; `nil` for neither.
     public mutating func moved(_ fix: Location, at moment: Moment) -> Change? {
         let quiet = Self.saysStanding(fix) ? moment.now : nil
         switch self.state {
@@ -108,7 +112,8 @@ public struct PauseStateMachine: Hashable, Sendable {
         }
     }
 
-    /// The time is `now`.
+    /// Handles the expiry of ``nextDeadline``. Returns the begin of a pause; `nil` when the deadline has not been
+    /// reached.
     public mutating func timerFired(now: MonotonicTime) -> Change? {
         guard let deadline = self.nextDeadline, now >= deadline, case .moving(let place, let since, _) = self.state
         else { return nil }
@@ -116,27 +121,27 @@ public struct PauseStateMachine: Hashable, Sendable {
         return .paused(since: since)
     }
 
-    /// The same machine, told nothing.
+    /// A copy of the machine without fixes.
     var fresh: Self {
         var fresh = self
         fresh.state = .unknown
         return fresh
     }
 
-    /// What `other` has seen counts here as well.
+    /// Takes over the state of another machine.
     mutating func goOn(from other: PauseStateMachine) { self.state = other.state }
 
-    /// Nothing pauses any more; `nil` where nothing did.
+    /// Returns the end of the current pause, because pauses are switched off; `nil` when recording is not paused.
     func ended(at time: UnixTime) -> Change? {
         if case .paused(_, let since) = self.state { .resumed(since: since, until: time) } else { nil }
     }
 
-    /// Before the first fix, it counts as standing where that is: only leaving it is a change.
+    /// Treats the trackable as stationary at its first fix, so that only leaving that place is a change.
     mutating func rest(with fix: Location) {
         if case .unknown = self.state { self.state = .paused(place: fix.coordinate, since: fix.time) }
     }
 
-    /// The clock was set: a stay that has not become a pause begins anew with the next fix. A pause goes on.
+    /// Handles a step of the clock. A stay that is not a pause yet begins again with the next fix; a pause continues.
     public mutating func clockStepped() {
         switch self.state {
         case .moving: self.state = .unknown
@@ -144,7 +149,8 @@ public struct PauseStateMachine: Hashable, Sendable {
         }
     }
 
-    /// Whether a fix lies outside the radius for certain: by more than its own, which counts for one more radius at most.
+    /// Returns `true` when a fix is certainly outside the radius: by more than its accuracy radius, which counts up to
+    /// the radius itself.
     private func isOutside(_ fix: Location, of place: Coordinate) -> Bool {
         let doubt = min(fix.accuracyHorizontal ?? 0, self.radius.value)
         return fix.coordinate.distance(to: place).value > self.radius.value + doubt

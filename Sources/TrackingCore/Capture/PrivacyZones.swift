@@ -1,25 +1,26 @@
-/// A circle inside which nobody is to see where the trackable is.
+/// A circle in which the trackable's positions are hidden.
 public struct PrivacyZone: Hashable, Sendable {
-    /// What becomes of the positions inside.
+    /// The treatment of positions inside a zone.
     public enum Rule: String, Hashable, Sendable, CaseIterable {
-        /// The position becomes the zone's centre; all that could tell more is left out.
+        /// Replace the position by the zone's centre, and remove all measurements.
         case replace
-        /// Nothing is recorded or sent.
+        /// Record and send nothing.
         case omit
     }
 
-    /// The name that events carry: 1 to 64 bytes without control characters and without characters that turn the direction of text.
+    /// The zone's name in events: 1 to 64 bytes without control characters and without characters that change the
+    /// direction of text.
     public let name: String
-    /// The centre, which is shown in place of what is inside.
+    /// The centre, which replaces positions inside the zone.
     public let center: Coordinate
     /// The radius, 10 m to 100 km.
     public let radius: Meters
-    /// What becomes of the positions inside.
+    /// The treatment of positions inside.
     public let rule: Rule
 
     /// Makes a zone.
     ///
-    /// - Throws: `invalidConfiguration` that says which range was left.
+    /// - Throws: ``TrackingError/Code/invalidConfiguration`` that names the violated range.
     public init(name: String, center: Coordinate, radius: Meters, rule: Rule = .replace) throws(TrackingError) {
         guard (1...64).contains(name.utf8.count) else {
             throw TrackingError(
@@ -28,7 +29,7 @@ public struct PrivacyZone: Hashable, Sendable {
         guard name.isPlainText else {
             throw TrackingError(
                 .invalidConfiguration,
-                "a zone's name has no control characters and none that turn the direction of text; this one has one")
+                "a zone's name must not contain control characters or characters that change the direction of text")
         }
         guard (10...100_000).contains(radius.value) else {
             throw TrackingError(
@@ -40,53 +41,56 @@ public struct PrivacyZone: Hashable, Sendable {
         self.rule = rule
     }
 
-    /// How far beyond the radius a trackable that was inside must be to have left: a tenth of the radius, 10 m at least.
+    /// The distance beyond the radius, in metres, that counts as having left the zone: a tenth of the radius, at least
+    /// 10 m.
     var margin: Double { max(10, self.radius.value / 10) }
 }
 
-/// Hides what lies inside zones (`docs/capture.md`, "Zones"). Every position passes here before anything else looks at it that
-/// records, sends or logs: the live lane, the raw lane, trips, events and predictions get what comes out.
+/// Hides positions inside privacy zones (`docs/reference/capture.md`, "Zones"). Every position is filtered here before any other
+/// part records, sends or logs it: the live lane, the raw lane, trips, events and predictions.
 public struct PrivacyZones: Hashable, Sendable {
-    /// What to do with a fix, and what was entered or left.
+    /// The result of filtering a fix.
     public struct Verdict: Hashable, Sendable {
-        /// What may be shown: the fix itself, or the centre of a zone; `nil`, nothing.
+        /// The position that may be shown: the fix itself, or the centre of a zone; `nil` when none may be shown.
         public var location: Location?
-        /// The zones entered and left, in the order given, as events: names, never places.
+        /// The zones entered and left, in the order of the zones, as events. They contain names, never positions.
         public var crossings: [Happening]
     }
 
-    /// The most zones there may be.
+    /// The maximum number of zones.
     public static let maximumCount = 256
 
-    /// The zones, in the order given.
+    /// The zones in their configured order.
     public let zones: [PrivacyZone]
     private var inside: Set<Int> = []
 
-    /// Makes a filter that has seen no fix.
+    /// Makes a filter without fixes.
     ///
-    /// - Throws: `invalidConfiguration` when there are more than ``maximumCount``, or two of one name.
+    /// - Throws: ``TrackingError/Code/invalidConfiguration`` when there are more than ``maximumCount`` zones, or two
+    ///   have the same name.
     public init(_ zones: [PrivacyZone] = []) throws(TrackingError) {
         guard zones.count <= Self.maximumCount else {
             throw TrackingError(
-                .invalidConfiguration, "there are \(zones.count) zones, and at most \(Self.maximumCount) are kept")
+                .invalidConfiguration,
+                "there are \(zones.count) privacy zones; at most \(Self.maximumCount) are allowed")
         }
         var names: Set<String> = []
         for zone in zones where !names.insert(zone.name).inserted {
-            throw TrackingError(.invalidConfiguration, "two zones have the name '\(zone.name)'")
+            throw TrackingError(.invalidConfiguration, "two privacy zones have the name '\(zone.name)'; rename one")
         }
         self.zones = zones
     }
 
-    /// Whether the last fix was inside a zone.
+    /// `true` when the last fix was inside a zone.
     public var isInside: Bool { !self.inside.isEmpty }
 
-    /// What was inside a zone of `other` is inside the one of the same name.
+    /// Takes over from another filter which zones the trackable is in, by their names.
     mutating func goOn(from other: PrivacyZones) {
         let names = Set(other.inside.map { other.zones[$0].name })
         self.inside = Set(self.zones.indices.filter { names.contains(self.zones[$0].name) })
     }
 
-    /// A fix arrived.
+    /// Filters a fix, and detects zones that the trackable entered or left.
     public mutating func moved(_ fix: Location) -> Verdict {
         guard !self.zones.isEmpty else { return Verdict(location: fix, crossings: []) }
         var crossings: [Happening] = []
@@ -100,15 +104,15 @@ public struct PrivacyZones: Hashable, Sendable {
         return Verdict(location: self.hidden(fix), crossings: crossings)
     }
 
-    /// What may be shown of a position that is no news of its own: another writing of the last fix, a prediction, a position
-    /// kept from before. Nothing is entered or left.
+    /// Filters a position other than a new fix: another form of the last fix, a prediction, a stored position. No zone
+    /// is entered or left.
     ///
-    /// - Returns: The position itself, or the centre of a zone; `nil`, nothing.
+    /// - Returns: The position itself, or the centre of a zone; `nil` when none may be shown.
     public func hidden(_ location: Location) -> Location? {
         var first: PrivacyZone?
         for (index, zone) in self.zones.enumerated()
         where self.holds(zone, location, wasInside: self.inside.contains(index)) {
-            // Omitting hides more, so it wins over replacing.
+            // Omitting hides more than replacing, so it has priority.
             if zone.rule == .omit { return nil }
             first = first ?? zone
         }
@@ -120,8 +124,8 @@ public struct PrivacyZones: Hashable, Sendable {
         return distance <= zone.radius.value + (wasInside ? zone.margin : 0)
     }
 
-    /// The zone's centre at the time of the fix, with its name in the log and the device's state; nothing that was measured,
-    /// nothing that a source added.
+    /// Returns the zone's centre with the time of the fix, its record number and the state of the device. Measurements
+    /// and members from the source are removed.
     private static func replaced(_ fix: Location, by zone: PrivacyZone) -> Location {
         var shown = Location(coordinate: zone.center, time: fix.time)
         shown.seq = fix.seq

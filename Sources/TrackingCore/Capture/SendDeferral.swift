@@ -1,21 +1,21 @@
-/// Holds sending back until the trackable has gone some way, so that a modem sleeps meanwhile (`--defer`). Everything is
-/// recorded all the same.
+/// Defers sending until the trackable has moved a certain distance, so that a modem can sleep meanwhile (`--defer`).
+/// Recording is not affected.
 ///
-/// What begins or ends something is told at once: the caller says ``release()`` at the start and end of a trip, at a pause,
-/// before stopping, and when asked to send now.
+/// Begins and ends are not deferred: call ``release()`` when a trip starts or ends, at a pause, before stopping, and
+/// when the user requests sending.
 public struct SendDeferral: Hashable, Sendable {
-    /// The longest that a point is held back.
+    /// The maximum time for which a point is deferred.
     public static let maximumWait: Duration = .seconds(600)
 
-    /// The way that is waited for, > 0 m.
+    /// The distance to wait for, > 0 m.
     public let distance: Meters
     private var last: Coordinate?
     private var travelled = 0.0
     private var heldSince: MonotonicTime?
 
-    /// Makes a value that holds nothing.
+    /// Makes a value without deferred points.
     ///
-    /// - Throws: `invalidConfiguration` when the distance is not above zero.
+    /// - Throws: ``TrackingError/Code/invalidConfiguration`` when the distance is not finite or not above zero.
     public init(distance: Meters) throws(TrackingError) {
         guard distance.value > 0, distance.value.isFinite else {
             throw TrackingError(
@@ -24,15 +24,15 @@ public struct SendDeferral: Hashable, Sendable {
         self.distance = distance
     }
 
-    /// Whether something is held back.
+    /// `true` while points are deferred.
     public var isHolding: Bool { self.heldSince != nil }
 
-    /// When what is held goes at the latest; `nil` while nothing is.
+    /// The time at which deferred points are sent at the latest; `nil` while none are deferred.
     public var nextDeadline: MonotonicTime? { self.heldSince?.advanced(by: Self.maximumWait) }
 
-    /// A point was recorded.
+    /// Takes a point that was recorded. The first point is sent at once.
     ///
-    /// - Returns: Whether everything recorded so far goes now. The first point goes at once.
+    /// - Returns: `true` when all points recorded so far are sent now.
     public mutating func recorded(_ fix: Location, now: MonotonicTime) -> Bool {
         defer { self.last = fix.coordinate }
         guard let last = self.last else { return true }
@@ -43,16 +43,16 @@ public struct SendDeferral: Hashable, Sendable {
         return true
     }
 
-    /// The time is `now`.
+    /// Handles the expiry of ``nextDeadline``.
     ///
-    /// - Returns: Whether what is held goes now.
+    /// - Returns: `true` when the deferred points are sent now.
     public mutating func timerFired(now: MonotonicTime) -> Bool {
         guard let deadline = self.nextDeadline, now >= deadline else { return false }
         self.release()
         return true
     }
 
-    /// Everything recorded so far is sent: the way begins anew.
+    /// Ends the deferral of all points recorded so far. The distance is measured from here.
     public mutating func release() {
         self.travelled = 0
         self.heldSince = nil

@@ -1,7 +1,7 @@
 extension TrackingMode {
-    /// What the receiver does in this mode while nobody asks for more; `nil` for `custom`, which is as given.
+    /// The receiver's resolution in this mode without requests; `nil` for `custom`, for which the user configures one.
     ///
-    /// The figures are this project's own (`docs/capture.md`, "Modes").
+    /// The values are Godwit's own (`docs/reference/capture.md`, "Modes").
     public var resolution: Resolution? {
         switch self {
         case .active: Resolution(unchecked: .high, milliseconds: 1000, displacement: 0)
@@ -12,7 +12,7 @@ extension TrackingMode {
     }
 }
 
-/// How accurate the positions should be, in the metres of phones' settings.
+/// The desired accuracy of positions in metres, as in the settings of phones.
 public enum DesiredAccuracy: String, Hashable, Sendable, CaseIterable {
     case best
     case tenMetres = "10"
@@ -20,7 +20,7 @@ public enum DesiredAccuracy: String, Hashable, Sendable, CaseIterable {
     case kilometre = "1000"
     case threeKilometres = "3000"
 
-    /// The class of accuracy that is asked of the receiver.
+    /// The accuracy class to request from the receiver.
     public var accuracy: Resolution.Accuracy {
         switch self {
         case .best: .maximum

@@ -1,18 +1,18 @@
-/// What was asked of the receiver when a point was captured: the six statistics that Overland adds to its points, under the
-/// names and with the values that its receivers know, in `extra`.
+/// The capture settings in force when a point was captured: the six statistics that Overland adds to its points. They
+/// are written to `extra` with Overland's names and values.
 public struct TrackingStats: Hashable, Sendable {
-    /// Whether recording pauses where the trackable stands (`pauses`).
+    /// `true` when recording pauses while the trackable is stationary (`pauses`).
     public var pauses: Bool
-    /// What the device is used for (`activity`).
+    /// The use of the device (`activity`).
     public var activity: Activity
-    /// The accuracy asked for (`desired_accuracy`).
+    /// The requested accuracy (`desired_accuracy`).
     public var desiredAccuracy: DesiredAccuracy
-    /// After how many metres points are sent; `nil` at once (`deferred`, 0 for at once).
+    /// The distance after which points are sent; `nil` for at once (`deferred`, with 0 for at once).
     public var deferral: Meters?
-    /// What of long ways is recorded (`significant_change`).
+    /// The effect of a large distance (`significant_change`).
     public var significantChange: CaptureFilter.SignificantChange
 
-    /// Collects them.
+    /// Makes the statistics.
     public init(
         pauses: Bool, activity: Activity, desiredAccuracy: DesiredAccuracy, deferral: Meters?,
         significantChange: CaptureFilter.SignificantChange
@@ -24,9 +24,12 @@ public struct TrackingStats: Hashable, Sendable {
         self.significantChange = significantChange
     }
 
-    /// The point with the statistics; one that stands for a zone stays bare.
+    /// Returns the point with the statistics. The centre of a zone is returned unchanged.
     ///
-    /// - Parameter delivered: How many fixes the receiver told at once, this one included (`locations_in_payload`).
+    /// - Parameters:
+    ///   - fix: The point.
+    ///   - delivered: The number of fixes that the receiver delivered together, including this one
+    ///     (`locations_in_payload`).
     public func added(to fix: Location, delivered: Int = 1) -> Location {
         guard fix.source != .zone else { return fix }
         var location = fix
@@ -42,7 +45,8 @@ public struct TrackingStats: Hashable, Sendable {
 }
 
 extension Location {
-    /// The point with the name of the wireless network (`wifi` in `extra`); one that stands for a zone stays bare.
+    /// Returns the point with the name of the wireless network (`wifi` in `extra`). The centre of a zone is returned
+    /// unchanged.
     public func addingWireless(_ name: String?) -> Location {
         guard self.source != .zone, let name else { return self }
         var location = self
@@ -64,7 +68,7 @@ extension Activity {
 }
 
 extension DesiredAccuracy {
-    /// Metres; -1 is what phones call "best".
+    /// The accuracy in metres; -1 for "best", as phones encode it.
     fileprivate var overlandValue: Double {
         switch self {
         case .best: -1

@@ -1,12 +1,13 @@
-/// Turns dates and times of day into Unix time, without a calendar library: proleptic Gregorian, UTC.
+/// Conversions between dates and Unix time in the proleptic Gregorian calendar and UTC, without a calendar library.
 package enum CivilTime {
-    /// The seconds of a day; leap seconds have no number in Unix time.
+    /// The number of seconds of a day. Unix time does not count leap seconds.
     package static let secondsPerDay = 86_400.0
 
-    /// The years that dates are read in. Later ones are no fix's, and from 5138 on a date could not be sent.
+    /// The accepted years. No fix has a later date, and dates from 5138 on could not be sent.
     private static let years = 1...5000
 
-    /// The days from 1970-01-01 to this date; `nil` where there is no such date, or not within the years 1 to 5000.
+    /// Returns the number of days from 1970-01-01 to a date; `nil` when the date does not exist or is not in the years
+    /// 1 to 5000.
     package static func days(year: Int, month: Int, day: Int) -> Int? {
         guard Self.years.contains(year), (1...12).contains(month),
             (1...Self.length(ofMonth: month, year: year)).contains(day)
@@ -19,7 +20,7 @@ package enum CivilTime {
         return era * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear - 719_468
     }
 
-    /// The date that is so many days after 1970-01-01; of any year, 0 and negative ones too.
+    /// Returns the date of a number of days after 1970-01-01, in any year, including 0 and negative ones.
     package static func date(days: Int) -> (year: Int, month: Int, day: Int) {
         let shifted = days + 719_468
         let era = (shifted >= 0 ? shifted : shifted - 146_096) / 146_097
@@ -33,7 +34,7 @@ package enum CivilTime {
         )
     }
 
-    /// The moment with this time of day (seconds, 0 ..< 86,401) that is nearest to `reference`.
+    /// Returns the moment with a time of day (in seconds, 0 ..< 86,401) that is nearest to `reference`.
     package static func moment(secondsOfDay: Double, nearest reference: UnixTime) -> UnixTime {
         let midnight = (reference.seconds / Self.secondsPerDay).rounded(.down) * Self.secondsPerDay
         let sameDay = midnight + secondsOfDay

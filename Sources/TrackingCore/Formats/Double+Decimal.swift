@@ -1,5 +1,5 @@
 extension Double {
-    /// Reads a finite decimal number, as in `-12.5` or `1e3`. Hexadecimal numbers, infinities and NaN are no decimal numbers.
+    /// Parses a finite decimal number such as `-12.5` or `1e3`. Hexadecimal numbers, infinities and NaN are rejected.
     package init?(decimal text: some StringProtocol) {
         guard text.utf8.allSatisfy(\.isPartOfDecimal), let value = Double(text), value.isFinite else { return nil }
         self = value

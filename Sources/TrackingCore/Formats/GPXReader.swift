@@ -1,31 +1,32 @@
-/// Reads the track points of GPX 1.0 and 1.1, piece by piece.
+/// Reads the track points of GPX 1.0 and 1.1 incrementally.
 ///
-/// Waypoints and route points are places, not fixes, and are passed over; a file of nothing else says so. A track point without a time, or with a place that
-/// is none, is refused and said. Speed and course are read where GPX 1.0 has them and from Garmin's extension, `hdop` becomes an
-/// accuracy (see ``Confidence``), `ele` plus `geoidheight` the altitude; GPX leaves open what `ele` without
-/// `geoidheight` is measured from, and it is taken as it stands.
+/// Waypoints and route points are places, not fixes, and are skipped; a file that contains nothing else is reported. A
+/// track point without a valid time or position is reported and skipped. Speed and course are read from GPX 1.0's
+/// elements and from Garmin's extension. `hdop` is converted to an accuracy (see ``Confidence``). The altitude is `ele`
+/// plus `geoidheight`; without `geoidheight`, GPX does not define the reference of `ele`, and the value is used
+/// unchanged.
 package struct GPXReader: RecordingDecoder {
     package private(set) var failure: TrackingError?
     private var scanner = XMLScanner()
     private var point: Point?
-    /// The text of the element that is being read, while it may matter.
+    /// The text of the current element, while it may be needed.
     private var text: String?
     private var count = 0
-    /// How many waypoints and route points were passed over.
+    /// The number of skipped waypoints and route points.
     private var places = 0
-    /// How many elements are open.
+    /// The number of open elements.
     private var depth = 0
-    /// How many were open when the outermost `extensions` began; `nil` outside of one.
+    /// The number of open elements when the outermost `extensions` began; `nil` outside of one.
     private var extensionsDepth: Int?
     private var isGPX = false
     private var pending: [SourceEvent] = []
 
-    /// The longest text that can be a number or a time.
+    /// The maximum length of a text that can be a number or a time.
     private static let maximumText = 64
 
-    /// What is known of the point that is being read.
+    /// The values of the current track point.
     private struct Point {
-        /// How many elements are open between its tags.
+        /// The number of open elements between its tags.
         let depth: Int
         var coordinate: Coordinate?
         var time: UnixTime?
@@ -36,7 +37,7 @@ package struct GPXReader: RecordingDecoder {
         var speed: Double?
         var course: Double?
 
-        /// Takes in the text of a child element; what is no number stays unknown.
+        /// Sets a value from the text of a child element. It remains unknown when the text is invalid.
         mutating func set(_ name: String, to text: String, isExtension: Bool) {
             guard !isExtension || name == "speed" || name == "course" else { return }
             let bytes = GPXReader.trimmed(text)
@@ -55,7 +56,7 @@ package struct GPXReader: RecordingDecoder {
         }
     }
 
-    /// Starts at the beginning of a document.
+    /// Makes a reader at the beginning of a document.
     package init() {}
 
     package mutating func append(_ bytes: ArraySlice<UInt8>) -> [SourceEvent] {
@@ -65,7 +66,7 @@ package struct GPXReader: RecordingDecoder {
             while let event = try self.scanner.next() { try self.read(event) }
         } catch {
             self.failure = TrackingError(
-                .inputUnreadable, "is not well-formed GPX: line \(error.line), \(error.reason)")
+                .inputUnreadable, "the input is not well-formed GPX: line \(error.line), \(error.reason)")
         }
         return self.takePending()
     }
@@ -73,14 +74,16 @@ package struct GPXReader: RecordingDecoder {
     package mutating func finish() -> [SourceEvent] {
         guard self.failure == nil else { return [] }
         guard self.isGPX else {
-            self.failure = TrackingError(.inputUnreadable, "is not GPX: it has no gpx element")
+            self.failure = TrackingError(.inputUnreadable, "the input is not GPX: it has no gpx element")
             return []
         }
-        guard self.scanner.isComplete else { return [.badInput("the GPX breaks off after track point \(self.count)")] }
+        guard self.scanner.isComplete else {
+            return [.badInput("the GPX ends unexpectedly after track point \(self.count)")]
+        }
         guard self.count == 0, self.places > 0 else { return [] }
         return [
             .badInput(
-                "the GPX has \(self.places) waypoints or route points, which nobody passed at a time, and no track")
+                "the GPX has no track, only \(self.places) waypoints or route points without times")
         ]
     }
 
@@ -137,14 +140,14 @@ package struct GPXReader: RecordingDecoder {
         return Coordinate(latitude: latitude, longitude: longitude)
     }
 
-    /// A number or a time may have white space around it.
+    /// Removes white space around a number or a time.
     private static func trimmed(_ text: String) -> [UInt8] {
         text.utf8.drop(while: XMLTagReader.isSpace).reversed().drop(while: XMLTagReader.isSpace).reversed()
     }
 
     private func event(of point: Point) -> SourceEvent {
         guard let coordinate = point.coordinate else {
-            return .badInput("track point \(self.count) has no valid place")
+            return .badInput("track point \(self.count) has no valid position")
         }
         guard let time = point.time else { return .badInput("track point \(self.count) has no valid time") }
         var location = Location(coordinate: coordinate, time: time)
@@ -152,11 +155,11 @@ package struct GPXReader: RecordingDecoder {
         location.accuracyHorizontal = Self.known(point.dilution).map { Confidence.radius(dilution: $0) }
         location.accuracyVertical = Self.known(point.verticalDilution).map { $0 * Confidence.rangeError }
         location.speed = point.speed
-        // What stands still has no direction of travel, though recorders go on telling the last one, or 0.
+        // A stationary point has no direction of travel, although many recorders write the last one, or 0.
         location.bearing = point.speed == 0 ? nil : point.course?.normalizedBearing
         return .fix(location)
     }
 
-    /// Recorders say 0 and 99.99 for "unknown", as their receivers do.
+    /// Returns the dilution; `nil` for 0 and 99.99, which recorders and receivers write for unknown.
     private static func known(_ dilution: Double?) -> Double? { dilution.flatMap { $0 > 0 && $0 < 99 ? $0 : nil } }
 }

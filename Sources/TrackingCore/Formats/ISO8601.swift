@@ -1,9 +1,9 @@
-/// Reads the moments that gpsd and GPX write: `2019-02-18T07:45:50Z`, with any fraction, `Z`, an offset or nothing (UTC);
-/// and writes them.
+/// Parses and writes times as in gpsd and GPX: `2019-02-18T07:45:50Z`, with an optional fraction, and with `Z`, an
+/// offset or nothing (UTC).
 package enum ISO8601 {
-    /// The moment in UTC, with as many of six decimals as it has: `2019-02-18T07:45:50.25Z`.
+    /// Returns a time in UTC with up to six decimals: `2019-02-18T07:45:50.25Z`.
     ///
-    /// A microsecond is what a `Double` of this size still tells apart, so that reading gives the same moment back.
+    /// A `Double` of this magnitude distinguishes microseconds, so parsing the text returns the same time.
     package static func text(_ time: UnixTime) -> String {
         let microseconds = (max(-1e11, min(1e11, time.seconds)) * 1e6).rounded()
         let days = (microseconds / (CivilTime.secondsPerDay * 1e6)).rounded(.down)
@@ -25,7 +25,7 @@ package enum ISO8601 {
         return (number < 0 ? "-" : "") + String(repeating: "0", count: max(0, width - digits.count)) + digits
     }
 
-    /// The moment that `text` names, or `nil` where it names none.
+    /// Parses a time; returns `nil` when the text is not one.
     package static func parse(_ text: some Collection<UInt8>) -> UnixTime? {
         var scanner = DigitScanner(text)
         guard let year = scanner.digits(4), scanner.take("-"), let month = scanner.digits(2), scanner.take("-"),
@@ -40,7 +40,7 @@ package enum ISO8601 {
         return UnixTime(Double(whole) + fraction)
     }
 
-    /// The seconds that local time is ahead of UTC.
+    /// Parses a UTC offset and returns it in seconds.
     private static func offset(_ scanner: inout DigitScanner<some Collection<UInt8>>) -> Int? {
         if scanner.isAtEnd || scanner.take("Z") || scanner.take("z") { return 0 }
         let sign: Int
@@ -52,7 +52,7 @@ package enum ISO8601 {
     }
 }
 
-/// Walks over ASCII text that is made of digits and separators.
+/// Reads ASCII text that consists of digits and separators.
 package struct DigitScanner<Text: Collection<UInt8>> {
     private let text: Text
     private var index: Text.Index
@@ -63,10 +63,10 @@ package struct DigitScanner<Text: Collection<UInt8>> {
         self.index = text.startIndex
     }
 
-    /// Whether nothing is left.
+    /// `true` at the end of the text.
     package var isAtEnd: Bool { self.index == self.text.endIndex }
 
-    /// Takes exactly `count` digits.
+    /// Reads exactly `count` digits; returns `nil` when there are fewer.
     package mutating func digits(_ count: Int) -> Int? {
         var value = 0
         for _ in 0..<count {
@@ -76,7 +76,8 @@ package struct DigitScanner<Text: Collection<UInt8>> {
         return value
     }
 
-    /// Takes the digits after a decimal point, at least one, as a value below 1; those after the ninth do not count.
+    /// Reads the digits after a decimal point as a value below 1. At least one is required; those after the ninth are
+    /// ignored.
     package mutating func fraction() -> Double? {
         guard let first = self.digit() else { return nil }
         var value = first
@@ -89,7 +90,7 @@ package struct DigitScanner<Text: Collection<UInt8>> {
         return Double(value) / Double(scale)
     }
 
-    /// Takes this character if it is next.
+    /// Reads a character if it is next.
     package mutating func take(_ character: Unicode.Scalar) -> Bool {
         guard !self.isAtEnd, self.text[self.index] == UInt8(ascii: character) else { return false }
         self.text.formIndex(after: &self.index)

@@ -1,27 +1,27 @@
-/// Cuts a stream of bytes into lines, whatever pieces it comes in, within bounded memory.
+/// Splits a stream of bytes into lines, with bounded memory. The stream may arrive in pieces of any size.
 package struct LineSplitter: Sendable {
-    /// What one line turned out to be.
+    /// A line of the stream.
     package enum Line: Hashable, Sendable {
         /// The bytes of the line numbered from 1, without its end (`\n`, `\r\n` or `\r`).
         case text(ArraySlice<UInt8>, number: Int)
-        /// A line longer than ``LineSplitter/limit``; its bytes were dropped as they came.
+        /// A line longer than ``LineSplitter/limit``. Its bytes were dropped.
         case tooLong(number: Int)
     }
 
-    /// The most bytes of a line: 64 KB.
+    /// The maximum number of bytes of a line: 64 KB.
     package static let limit = 65_536
 
-    /// The begun line, never longer than the limit.
+    /// The incomplete line, at most ``limit`` bytes.
     private var begun: [UInt8] = []
     private var isSkipping = false
     private var number = 1
-    /// Whether the last byte was `\r`, so that a `\n` now belongs to it.
+    /// `true` when the last byte was `\r`, so that a following `\n` belongs to the same line end.
     private var followsReturn = false
 
     /// Starts at line 1.
     package init() {}
 
-    /// Takes in the next bytes and gives the lines that they end.
+    /// Appends bytes and returns the lines that they complete.
     package mutating func append(_ bytes: ArraySlice<UInt8>) -> [Line] {
         var lines: [Line] = []
         var rest = bytes
@@ -38,7 +38,7 @@ package struct LineSplitter: Sendable {
         return lines
     }
 
-    /// Gives the last line, where the stream ends without a line end.
+    /// Returns the last line when the stream ends without a line end.
     package mutating func finish() -> Line? {
         guard self.isSkipping || !self.begun.isEmpty else { return nil }
         return self.line(endingWith: [])

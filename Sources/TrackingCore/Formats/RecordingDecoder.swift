@@ -1,16 +1,17 @@
-/// Reads a recorded format, piece by piece. A value: what it is given is all that it knows.
+/// A decoder of a recorded format that takes the recording in pieces. It is a value without other inputs.
 package protocol RecordingDecoder: Sendable {
-    /// Why the rest cannot be made sense of, once that is so; what came before was given.
+    /// The reason why the rest of the recording cannot be decoded; `nil` while decoding continues. Events before the
+    /// failure were returned.
     var failure: TrackingError? { get }
 
-    /// Takes in the next bytes and gives what they complete.
+    /// Appends bytes and returns the events that they complete.
     mutating func append(_ bytes: ArraySlice<UInt8>) -> [SourceEvent]
 
-    /// Gives what was incomplete when the recording ended.
+    /// Ends the recording and returns the remaining events.
     mutating func finish() -> [SourceEvent]
 }
 
 extension RecordingDecoder {
-    /// Formats made of lines go on after a bad one.
+    /// `nil`: formats that consist of lines continue after an invalid line.
     package var failure: TrackingError? { nil }
 }

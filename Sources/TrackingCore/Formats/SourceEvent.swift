@@ -1,12 +1,14 @@
-/// What a source tells.
+/// An event of a source of fixes.
 public enum SourceEvent: Hashable, Sendable {
-    /// Whoever is told; the same type in every package, whatever its async functions inherit.
+    /// A function that receives the events. Naming its type here makes it the same in every package, whatever isolation
+    /// the package's async functions inherit.
     public typealias Delivery = @Sendable @concurrent (SourceEvent) async -> Void
 
     /// A fix.
     case fix(Location)
-    /// Something that is no fix was refused: what and where, never a coordinate. The source goes on.
+    /// An invalid input that was rejected. The text contains the reason and the position in the input, never a
+    /// coordinate. The source continues.
     case badInput(String)
-    /// Something that an operator may want to know, and that becomes an event of the trackable.
+    /// An incident of interest to an operator. It is published as an event of the trackable.
     case notice(SourceNotice)
 }

@@ -1,5 +1,5 @@
-/// Passes over a document type, byte by byte: what is declared in it, in brackets, with quotes, comments and instructions, is
-/// neither read nor expanded.
+/// Skips a document type declaration byte by byte, including its internal subset with quotes, comments and
+/// instructions. Declarations are neither read nor expanded.
 struct XMLDoctype: Sendable {
     private enum State: Sendable {
         case plain
@@ -13,9 +13,9 @@ struct XMLDoctype: Sendable {
     /// The last four bytes.
     private var recent: UInt32 = 0
 
-    /// Takes in the next byte.
+    /// Reads the next byte.
     ///
-    /// - Returns: Whether it ends the document type.
+    /// - Returns: `true` when the byte ends the declaration.
     mutating func ends(with byte: UInt8) -> Bool {
         self.recent = self.recent << 8 | UInt32(byte)
         switch self.state {

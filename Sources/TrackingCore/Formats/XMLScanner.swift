@@ -1,26 +1,26 @@
-/// Reads XML as it comes, piece by piece, within bounded memory: enough of it for GPX, in which only elements, attributes and
-/// short texts matter.
+/// An incremental XML parser with bounded memory for the part of XML that GPX needs: elements, attributes and short
+/// texts.
 ///
-/// Comments, processing instructions and the document type are passed over, and so is a CDATA section above the limit; entities other than the five of
-/// XML and character references are left as they stand, so nothing is ever fetched or expanded. Any encoding that
-/// continues ASCII will do, since what is read of GPX is ASCII.
+/// Comments, processing instructions, the document type and CDATA sections above the limit are skipped. Only character
+/// references and the five predefined entities are resolved; other entities remain unchanged, so nothing is fetched or
+/// expanded. Any encoding that extends ASCII is accepted, because the relevant parts of GPX are ASCII.
 struct XMLScanner: Sendable {
-    /// What was read. Names are without their namespace prefix.
+    /// A parsed item. Names have no namespace prefix.
     enum Event: Hashable, Sendable {
         case start(String, attributes: [String: String])
         case end(String)
         case text(String)
     }
 
-    /// Why reading cannot go on.
+    /// The reason why the document cannot be parsed further.
     struct Malformed: Error, Hashable, Sendable {
         var line: Int
         var reason: String
     }
 
-    /// The most bytes of one tag or one text.
+    /// The maximum number of bytes of one tag or one text.
     static let limit = 65_536
-    /// The deepest nesting.
+    /// The maximum nesting of elements.
     static let maximumDepth = 64
 
     private var buffer: [UInt8] = []
@@ -28,24 +28,24 @@ struct XMLScanner: Sendable {
     private var line = 1
     private var open: [String] = []
     private var hasRoot = false
-    /// What ends the part that is being passed over.
+    /// The bytes that end the part that is being skipped.
     private var skippingTo: [UInt8]?
-    /// The document type that is being passed over.
+    /// The document type that is being skipped.
     private var doctype: XMLDoctype?
-    /// The end of an element that was begun and ended by one tag.
+    /// The name of an element that was begun and ended by one tag, and whose end is to be returned next.
     private var pendingEnd: String?
 
-    /// Whether the document is complete: its root element was closed.
+    /// `true` after the root element was closed.
     var isComplete: Bool { self.hasRoot && self.open.isEmpty && self.pendingEnd == nil }
 
-    /// Takes in the next bytes; read them with ``next()``.
+    /// Appends bytes. Call ``next()`` to parse them.
     mutating func append(_ bytes: ArraySlice<UInt8>) {
         self.buffer.removeFirst(self.position)
         self.position = 0
         self.buffer.append(contentsOf: bytes)
     }
 
-    /// The next event, or `nil` when more bytes are needed.
+    /// Returns the next event; `nil` when more bytes are needed.
     mutating func next() throws(Malformed) -> Event? {
         if let name = self.pendingEnd {
             self.pendingEnd = nil
@@ -65,11 +65,11 @@ struct XMLScanner: Sendable {
         }
     }
 
-    /// Passes over what is being passed over; false when its end has not come yet.
+    /// Skips the current part. Returns `false` when more bytes are needed.
     private mutating func skip() -> Bool {
         guard let end = self.skippingTo else { return true }
         guard let found = self.find(end, from: self.position) else {
-            // The end may have begun within the last bytes.
+            // The last bytes may be the begin of the end marker.
             self.advance(to: max(self.position, self.buffer.count - end.count + 1))
             return false
         }
@@ -78,7 +78,7 @@ struct XMLScanner: Sendable {
         return true
     }
 
-    /// Passes over the document type; false when its end has not come yet.
+    /// Skips the document type. Returns `false` when more bytes are needed.
     private mutating func skipDoctype() -> Bool {
         let end = self.buffer[self.position...].firstIndex { self.doctype?.ends(with: $0) ?? true }
         self.advance(to: end.map { $0 + 1 } ?? self.buffer.count)
@@ -86,7 +86,7 @@ struct XMLScanner: Sendable {
         return end != nil
     }
 
-    /// A step over markup; its event where it has one. `nil` when more bytes are needed.
+    /// Parses one item of markup and returns its event, if it has one; returns `nil` when more bytes are needed.
     private mutating func markup() throws(Malformed) -> (event: Event?, Void)? {
         if let step = self.characterData() { return step.event.map { ($0, ()) } }
         if let isLong = self.startsSkipped() {
@@ -101,8 +101,8 @@ struct XMLScanner: Sendable {
         return (event, ())
     }
 
-    /// A CDATA section of an element: text as it stands; its event is `nil` when more bytes are needed. `nil` where there is none
-    /// that is short enough.
+    /// Parses a CDATA section of an element as text. The event is `nil` when more bytes are needed. Returns `nil` when
+    /// there is no CDATA section within the limit.
     private mutating func characterData() -> (event: Event?, Void)? {
         let start = Array("<![CDATA[".utf8)
         guard !self.open.isEmpty, self.buffer[self.position...].starts(with: start) else { return nil }
@@ -116,7 +116,8 @@ struct XMLScanner: Sendable {
         return (.text(text), ())
     }
 
-    /// Begins to pass over a comment and the like: `true`; `nil` when it is a tag; `false` when that cannot be said yet.
+    /// Begins to skip a comment, instruction, long CDATA section or document type and returns `true`. Returns `nil` at
+    /// a tag, and `false` when more bytes are needed to decide.
     private mutating func startsSkipped() -> Bool? {
         let starts: [(start: String, end: String)] = [
             ("<!--", "-->"), ("<![CDATA[", "]]>"), ("<?", "?>"), ("<!DOCTYPE", ""),
@@ -134,7 +135,7 @@ struct XMLScanner: Sendable {
         return nil
     }
 
-    /// Where the tag that begins here ends: the first `>` outside of quotes.
+    /// Returns the index of the first `>` outside of quotes, which ends the tag; `nil` when more bytes are needed.
     private func endOfTag() throws(Malformed) -> Int? {
         var quote: UInt8?
         for index in (self.position + 1)..<max(self.position + 1, self.buffer.count) {
@@ -175,7 +176,8 @@ struct XMLScanner: Sendable {
         return .end(name)
     }
 
-    /// The text up to the next markup, whole, so that no reference in it is cut; only one above the limit comes in pieces.
+    /// Returns the complete text up to the next markup, so that no reference is divided. Only a text above the limit is
+    /// returned in pieces.
     private mutating func text() throws(Malformed) -> Event? {
         let next = self.buffer[self.position...].firstIndex(of: UInt8(ascii: "<"))
         if next == nil, !self.open.isEmpty, self.buffer.count - self.position <= Self.limit { return nil }

@@ -1,11 +1,11 @@
-/// Reads what is between `<` and `>`: a name and attributes.
+/// A parser of the inside of a tag: a name and attributes.
 package struct XMLTagReader {
     private var rest: ArraySlice<UInt8>
 
-    /// Reads from the beginning of `tag`.
+    /// Makes a parser at the beginning of `tag`.
     init(_ tag: ArraySlice<UInt8>) { self.rest = tag }
 
-    /// The element's name, without its namespace prefix.
+    /// Reads the element's name, without its namespace prefix.
     mutating func name() -> String? {
         let name = self.rest.prefix { !Self.isSpace($0) && $0 != UInt8(ascii: "=") }
         self.rest = self.rest.dropFirst(name.count)
@@ -13,7 +13,7 @@ package struct XMLTagReader {
         return local.isEmpty ? nil : String(decoding: local, as: UTF8.self)
     }
 
-    /// The attributes, by name without prefix; `nil` when they are broken.
+    /// Reads the attributes by name, without prefixes; returns `nil` when the syntax is invalid.
     mutating func attributes() -> [String: String]? {
         var attributes: [String: String] = [:]
         while true {
@@ -31,10 +31,10 @@ package struct XMLTagReader {
         }
     }
 
-    /// Whether XML takes this byte for white space.
+    /// Returns `true` for a byte that is XML white space.
     package static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || (0x09...0x0D).contains(byte) }
 
-    /// The text with character references resolved.
+    /// Returns the text with references resolved.
     static func unescaped(_ bytes: ArraySlice<UInt8>) -> String {
         guard bytes.contains(UInt8(ascii: "&")) else { return String(decoding: bytes, as: UTF8.self) }
         var text = ""

@@ -1,17 +1,23 @@
-private import Glibc
+private import SystemLibrary
 
 extension Coordinate {
-    /// The place at `fraction` of the great circle from here to `other`: 0 is here, 1 is there.
+    /// Returns the coordinate at a fraction of the great circle from this coordinate to another one.
     ///
-    /// It is found with unit vectors (spherical linear interpolation), so that it is exact across the antimeridian, over and
-    /// at the poles. Between antipodes, which have no one way between them, it is the nearer of the two.
+    /// The calculation interpolates unit vectors (spherical linear interpolation). It is exact across the antimeridian,
+    /// over the poles and at the poles. No single great circle joins two antipodes; between them, the result is the
+    /// nearer end.
+    ///
+    /// - Parameters:
+    ///   - other: The end of the great circle.
+    ///   - fraction: The fraction of the distance, 0…1: 0 is this coordinate, 1 is `other`. Values outside are limited
+    ///     to 0…1.
     public func interpolated(to other: Coordinate, fraction: Double) -> Coordinate {
         guard fraction > 0 else { return self }
         guard fraction < 1 else { return other }
         let from = UnitVector(self)
         let to = UnitVector(other)
         let angle = from.angle(to: to)
-        // Closer than 0.01 mm, or opposite to within that.
+        // The ends are closer than about 0.01 mm to each other or to being antipodes.
         guard sin(angle) > 1e-12 else { return fraction < 0.5 ? self : other }
         let weights = (sin((1 - fraction) * angle) / sin(angle), sin(fraction * angle) / sin(angle))
         return UnitVector(
@@ -21,7 +27,7 @@ extension Coordinate {
     }
 }
 
-/// A place as the direction from the centre of the sphere.
+/// A coordinate as a direction from the centre of the sphere.
 private struct UnitVector {
     let x: Double
     let y: Double
@@ -39,7 +45,8 @@ private struct UnitVector {
         self.init(x: cos(latitude) * cos(longitude), y: cos(latitude) * sin(longitude), z: sin(latitude))
     }
 
-    /// Accurate for small angles and large ones, unlike the arc cosine.
+    /// Returns the angle to another vector in radians. The formula is accurate for small and large angles, unlike the
+    /// arc cosine.
     func angle(to other: UnitVector) -> Double {
         let cross = UnitVector(
             x: self.y * other.z - self.z * other.y, y: self.z * other.x - self.x * other.z,
@@ -48,7 +55,7 @@ private struct UnitVector {
         return atan2(length, self.x * other.x + self.y * other.y + self.z * other.z)
     }
 
-    /// The place in this direction; the length plays no part.
+    /// The coordinate in this direction; the vector may have any length above zero.
     var coordinate: Coordinate {
         Coordinate(
             wrappingLatitude: atan2(self.z, (self.x * self.x + self.y * self.y).squareRoot()).degrees,

@@ -1,16 +1,16 @@
-private import Glibc
+private import SystemLibrary
 
-/// A place on the WGS 84 ellipsoid, in degrees.
+/// A position on the WGS 84 ellipsoid: latitude and longitude in degrees.
 public struct Coordinate: Hashable, Sendable {
     /// Degrees north of the equator, -90…90.
     public let latitude: Double
     /// Degrees east of Greenwich, -180…180.
     public let longitude: Double
 
-    /// The mean radius of WGS 84 in metres (2a + b) / 3, which every distance here uses.
+    /// The mean radius of WGS 84, (2a + b) / 3, in metres. All distances in Godwit use it.
     public static let meanEarthRadius: Meters = 6_371_008.8
 
-    /// Makes a coordinate; `nil` when a number is not finite or out of range.
+    /// Makes a coordinate; returns `nil` when a number is not finite or out of range.
     public init?(latitude: Double, longitude: Double) {
         // The comparisons are false for NaN and infinities.
         guard (-90...90).contains(latitude), (-180...180).contains(longitude) else { return nil }
@@ -18,7 +18,8 @@ public struct Coordinate: Hashable, Sendable {
         self.longitude = longitude
     }
 
-    /// The great-circle distance, by the haversine formula: exact across the antimeridian and at the poles.
+    /// Returns the great-circle distance to another coordinate, by the haversine formula. The formula is exact across
+    /// the antimeridian and at the poles.
     public func distance(to other: Coordinate) -> Meters {
         let fromLatitude = self.latitude.radians
         let toLatitude = other.latitude.radians
@@ -28,7 +29,7 @@ public struct Coordinate: Hashable, Sendable {
         return Meters(2 * Self.meanEarthRadius.value * asin(min(1, h.squareRoot())))
     }
 
-    /// The initial bearing of the great circle to `other`, degrees from true north, 0 ≤ b < 360.
+    /// Returns the initial bearing of the great circle to another coordinate, in degrees from true north, 0 ≤ b < 360.
     public func bearing(to other: Coordinate) -> Double {
         let fromLatitude = self.latitude.radians
         let toLatitude = other.latitude.radians
@@ -38,7 +39,11 @@ public struct Coordinate: Hashable, Sendable {
         return atan2(y, x).degrees.normalizedBearing
     }
 
-    /// The place `distance` away along the great circle that leaves in the direction `bearing` (degrees).
+    /// Returns the coordinate at a distance along a great circle.
+    ///
+    /// - Parameters:
+    ///   - bearing: The initial direction of the great circle, in degrees from true north.
+    ///   - distance: The distance from this coordinate.
     public func destination(bearing: Double, distance: Meters) -> Coordinate {
         let angle = distance.value / Self.meanEarthRadius.value
         let fromLatitude = self.latitude.radians
@@ -51,7 +56,8 @@ public struct Coordinate: Hashable, Sendable {
             wrappingLatitude: toLatitude.degrees, longitude: self.longitude + change.degrees)
     }
 
-    /// Brings a longitude back into -180…180 and a latitude into -90…90; for results of arithmetic, which are finite.
+    /// Makes a coordinate from finite results of arithmetic. Limits the latitude to -90…90 and wraps the longitude into
+    /// -180…180.
     init(wrappingLatitude latitude: Double, longitude: Double) {
         self.latitude = max(-90, min(90, latitude))
         var wrapped = longitude.truncatingRemainder(dividingBy: 360)
@@ -65,7 +71,7 @@ extension Double {
     var radians: Double { self * .pi / 180 }
     var degrees: Double { self * 180 / .pi }
 
-    /// This angle in degrees brought into 0 ≤ b < 360.
+    /// The angle in degrees, wrapped into 0 ≤ b < 360.
     public var normalizedBearing: Double {
         let remainder = self.truncatingRemainder(dividingBy: 360)
         let positive = remainder < 0 ? remainder + 360 : remainder

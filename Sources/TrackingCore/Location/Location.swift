@@ -1,6 +1,6 @@
-/// One fix: where the trackable was, and when. An unknown value is `nil`, never a marker number.
+/// One fix: the position of a trackable at a time. An unknown value is `nil`, never a marker number such as -1.
 public struct Location: Hashable, Sendable {
-    /// Where.
+    /// The position.
     public var coordinate: Coordinate
     /// The time of the fix.
     public var time: UnixTime
@@ -20,27 +20,28 @@ public struct Location: Hashable, Sendable {
     public var accuracySpeed: Double?
     /// Storey of the building, 0 at ground level.
     public var floor: Int?
-    /// The record's number in its stream, from 1; `nil` for what was never captured (a prediction, other people's fixes).
+    /// The record's number in its stream, from 1; `nil` for a point that no publisher captured (a prediction, a point
+    /// from other software).
     public var seq: UInt64?
-    /// The stream that `seq` counts in.
+    /// The stream that numbers this point.
     public var stream: StreamID?
     /// Charge of the device's battery, 0…1.
     public var batteryLevel: Double?
     /// The tracking mode in force when the fix was captured.
     public var mode: TrackingMode?
-    /// How the trackable moves.
+    /// The trackable's kinds of motion; empty when unknown.
     public var motion: [Motion]
-    /// The trip that the fix belongs to.
+    /// The id of the trip that the fix belongs to; `nil` outside trips.
     public var tripID: String?
-    /// What kind of source told the position.
+    /// The kind of source that produced the position.
     public var source: SourceKind?
-    /// A JSON object, at most 4 KiB, that is carried, stored and exported untouched: the bytes as they came.
+    /// The bytes of a JSON object, at most 4 KiB. Godwit transports, stores and exports them unchanged.
     public var extra: [UInt8]?
 
-    /// The most bytes of JSON in `extra`.
+    /// The maximum number of bytes of JSON in `extra`.
     public static let maximumExtraBytes = 4096
 
-    /// Makes a fix of which only place and time are known; set what else is known afterwards.
+    /// Makes a fix with a position and a time. All other values are unknown until the caller sets them.
     public init(coordinate: Coordinate, time: UnixTime) {
         self.coordinate = coordinate
         self.time = time
@@ -48,7 +49,7 @@ public struct Location: Hashable, Sendable {
     }
 }
 
-/// How the device tracks (`mode` on the wire).
+/// The device's tracking mode (`mode` on the wire).
 public enum TrackingMode: String, Hashable, Sendable, CaseIterable {
     case active = "ACTIVE"
     case balanced = "BALANCED"
@@ -56,12 +57,12 @@ public enum TrackingMode: String, Hashable, Sendable, CaseIterable {
     case custom = "CUSTOM"
 }
 
-/// How a trackable moves (`motion` on the wire).
+/// A kind of motion of a trackable (`motion` on the wire).
 public enum Motion: String, Hashable, Sendable, CaseIterable {
     case driving, walking, running, cycling, stationary
 }
 
-/// What kind of source told a position (`source` on the wire).
+/// The kind of source that produced a position (`source` on the wire).
 public enum SourceKind: String, Hashable, Sendable, CaseIterable {
     case gps, network, replay, simulated, zone, predicted
 }

@@ -1,10 +1,12 @@
-/// Says where a smooth marker is between updates: a value that is given the updates as they come, and asked as often as the
-/// screen likes.
+/// Computes the position of a smoothly moving map marker between updates.
 ///
-/// From each update on, the marker goes from where it is, by way of what it has not yet passed and of the update's
-/// intermediate locations, to the newest position, at an even speed, and is there when the next update is expected. Whatever
-/// way is left is walked within that one interval, so that a marker that updates outrun goes faster and is never further
-/// behind than one interval. Positions lie on great circles. Its time is that of any clock of yours that only goes forward:
+/// Give the animator each update as it arrives, and request a ``Frame`` whenever the screen is drawn. After each
+/// update, the marker moves at constant speed along the points that it has not passed yet, then along the update's
+/// intermediate locations, to the newest position. It arrives when the next update is expected. Because the whole
+/// remaining path takes one interval, the marker moves faster when updates come early and is never more than one
+/// interval late. Positions between two points lie on a great circle.
+///
+/// The animator reads no clock. Pass the time of any clock that never goes back, for example
 /// `MonotonicTime(start.duration(to: .now))`, where `start` is a `ContinuousClock.Instant`.
 ///
 ///     var animator = LocationAnimator(expectedInterval: resolution.desiredInterval)
@@ -12,54 +14,63 @@
 ///     …
 ///     if let frame = animator.frame(at: now) { marker.place(frame.coordinate, heading: frame.bearing) }
 public struct LocationAnimator: Sendable {
-    /// What to draw at one moment.
+    /// The marker at one moment.
     public struct Frame: Hashable, Sendable {
-        /// Where the marker is.
+        /// The position of the marker.
         public let coordinate: Coordinate
-        /// Where it points, degrees from true north, 0 ≤ b < 360; `nil` while neither a fix nor a movement has told it.
+        /// The direction of the marker in degrees from true north, 0 ≤ b < 360; `nil` until a fix or a movement
+        /// provides a direction.
         public let bearing: Double?
-        /// How much of the time to the next expected update has passed, 0…1.
+        /// The elapsed fraction of the time until the next expected update, 0…1.
         public let progress: Double
-        /// Whether the newest position is reached, so that nothing moves until the next update.
+        /// `true` after the marker has reached the newest position. The marker then rests until the next update.
         public var hasRunOut: Bool { self.progress >= 1 }
     }
 
-    /// A point of the way, and how the marker points when it gets there.
+    /// A point on the marker's path, with the marker's direction at that point.
     private struct Waypoint: Sendable {
         let coordinate: Coordinate
         let bearing: Double?
-        /// Metres of way from the marker's place at the start.
+        /// The distance from the start of the path, in metres.
         let travelled: Double
     }
 
-    /// The most points of way that are kept; of a longer way the oldest are cut short.
+    /// The maximum number of points on the path. A longer path loses its oldest points.
     static let maximumWaypoints = 256
 
-    /// The time between two updates; it holds from the next update on. Zero: the marker jumps. ``ResolutionInForce`` tells it.
+    /// The expected time between two updates. A new value takes effect at the next update. With zero, the marker jumps.
+    /// ``ResolutionInForce`` contains the publisher's current interval.
     public var expectedInterval: Duration
-    /// What is added to the expected interval, so that an update a little late does not make the marker stop; the marker
-    /// lags behind by as much.
+    /// A time added to the expected interval, so that the marker does not stop when an update is slightly late. It
+    /// delays the marker by the same time.
     public var delay: Duration
-    /// The marker does not walk a step longer than this, but is put at its end; `nil`: it walks any step.
+    /// The longest step that the marker moves smoothly; the marker jumps to the end of a longer step. `nil` for no
+    /// limit.
     public var snapDistance: Meters?
 
-    /// Where the marker was at `start`, then what it has to pass. Empty until the first update; a single point while
-    /// `duration` is zero.
+    /// The marker's position at `start`, followed by the points to pass. Empty before the first update; a single point
+    /// while `duration` is zero.
     private var way: [Waypoint] = []
     private var start = MonotonicTime(.zero)
     private var duration = Duration.zero
 
-    /// Makes an animator to which no update was given.
+    /// Makes an animator without updates.
+    ///
+    /// - Parameters:
+    ///   - expectedInterval: The expected time between two updates, ≥ 0. With zero, the marker jumps.
+    ///   - delay: The time added to the expected interval, for updates that are slightly late.
+    ///   - snapDistance: The longest step that the marker moves smoothly; `nil` for no limit.
     public init(expectedInterval: Duration, delay: Duration = .zero, snapDistance: Meters? = 10_000) {
         self.expectedInterval = expectedInterval
         self.delay = delay
         self.snapDistance = snapDistance
     }
 
-    /// How many points of way are kept; for tests of the bound.
+    /// The number of points on the path, for tests of its maximum.
     var waypointCount: Int { self.way.count }
 
-    /// An update arrived. Give it current ones only: the marker goes wherever it is told (see ``UpdateOrder``).
+    /// Takes an update that has arrived. Pass only updates that ``UpdateOrder`` finds current: the animator also moves
+    /// to older positions.
     public mutating func updated(_ update: LocationUpdate, now: MonotonicTime) {
         var way = self.rest(at: now)
         let isFirst = way.isEmpty
@@ -75,13 +86,13 @@ public struct LocationAnimator: Sendable {
         self.duration = isFirst || way.count == 1 ? .zero : max(.zero, self.expectedInterval + self.delay)
     }
 
-    /// Puts the marker at the newest position at once; for a map that was hidden.
+    /// Moves the marker to the newest position at once, for example when a hidden map is shown again.
     public mutating func snap() {
         self.way = Array(self.way.suffix(1))
         self.duration = .zero
     }
 
-    /// What to draw at `now`; `nil` before the first update.
+    /// Returns the marker at `now`; `nil` before the first update.
     public func frame(at now: MonotonicTime) -> Frame? {
         guard let last = self.way.last else { return nil }
         let progress = self.progress(at: now)
@@ -104,12 +115,12 @@ public struct LocationAnimator: Sendable {
         return passed <= .zero ? 0 : passed.inSeconds / self.duration.inSeconds
     }
 
-    /// The first waypoint at or beyond `travelled`, never the start itself.
+    /// Returns the index of the first waypoint beyond `travelled`; never 0, the start of the path.
     private func index(at travelled: Double) -> Int {
         self.way.dropFirst().firstIndex { $0.travelled > travelled } ?? self.way.count - 1
     }
 
-    /// Where the marker is at `now`, and what it has not yet passed.
+    /// Returns the marker's position at `now`, followed by the points that it has not passed.
     private func rest(at now: MonotonicTime) -> [Waypoint] {
         guard let frame = self.frame(at: now), let last = self.way.last else { return [] }
         guard !frame.hasRunOut, let first = self.way.first else { return [last] }
@@ -118,7 +129,7 @@ public struct LocationAnimator: Sendable {
         return [here] + self.way[self.index(at: travelled)...]
     }
 
-    /// The bearing is the fix's own, else the direction of the step, else what it was.
+    /// Makes a waypoint. Its bearing is the fix's bearing, else the direction of the step, else the previous bearing.
     private static func waypoint(
         _ location: Location, after previous: Waypoint?, step: Meters, travelled: Double
     ) -> Waypoint {
@@ -128,7 +139,7 @@ public struct LocationAnimator: Sendable {
             travelled: travelled + step.value)
     }
 
-    /// The shortest way round.
+    /// Interpolates between two bearings along the smaller angle.
     private static func bearing(from: Double?, to: Double?, fraction: Double) -> Double? {
         guard let to else { return from }
         guard let from else { return to }

@@ -1,6 +1,6 @@
-/// What travels on the live lane: the newest position and the points that were not sent by themselves before it.
+/// A message of the live lane: the newest position and the points before it that were not sent in updates of their own.
 public struct LocationUpdate: Hashable, Sendable {
-    /// Whether the position was measured or extrapolated (`type` on the wire).
+    /// The origin of a position: measured or extrapolated (`type` on the wire).
     public enum Kind: String, Hashable, Sendable, CaseIterable {
         case actual = "ACTUAL"
         case predicted = "PREDICTED"
@@ -8,14 +8,16 @@ public struct LocationUpdate: Hashable, Sendable {
 
     /// The newest position.
     public var location: Location
-    /// The points since the last update that were not sent by themselves, oldest first, at most `maximumSkipped`.
+    /// The points since the last update that were not sent in updates of their own, oldest first; at most
+    /// `maximumSkipped`.
     public var skipped: [Location]
-    /// Positions between the last update and this one along the road, as other publishers of this shape send them.
+    /// Positions along the road between the last update and this one. Godwit's publishers send none; other publishers
+    /// of this message format do.
     public var intermediate: [Location]
-    /// Measured or extrapolated.
+    /// The origin of the newest position: measured or extrapolated.
     public var kind: Kind
 
-    /// The most skipped points that ride along with one update.
+    /// The maximum number of skipped points in one update.
     public static let maximumSkipped = 60
 
     /// Makes an update.

@@ -1,8 +1,8 @@
-/// The moment something happened, by both of the device's clocks. Drivers read them once an event.
+/// One moment as the time on both of the device's clocks. Drivers read the clocks once for each event.
 public struct Moment: Hashable, Sendable {
-    /// The monotonic clock.
+    /// The time on the monotonic clock.
     public var now: MonotonicTime
-    /// The device's wall clock.
+    /// The time on the device's wall clock.
     public var wall: UnixTime
 
     /// Makes a moment.

@@ -1,10 +1,12 @@
-/// A point in the shape of NextBillion.ai's `LocationData` (`docs/nextbillion.md`): a view of ``Location`` for programs that
-/// know that shape. Every member of it has its counterpart, so nothing is lost on the way there and back but what it has no
-/// place for.
+/// A point in the format of NextBillion.ai's `LocationData` (`docs/how-to/migrate-from-nextbillion.md`), for programs written for that
+/// format.
+///
+/// It is a view of a ``Location``. Each member of `LocationData` has a counterpart in ``Location``, so conversion there
+/// and back loses only the values of ``Location`` that `LocationData` cannot represent.
 public struct NextBillionLocation: Hashable, Sendable {
-    /// Where: `location.lat` and `location.lon`, in degrees.
+    /// `location.lat` and `location.lon`: the position in degrees.
     public var coordinate: Coordinate
-    /// `timeStamp`: Unix time, whole seconds or with fraction.
+    /// `timeStamp`: Unix time in seconds, whole or with a fraction.
     public var timeStamp: UnixTime
     /// `accuracy`: the radius of 68 % confidence in metres.
     public var accuracy: Double?
@@ -19,7 +21,7 @@ public struct NextBillionLocation: Hashable, Sendable {
     /// `tracking_mode`: `active`, `balanced`, `passive` or `custom`.
     public var trackingMode: TrackingMode?
 
-    /// Views a point.
+    /// Makes the view of a point.
     public init(_ location: Location) {
         self.coordinate = location.coordinate
         self.timeStamp = location.time
@@ -31,7 +33,7 @@ public struct NextBillionLocation: Hashable, Sendable {
         self.trackingMode = location.mode
     }
 
-    /// The point that this is a view of.
+    /// The point as a ``Location``. Values that `LocationData` cannot represent are unknown.
     public var location: Location {
         var location = Location(coordinate: self.coordinate, time: self.timeStamp)
         location.accuracyHorizontal = self.accuracy
@@ -43,15 +45,16 @@ public struct NextBillionLocation: Hashable, Sendable {
         return location
     }
 
-    /// Percent of a fraction, to a billionth: 0.55 is 55 and not 55.00000000000001.
+    /// Converts a fraction to percent, rounded to a billionth: 0.55 becomes 55, not 55.00000000000001.
     private static func percent(_ fraction: Double) -> Double { (fraction * 1e11).rounded() / 1e9 }
 }
 
 extension NextBillionLocation {
-    /// At or above this a time is milliseconds, as the product's REST interface has them: 1e11 s is in the year 5138.
+    /// The threshold above which a time counts as milliseconds, the unit of NextBillion.ai's REST API: 1e11 s is in the
+    /// year 5138.
     static let leastMilliseconds = 1e11
 
-    /// The point as JSON; what is unknown is left out.
+    /// The point as a JSON object. Unknown values are omitted.
     public var encoded: [UInt8] {
         var writer = JSONWriter(capacity: 256)
         writer.raw("{")
@@ -71,9 +74,10 @@ extension NextBillionLocation {
         return writer.bytes
     }
 
-    /// Reads a point. The time may also be called `timestamp`, and be in milliseconds.
+    /// Reads a point from JSON. The member for the time may be `timeStamp` or `timestamp`, in seconds or milliseconds.
     ///
-    /// - Throws: `invalidPayload` that names the member, or `payloadTooLarge`.
+    /// - Throws: ``TrackingError/Code/invalidPayload`` that names the wrong member;
+    ///   ``TrackingError/Code/payloadTooLarge`` above 128 KB.
     public init(decoding payload: some Collection<UInt8>) throws(TrackingError) {
         let message = try JSONObject(payload: payload)
         func number(_ name: StaticString, _ rule: NumberRule) throws(TrackingError) -> Double? {

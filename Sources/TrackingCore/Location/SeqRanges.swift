@@ -1,21 +1,22 @@
-/// Which numbers of a stream were seen, as ranges. It holds a bounded number of them: beyond that the lowest gap closes, and
-/// what was missing there counts as seen.
+/// The numbers of a stream that were received, as a bounded list of ranges.
+///
+/// When the list exceeds its maximum, the lowest gap is closed: the numbers in that gap count as received.
 public struct SeqRanges: Hashable, Sendable {
-    /// The numbers seen: disjoint, not touching, ascending.
+    /// The received numbers: disjoint ascending ranges that do not touch.
     public private(set) var ranges: [ClosedRange<UInt64>] = []
-    /// The most ranges that are held, ≥ 1.
+    /// The maximum number of ranges, ≥ 1.
     public let maximumRanges: Int
 
-    /// Makes a set in which nothing was seen; at most `maximumRanges` (at least 1) are held.
+    /// Makes an empty set of at most `maximumRanges` ranges (at least 1).
     public init(maximumRanges: Int = 64) { self.maximumRanges = max(1, maximumRanges) }
 
-    /// Whether `seq` was seen. Costs O(log n) in the number of ranges.
+    /// Returns `true` when `seq` was received. Costs O(log n) in the number of ranges.
     public func contains(_ seq: UInt64) -> Bool {
         let place = self.place(of: seq)
         return place > 0 && self.ranges[place - 1].contains(seq)
     }
 
-    /// Notes that `seq` was seen; `false` when it was before.
+    /// Inserts a received number. Returns `false` when the number was received before.
     public mutating func insert(_ seq: UInt64) -> Bool {
         let place = self.place(of: seq)
         if place > 0, self.ranges[place - 1].contains(seq) { return false }
@@ -30,7 +31,7 @@ public struct SeqRanges: Hashable, Sendable {
         return true
     }
 
-    /// How many ranges begin at or below `seq`.
+    /// Returns the number of ranges that begin at or below `seq`.
     private func place(of seq: UInt64) -> Int {
         var low = 0
         var high = self.ranges.count

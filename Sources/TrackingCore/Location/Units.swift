@@ -14,7 +14,8 @@ public struct Meters: Hashable, Comparable, Sendable, ExpressibleByFloatLiteral,
     public static func < (left: Self, right: Self) -> Bool { left.value < right.value }
 }
 
-/// A moment as Unix time: seconds since 1970-01-01T00:00:00Z, with fraction. The time of a fix, never of its sending.
+/// A moment as Unix time: seconds since 1970-01-01T00:00:00Z, with a fraction. A point's time is the time of its fix,
+/// never of its transmission.
 public struct UnixTime: Hashable, Comparable, Sendable {
     /// Seconds since the epoch.
     public var seconds: Double
@@ -25,17 +26,17 @@ public struct UnixTime: Hashable, Comparable, Sendable {
     /// Orders by time.
     public static func < (left: Self, right: Self) -> Bool { left.seconds < right.seconds }
 
-    /// The time that passed from `earlier` to this moment; negative when `earlier` is later. Never more than
-    /// about 30 million years, and zero where one of them is no number.
+    /// Returns the time from `earlier` to this moment; negative when `earlier` is later. The result is limited to about
+    /// ±30 million years, and is zero when one of the moments is not a number.
     public func since(_ earlier: UnixTime) -> Duration { Duration(clampingSeconds: self.seconds - earlier.seconds) }
 
-    /// The moment `duration` after this one.
+    /// Returns the moment `duration` after this one.
     public func advanced(by duration: Duration) -> UnixTime { UnixTime(self.seconds + duration.inSeconds) }
 }
 
-/// A moment on the monotonic clock that goes on while the device sleeps (Linux: `CLOCK_BOOTTIME`).
+/// A moment on the monotonic clock, which continues while the device sleeps (Linux: `CLOCK_BOOTTIME`).
 ///
-/// Deciders get it as an argument and give deadlines back; only drivers read the clock.
+/// State machines take such moments as arguments and return deadlines; only drivers read the clock.
 public struct MonotonicTime: Hashable, Comparable, Sendable, InstantProtocol {
     /// The time since the clock's origin.
     public var sinceOrigin: Duration
@@ -47,16 +48,16 @@ public struct MonotonicTime: Hashable, Comparable, Sendable, InstantProtocol {
     /// Orders by time.
     @inlinable
     public static func < (left: Self, right: Self) -> Bool { left.sinceOrigin < right.sinceOrigin }
-    /// The moment `duration` after this one.
+    /// Returns the moment `duration` after this one.
     @inlinable
     public func advanced(by duration: Duration) -> Self { Self(self.sinceOrigin + duration) }
-    /// The time from this moment to `other`.
+    /// Returns the time from this moment to `other`.
     @inlinable
     public func duration(to other: Self) -> Duration { other.sinceOrigin - self.sinceOrigin }
 }
 
 extension MonotonicTime {
-    /// The earlier of two moments that may not be there.
+    /// Returns the earlier of two optional moments; `nil` when both are `nil`.
     package static func earlier(_ one: Self?, _ other: Self?) -> Self? {
         guard let one, let other else { return one ?? other }
         return min(one, other)
@@ -64,10 +65,11 @@ extension MonotonicTime {
 }
 
 extension Duration {
-    /// The longest that numbers from outside are taken for, about 30 million years: whoever adds to it does not overflow.
+    /// The limit for durations from external numbers, about 30 million years. Additions to a limited duration do not
+    /// overflow.
     package static let longest: Duration = .seconds(1_000_000_000_000_000)
 
-    /// So many seconds, at most ``longest`` either way; zero where it is no number.
+    /// Makes a duration of the given seconds, limited to ±``longest``; zero when `seconds` is not a number.
     package init(clampingSeconds seconds: Double) {
         let most = Self.longest.inSeconds
         self = seconds.isNaN ? .zero : .seconds(max(-most, min(most, seconds)))

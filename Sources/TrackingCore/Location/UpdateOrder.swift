@@ -1,46 +1,50 @@
-/// Keeps a reader's view of one trackable in order: every point once, and never an older position in place of a newer one
-/// (`docs/protocol.md`, "Payloads").
+/// Orders the updates that a reader receives for one trackable: each point counts once, and an older position never
+/// replaces a newer one (`docs/reference/protocol.md`, "Payloads").
 ///
-/// - Within a stream, `seq` says what is newer; the times play no part.
-/// - A stream not met before is the publisher's new one. One that was met, and that another has taken the place of since,
-///   takes its place back only with a later time, or where it is known to be the owner's: clocks differ.
-/// - What has no `seq`, predictions and other people's updates, is ordered by `time` against the current position.
+/// - Within a stream, the point with the higher `seq` is newer; times are ignored.
+/// - A stream that was not received before is the publisher's new stream, and its first point is current.
+/// - A stream that another stream has replaced becomes current again only with a later time, or when it is known to
+///   belong to the owner. Clocks of different devices differ, so time alone is not enough.
+/// - A point without `seq` (a prediction, an update from other software) is ordered by `time` against the current
+///   position.
 public struct UpdateOrder: Hashable, Sendable {
-    /// What an update's location is to a reader.
+    /// The result of ordering an update's location.
     public enum Verdict: Hashable, Sendable {
         /// The newest position.
         case current
-        /// Not seen before, but a newer one was: history, never the current position.
+        /// A point that was not received before, although a newer point was. It is history, never the current position.
         case late
-        /// Seen before.
+        /// A point that was received before.
         case duplicate
     }
 
     private struct Stream: Hashable, Sendable {
         let id: StreamID
         var seen = SeqRanges()
-        /// The highest `seq` of an update's own location; `nil` while there was none.
+        /// The highest `seq` of an update's own location; `nil` before the first one.
         var newest: UInt64?
     }
 
-    /// The most streams that are remembered; the one unheard for longest is forgotten first.
+    /// The maximum number of remembered streams. The stream without updates for the longest time is forgotten first.
     static let maximumStreams = 8
 
-    /// In the order in which they were last heard, the latest last.
+    /// The streams, ordered by their last update; the latest is last.
     private var streams: [Stream] = []
-    /// The stream of the last current position that had a `seq`.
+    /// The stream of the last current position with a `seq`.
     private var currentStream: StreamID?
     /// The time of the current position.
     private var currentTime: UnixTime?
-    /// The latest time at or before which a skipped point without `seq` counts as seen.
+    /// The time up to which skipped points without `seq` count as received.
     private var seenUntil: UnixTime?
 
-    /// Starts without updates.
+    /// Makes an order without updates.
     public init() {}
 
-    /// An update arrived. Ask ``newSkipped(_:)`` about the same update afterwards.
+    /// Orders an update that has arrived. Call ``newSkipped(_:)`` with the same update afterwards.
     ///
-    /// - Parameter isOwners: Whether its stream is known to be that of the publisher who owns the trackable.
+    /// - Parameters:
+    ///   - update: The update.
+    ///   - isOwners: `true` when the update's stream is known to belong to the trackable's owner.
     public mutating func consider(_ update: LocationUpdate, isOwners: Bool = false) -> Verdict {
         let time = update.location.time
         let verdict: Verdict
@@ -57,7 +61,7 @@ public struct UpdateOrder: Hashable, Sendable {
         return verdict
     }
 
-    /// The points that ride along with an update and were not seen before, in order, each with its stream.
+    /// Returns the skipped points of an update that were not received before, in order, each with its stream.
     public mutating func newSkipped(_ update: LocationUpdate) -> [Location] {
         update.skipped.compactMap { point in
             var point = point
@@ -94,7 +98,7 @@ public struct UpdateOrder: Hashable, Sendable {
         return true
     }
 
-    /// The stream's place, which is the last from now on.
+    /// Returns the stream's index after moving the stream to the end.
     private mutating func index(of id: StreamID) -> Int {
         if let index = self.streams.lastIndex(where: { $0.id == id }) {
             if index != self.streams.count - 1 { self.streams.append(self.streams.remove(at: index)) }

@@ -1,8 +1,8 @@
-/// The publishers present on one trackable, with the one that owns it at hand: the one with the latest `since`; a tie goes to
-/// the greater session.
+/// The publishers present on one trackable. The owner, the publisher with the greatest ``PublisherClaim``, is found at
+/// once.
 ///
-/// Coming and going cost O(log n), so that strangers cannot slow anybody down by being many. One that is gone stays in the
-/// heap until it comes up, or until such leftovers outnumber the living.
+/// Adding and removing cost O(log n), so that many strangers cannot slow down a member. A removed publisher stays in
+/// the heap until it is the least entry, or until such leftovers outnumber the publishers that are present.
 struct OwnerQueue: Sendable {
     private struct Name: Hashable, Sendable {
         let client: ClientID
@@ -11,14 +11,13 @@ struct OwnerQueue: Sendable {
 
     private struct Entry: Comparable, Sendable {
         let member: Member
-        /// Counts what was set: tells a living entry from a leftover.
+        /// The number of the setting, which distinguishes a present publisher from a leftover.
         let order: UInt64
 
         static func == (left: Self, right: Self) -> Bool { left.order == right.order }
-        /// The least of the heap is the owner.
+        /// Orders the greatest claim first, because the heap gives its least entry.
         static func < (left: Self, right: Self) -> Bool {
-            let (mine, theirs) = (left.member.presence, right.member.presence)
-            return (mine.since, mine.session) > (theirs.since, theirs.session)
+            left.member.presence.claim > right.member.presence.claim
         }
     }
 
@@ -26,16 +25,16 @@ struct OwnerQueue: Sendable {
     private var heap = MinHeap<Entry>()
     private var settings: UInt64 = 0
 
-    /// The owner; `nil` when nobody is present.
+    /// The owner; `nil` while no publisher is present.
     var owner: Member? { self.heap.min?.member }
 
-    /// Whether nobody is present.
+    /// `true` while no publisher is present.
     var isEmpty: Bool { self.living.isEmpty }
 
-    /// How many entries the heap holds, leftovers included; for tests of the bound.
+    /// The number of entries in the heap, leftovers included; for tests of the bound.
     var heapCount: Int { self.heap.count }
 
-    /// This one is present, and this is what it says of itself now.
+    /// Adds a publisher, or replaces the facts of one that is present.
     mutating func set(_ member: Member) {
         self.settings += 1
         self.living[Self.name(member)] = self.settings
@@ -43,7 +42,7 @@ struct OwnerQueue: Sendable {
         self.dropLeftovers()
     }
 
-    /// This one is gone.
+    /// Removes a publisher.
     mutating func remove(_ member: Member) {
         self.living[Self.name(member)] = nil
         self.dropLeftovers()

@@ -1,45 +1,47 @@
 /// A publisher or subscriber on a trackable, as another member sees it.
-public struct Member: Hashable, Sendable {
-    /// The trackable it is on.
-    public var trackable: TrackableID
-    /// The name of its connection.
-    public var client: ClientID
-    /// What it said of itself.
-    public var presence: Presence
+package struct Member: Hashable, Sendable {
+    /// The trackable of the member.
+    package var trackable: TrackableID
+    /// The client id of the member.
+    package var client: ClientID
+    /// The presence that the member has published.
+    package var presence: Presence
 
     /// Makes a member.
-    public init(trackable: TrackableID, client: ClientID, presence: Presence) {
+    package init(trackable: TrackableID, client: ClientID, presence: Presence) {
         self.trackable = trackable
         self.client = client
         self.presence = presence
     }
 }
 
-/// Decides who is there: a member is present on a trackable while its presence message stands, its client is online, both
-/// name the same session, and the lease has not run out (docs/protocol.md, "Who is there").
+/// The decisions about the presence of other members. A member is present on a trackable while its presence message is
+/// retained, its client is online, both name the same session, and the lease has not ended (docs/reference/protocol.md,
+/// "Who is there").
 ///
-/// It hears presences and livenesses of others; one's own client is not told to it.
-public struct PresenceStateMachine: Sendable {
-    /// What came of something heard.
-    public enum Change: Hashable, Sendable {
-        /// Listen to the liveness of this client from now on.
+/// Only messages of other clients are given to it, never those of the own client id.
+package struct PresenceStateMachine: Sendable {
+    /// The consequence of a message or a deadline.
+    package enum Change: Hashable, Sendable {
+        /// Subscribe to the liveness of this client.
         case watch(ClientID)
-        /// Its liveness is of no interest any more.
+        /// Unsubscribe from the liveness of this client.
         case unwatch(ClientID)
         /// A member is present that was not.
         case arrived(Member)
-        /// A present member says something new of itself, under the same session.
+        /// A present member has published another presence under the same session.
         case changed(Member)
         /// A member is gone.
         case left(Member)
-        /// A presence was not taken in, because there are as many as this side can hold.
+        /// A presence was ignored, because the limit of presences is reached.
         case full(ClientID)
     }
 
-    /// How long a subscriber that vanished without a goodbye still counts.
-    public static let grace: Duration = .seconds(2)
+    /// The time for which a subscriber that vanished without a goodbye still counts.
+    package static let grace: Duration = .seconds(2)
 
-    /// The most sessions of one client that count on one trackable at a time: the present one, and earlier ones in their grace.
+    /// The highest number of sessions of one client that count on one trackable: the present one, and earlier ones in
+    /// their grace.
     static let maximumSessions = 4
 
     private struct Key: Hashable, Sendable {
@@ -56,7 +58,8 @@ public struct PresenceStateMachine: Sendable {
     private struct Client: Sendable {
         /// The run that is online, and the lease it gave; nil when offline or unknown.
         var online: (run: Run, lease: Duration)?
-        /// The run whose retained heartbeat was trusted already, or whose lease ran out: it needs a live one.
+        /// The run whose retained heartbeat was believed before, or whose lease has ended: only a live heartbeat brings
+        /// it back.
         var usedUp: Run?
         var presences: Set<Key> = []
     }
@@ -76,45 +79,46 @@ public struct PresenceStateMachine: Sendable {
     private var isConnected = false
     private var clients: [ClientID: Client] = [:]
     private var presences: [Key: Presence] = [:]
-    /// The keys of ``presences`` by trackable, so that no question about one trackable looks at all of them.
+    /// The keys of ``presences`` by trackable, so that a query about one trackable does not search all of them.
     private var keys: [TrackableID: Set<Key>] = [:]
-    /// Those that were reported as arrived and not yet as left, by session.
+    /// The members that were reported as arrived and not yet as left, by session.
     private var present: [Key: [SessionID: Presence]] = [:]
     private var owners: [TrackableID: OwnerQueue] = [:]
     private var timers = DeadlineQueue<Timer>()
 
     /// Makes the view of one client program.
     ///
-    /// - Parameter limit: The most presences held at once; further ones are refused, so that strangers cannot fill memory.
-    public init(limit: Int = 50_000) {
+    /// - Parameter limit: The highest number of presences; further ones are ignored, so that strangers cannot fill the
+    ///   memory.
+    package init(limit: Int = 50_000) {
         self.limit = limit
     }
 
-    /// When ``timerFired(now:)`` has something to do; `nil` when never.
-    public var nextDeadline: MonotonicTime? { self.timers.next }
+    /// The time at which ``timerFired(now:)`` is to be called; `nil` for never.
+    package var nextDeadline: MonotonicTime? { self.timers.next }
 
     /// The members of one kind on a trackable that are present now.
-    public func members(of kind: MemberKind, on trackable: TrackableID) -> [Member] {
+    package func members(of kind: MemberKind, on trackable: TrackableID) -> [Member] {
         self.keys[trackable, default: []].lazy.filter { $0.kind == kind }.flatMap { key in
             (self.present[key] ?? [:]).values.map { Member(trackable: trackable, client: key.client, presence: $0) }
         }
     }
 
-    /// Of the publishers that are present on a trackable, the one with the latest `since`; a tie goes to the greater session.
-    public func owner(of trackable: TrackableID) -> Member? { self.owners[trackable]?.owner }
+    /// The present publisher of a trackable with the greatest ``PublisherClaim``; `nil` if no publisher is present.
+    package func owner(of trackable: TrackableID) -> Member? { self.owners[trackable]?.owner }
 
-    /// Every publisher presence that stands on a trackable, believed or not.
-    public func standingPublishers(on trackable: TrackableID) -> [Presence] {
+    /// The retained presences of publishers on a trackable, those of absent publishers included.
+    package func standingPublishers(on trackable: TrackableID) -> [Presence] {
         self.keys[trackable, default: []].filter { $0.kind == .publisher }.compactMap { self.presences[$0] }
     }
 
-    /// The trackables on which a presence of this client stands, believed or not.
-    public func trackables(of client: ClientID) -> Set<TrackableID> {
+    /// The trackables with a retained presence of this client, present or not.
+    package func trackables(of client: ClientID) -> Set<TrackableID> {
         Set((self.clients[client]?.presences ?? []).map(\.trackable))
     }
 
-    /// This side is connected: every known member gets one lease, and every presence until then to be seen again.
-    public mutating func connected(now: MonotonicTime) {
+    /// The own connection was made: every known member gets one lease, within which its presence must arrive again.
+    package mutating func connected(now: MonotonicTime) {
         self.isConnected = true
         for (id, client) in self.clients {
             guard let online = client.online else { continue }
@@ -125,14 +129,14 @@ public struct PresenceStateMachine: Sendable {
         }
     }
 
-    /// This side is not connected: no lease runs, everyone stands as last known.
-    public mutating func disconnected() {
+    /// The own connection was lost: no lease ends, and the members remain as they were.
+    package mutating func disconnected() {
         self.isConnected = false
         self.timers = DeadlineQueue()
     }
 
     /// A presence arrived, or was cleared (`nil`).
-    public mutating func heard(
+    package mutating func received(
         _ presence: Presence?, kind: MemberKind, on trackable: TrackableID, from client: ClientID, isRetained: Bool,
         now: MonotonicTime
     ) -> [Change] {
@@ -155,7 +159,7 @@ public struct PresenceStateMachine: Sendable {
     }
 
     /// A liveness arrived, or was cleared (`nil`), which means offline.
-    public mutating func heard(
+    package mutating func received(
         _ liveness: Liveness?, from client: ClientID, isRetained: Bool, now: MonotonicTime
     ) -> [Change] {
         guard let known = self.clients[client] else { return [] }
@@ -182,14 +186,15 @@ public struct PresenceStateMachine: Sendable {
         return self.review(client, now: now)
     }
 
-    /// The next deadline has come, or another reason to look.
-    public mutating func timerFired(now: MonotonicTime) -> [Change] {
+    /// The next deadline has come, or the caller checks for one.
+    package mutating func timerFired(now: MonotonicTime) -> [Change] {
         guard self.isConnected else { return [] }
         var changes: [Change] = []
         for timer in self.timers.popExpired(now: now) {
             switch timer {
             case .lease(let client):
-                // From now on only a live heartbeat brings this run back: a ghost stays gone.
+                // From now on only a live heartbeat makes this run present again, so that a run whose lease ended stays
+                // absent.
                 let run = self.clients[client]?.online?.run
                 self.clients[client]?.usedUp = run
                 self.clients[client]?.online = nil
@@ -203,8 +208,8 @@ public struct PresenceStateMachine: Sendable {
         return changes
     }
 
-    /// No longer interested in this trackable; forgets its members without a word about them.
-    public mutating func forget(_ trackable: TrackableID) -> [Change] {
+    /// Forgets the members of a trackable without reporting them as left.
+    package mutating func forget(_ trackable: TrackableID) -> [Change] {
         var changes: [Change] = []
         for key in self.keys[trackable, default: []] {
             changes += self.cleared(key)
@@ -258,7 +263,7 @@ public struct PresenceStateMachine: Sendable {
         return [.left(member)]
     }
 
-    /// Compares who is present with who was, for everything this client is on.
+    /// Compares the present members with those that were reported, for every trackable of this client.
     private mutating func review(_ id: ClientID, now: MonotonicTime, isAtOnce: Bool = false) -> [Change] {
         guard let client = self.clients[id] else { return [] }
         if client.online == nil { self.timers.remove(.lease(id)) }
@@ -267,7 +272,7 @@ public struct PresenceStateMachine: Sendable {
         }
     }
 
-    /// The same for one thing that it is on.
+    /// Compares the present members with those that were reported, for one trackable of a client.
     private mutating func review(
         _ key: Key, online: SessionID?, now: MonotonicTime, isAtOnce: Bool = false
     ) -> [Change] {

@@ -1,6 +1,6 @@
-private import Glibc
+private import SystemLibrary
 
-/// A rectangle in latitude and longitude, its edges included. One that crosses the antimeridian has `west` > `east`.
+/// A rectangle in latitude and longitude, edges included. A box across the antimeridian has `west` > `east`.
 public struct GeoBox: Hashable, Sendable {
     /// The southern edge, -90…`north`.
     public let south: Double
@@ -11,7 +11,7 @@ public struct GeoBox: Hashable, Sendable {
     /// The eastern edge, -180…180.
     public let east: Double
 
-    /// Makes a box; `nil` when a number is not finite or out of range, or `south` is above `north`.
+    /// Makes a box; returns `nil` when a number is not finite or out of range, or `south` is above `north`.
     public init?(south: Double, west: Double, north: Double, east: Double) {
         guard Coordinate(latitude: south, longitude: west) != nil,
             Coordinate(latitude: north, longitude: east) != nil, south <= north
@@ -22,7 +22,7 @@ public struct GeoBox: Hashable, Sendable {
         self.east = east
     }
 
-    /// Whether the box holds a place. A meridian of 180° is that of -180°.
+    /// Returns `true` when the box contains a coordinate. The meridians 180° and -180° are the same.
     public func contains(_ place: Coordinate) -> Bool {
         (self.south...self.north).contains(place.latitude)
             && (self.spans(place.longitude) || place.longitude.magnitude == 180 && self.spans(-place.longitude))
@@ -33,8 +33,8 @@ public struct GeoBox: Hashable, Sendable {
             ? (self.west...self.east).contains(longitude) : longitude >= self.west || longitude <= self.east
     }
 
-    /// The same area as boxes that do not cross the antimeridian: one, or two. One that ends at it has the meridian by its other
-    /// name as well.
+    /// The same area as one or two boxes that do not cross the antimeridian. When the box ends at the antimeridian, a
+    /// second box contains that meridian with the other sign.
     public var parts: [GeoBox] {
         if self.west > self.east { return [self.from(self.west, to: 180), self.from(-180, to: self.east)] }
         if self.east == 180, self.west > -180 { return [self, self.from(-180, to: -180)] }
@@ -50,7 +50,11 @@ public struct GeoBox: Hashable, Sendable {
         (self.south, self.west, self.north, self.east) = (south, west, north, east)
     }
 
-    /// The smallest box that holds the circle of `radius` around `center`: all longitudes where it reaches a pole.
+    /// Makes the smallest box that contains a circle. When the circle contains a pole, the box spans all longitudes.
+    ///
+    /// - Parameters:
+    ///   - center: The centre of the circle.
+    ///   - radius: The radius; a negative one counts as 0 m.
     public init(around center: Coordinate, radius: Meters) {
         let degrees = (max(0, radius.value) / Coordinate.meanEarthRadius.value).degrees
         let south = center.latitude - degrees
@@ -62,7 +66,7 @@ public struct GeoBox: Hashable, Sendable {
             self.east = 180
             return
         }
-        // The circle is widest where it touches its meridian, which is poleward of its centre.
+        // The circle's greatest width is on the poleward side of its centre, where a meridian touches it.
         let widest = asin(min(1, sin(degrees.radians) / cos(center.latitude.radians))).degrees
         guard widest < 180 else {
             self.west = -180

@@ -1,8 +1,9 @@
-/// The place and the time that a run of consecutive points of one trackable covers: the entry of the index by place.
+/// The area and the time span of a run of consecutive points of one trackable. Runs are the entries of the spatial
+/// index.
 public struct PointRun: Hashable, Sendable {
-    /// The earliest time.
+    /// The earliest time of the points.
     public private(set) var first: UnixTime
-    /// The latest time.
+    /// The latest time of the points.
     public private(set) var last: UnixTime
     /// The lowest latitude, in degrees.
     public private(set) var south: Double
@@ -10,25 +11,26 @@ public struct PointRun: Hashable, Sendable {
     public private(set) var west: Double
     /// The highest latitude, in degrees.
     public private(set) var north: Double
-    /// The highest longitude, in degrees: a run that crosses the antimeridian covers every longitude between.
+    /// The highest longitude, in degrees. A run across the antimeridian covers every longitude between its lowest and
+    /// highest.
     public private(set) var east: Double
-    /// How many points it has.
+    /// The number of points.
     public private(set) var count: Int
 
-    /// The most points of a run.
+    /// The maximum number of points in a run.
     public static let maximumCount = 256
-    /// A point that is further than this after the last or before the first begins another run: late ones, which come
-    /// between those of now, are not in one run with them.
+    /// The maximum time between a point and the run's first or last time. A point beyond it begins another run, so that
+    /// late points do not extend the run of the current ones.
     public static let maximumPause = Duration.seconds(3600)
 
-    /// Makes the run of one point.
+    /// Makes a run of one point.
     public init(_ place: Coordinate, at time: UnixTime) {
         self.init(
             first: time, last: time, south: place.latitude, west: place.longitude, north: place.latitude,
             east: place.longitude, count: 1)
     }
 
-    /// Makes a run as it was stored.
+    /// Makes a run from stored values.
     public init(
         first: UnixTime, last: UnixTime, south: Double, west: Double, north: Double, east: Double, count: Int
     ) {
@@ -41,7 +43,7 @@ public struct PointRun: Hashable, Sendable {
         self.count = count
     }
 
-    /// Adds a point; `false` when it begins another run.
+    /// Adds a point to the run. Returns `false`, without adding it, when the point begins another run.
     public mutating func add(_ place: Coordinate, at time: UnixTime) -> Bool {
         let pause = Self.maximumPause.inSeconds
         guard self.count < Self.maximumCount, time.seconds <= self.last.seconds + pause,
@@ -57,7 +59,8 @@ public struct PointRun: Hashable, Sendable {
         return true
     }
 
-    /// The run in a box that is grown outward to the next 1/64 of a degree: it stays the same for most of the points that come.
+    /// The run with its box enlarged outward to multiples of 1/64 degree. This box remains unchanged for most new
+    /// points.
     public var widened: PointRun {
         var run = self
         run.south = (self.south * 64).rounded(.down) / 64
@@ -71,7 +74,7 @@ public struct PointRun: Hashable, Sendable {
         self.south == other.south && self.west == other.west && self.north == other.north && self.east == other.east
     }
 
-    /// The runs of points in order of time.
+    /// Divides points in order of time into runs.
     public static func runs(of points: some Sequence<(place: Coordinate, time: UnixTime)>) -> [PointRun] {
         var runs: [PointRun] = []
         for (place, time) in points where runs.isEmpty || !runs[runs.count - 1].add(place, at: time) {

@@ -1,14 +1,21 @@
-/// Judges the clock of what is recorded. It is stored whatever its time; only its rank depends on it.
+/// Judges the clock that a record's time comes from. A record is stored whatever its time; a clock fault only prevents
+/// its point from becoming the last position.
 public enum RecordedTime {
-    /// Nothing that tracks with this system is older: 2001-01-01T00:00:00Z.
+    /// The earliest plausible time of a record: 2001-01-01T00:00:00Z.
     public static let earliest = UnixTime(978_307_200)
-    /// No recorder is older: 2026-01-01T00:00:00Z. One whose own clock is before that has not been told the time yet.
+    /// The earliest plausible time of a recorder: 2026-01-01T00:00:00Z. A recorder with an earlier clock has not set it
+    /// yet.
     static let earliestRecorder = UnixTime(1_767_225_600)
 
-    /// Whether a record was made with a clock that was not right: before 2001, or after it came here. Such a point is never
-    /// the last position. A recorder whose own clock is behind judges none for being ahead.
+    /// Returns `true` when the time of a record comes from a wrong clock: it is before 2001, or more than 60 s after
+    /// the record's arrival. A point with such a time never becomes the last position. A recorder with an unset clock
+    /// does not judge times in the future.
     ///
-    /// - Parameter last: The time of the trackable's last position, which was right when it came.
+    /// - Parameters:
+    ///   - time: The time of the record.
+    ///   - receivedAt: The arrival of the record, by the recorder's clock.
+    ///   - last: The time of the trackable's last position, which was plausible on arrival. If it is ahead of
+    ///     `receivedAt`, the recorder's clock was set back and judges no times in the future.
     public static func isFault(_ time: UnixTime, receivedAt: UnixTime, last: UnixTime? = nil) -> Bool {
         if time < self.earliest { return true }
         if receivedAt < self.earliestRecorder { return false }
@@ -22,8 +29,8 @@ public enum RecordedTime {
 }
 
 extension Location {
-    /// Tells points that have no `seq` apart, within one trackable and time: the place in ten-millionths of a degree (about a
-    /// centimetre), never negative.
+    /// A key that distinguishes points without `seq` of one trackable and one time: the position in ten-millionths of a
+    /// degree (about a centimetre), never negative.
     public var placeKey: Int64 {
         let north = Int64((self.coordinate.latitude * 1e7).rounded()) + 900_000_000
         let east = Int64((self.coordinate.longitude * 1e7).rounded()) + 1_800_000_000
@@ -32,7 +39,7 @@ extension Location {
 }
 
 extension Location {
-    /// As it is stored: with 0 in place of -0, which not every database keeps.
+    /// The point for storage, with 0 instead of -0, which some databases do not preserve.
     var withoutNegativeZeros: Location {
         var point = self
         point.time = UnixTime(self.time.seconds + 0)
@@ -51,8 +58,8 @@ extension Location {
 }
 
 extension Trip {
-    /// Whether this version of a trip is to be kept rather than `other`: one that has ended, else the longer one, else the one
-    /// written last. So the order in which versions come does not matter.
+    /// Returns `true` when this version of a trip replaces `other`: an ended version wins, then the longer duration,
+    /// then the higher `seq`. So the order of arrival does not matter.
     public func supersedes(_ other: Trip) -> Bool { self.rank > other.rank }
 
     private var rank: (Int, Double, UInt64, String) {

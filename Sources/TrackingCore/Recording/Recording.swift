@@ -1,50 +1,50 @@
-/// What one message brought to one trackable, read and checked: what is to be stored of it.
+/// The decoded and checked content of one message about one trackable, ready to be stored.
 public struct Recording: Hashable, Sendable {
-    /// Whose it is.
+    /// The trackable.
     public var trackable: TrackableID
-    /// When the recorder got the message; a point's clock is judged by it.
+    /// The arrival of the message by the recorder's clock. It serves to judge the clocks of points.
     public var receivedAt: UnixTime
-    /// Points with a stream and a `seq`, and those of other people's publishers, without.
+    /// The points. Points of Godwit's publishers have a stream and a `seq`; points of other publishers have neither.
     public var points: [Location] = []
     /// Versions of trips.
     public var trips: [RecordedDocument<Trip>] = []
     /// Events.
     public var events: [RecordedDocument<TrackingEvent>] = []
-    /// What a batch says of its stream.
+    /// The declaration about its stream that a batch contains.
     public var declaration: StreamDeclaration?
-    /// A presence or a resolution, as it stands from now on.
+    /// A new presence or a new resolution in force.
     public var state: StateChange?
 
-    /// Makes a recording of nothing.
+    /// Makes an empty recording.
     public init(of trackable: TrackableID, at receivedAt: UnixTime) {
         self.trackable = trackable
         self.receivedAt = receivedAt
     }
 }
 
-/// A trip or an event, and the JSON that it came as, which is stored as it is.
+/// A decoded trip or event with its original JSON, which is stored unchanged.
 public struct RecordedDocument<Value: Hashable & Sendable>: Hashable, Sendable {
-    /// As it was read.
+    /// The decoded value.
     public var value: Value
-    /// As it came.
+    /// The original JSON.
     public var json: [UInt8]
 
-    /// Pairs a value with the JSON that it came as.
+    /// Pairs a value with its original JSON.
     public init(_ value: Value, json: [UInt8]) {
         self.value = value
         self.json = json
     }
 }
 
-/// What a batch says of its stream as a whole.
+/// The declaration of a batch about its whole stream.
 public struct StreamDeclaration: Hashable, Sendable {
-    /// Which stream.
+    /// The stream.
     public var stream: StreamID
-    /// Nothing below it is left on the device.
+    /// The lowest number that the device still has.
     public var oldest: UInt64
-    /// What the device no longer has.
+    /// The ranges of numbers that the device no longer has.
     public var gone: [ClosedRange<UInt64>]
-    /// The stream's last number, once that is known.
+    /// The stream's last number; `nil` while the stream continues.
     public var end: UInt64?
 
     /// Makes a declaration.
@@ -56,11 +56,11 @@ public struct StreamDeclaration: Hashable, Sendable {
     }
 }
 
-/// What stands on a topic of a trackable from a moment on: who is present, or the resolution in force.
+/// A new presence or a new resolution in force: a change of a retained message of a trackable.
 public struct StateChange: Hashable, Sendable {
-    /// The topic beneath the trackable's: `publisher/van-7`, `subscriber/desk`, `resolution`.
+    /// The topic beneath the trackable's topic, for example `publisher/van-7`, `subscriber/desk` or `resolution`.
     public var name: String
-    /// The JSON that stands there; `nil` when it was cleared.
+    /// The JSON of the retained message; `nil` when it was cleared.
     public var json: [UInt8]?
 
     /// Makes a change.
@@ -70,34 +70,35 @@ public struct StateChange: Hashable, Sendable {
     }
 }
 
-/// A message, or one record of it, that cannot be accepted: it is set aside with the reason, and never stops the rest.
+/// A message or record that cannot be accepted. It is quarantined with the reason, and the remaining messages are
+/// processed.
 public struct RefusedMessage: Hashable, Sendable {
-    /// The topic that it came on.
+    /// The topic of the message.
     public var topic: String
-    /// When it came.
+    /// The arrival of the message.
     public var receivedAt: UnixTime
-    /// Whose it is, where that can be read.
+    /// The trackable; `nil` when it cannot be read.
     public var trackable: TrackableID?
-    /// Its stream, where that can be read.
+    /// The stream; `nil` when it cannot be read.
     public var stream: StreamID?
-    /// Its number in the stream, where that can be read: with it, the record counts as handled.
+    /// The number in the stream; `nil` when it cannot be read. A quarantined record with a number counts as handled.
     public var seq: UInt64?
-    /// Why.
+    /// The reason for the rejection.
     public var reason: String
-    /// As it came, at most ``maximumPayloadBytes`` of it.
+    /// The payload, cut to ``maximumPayloadBytes``.
     public private(set) var payload: [UInt8]
 
-    /// So much of a message that is set aside is kept.
+    /// The maximum number of bytes stored of a quarantined payload.
     public static let maximumPayloadBytes = 16_384
-    /// So much of a topic is kept.
+    /// The maximum number of bytes stored of a topic.
     public static let maximumTopicBytes = 1024
 
-    /// A recorder was away, and the broker kept no session for it: what came meanwhile may be missing. It is noted as a message on
-    /// the root of the topics, with this reason.
+    /// The reason recorded after a recorder reconnected and the broker had no session for it: messages of the time
+    /// between may be lost. The entry has the topic root as its topic.
     public static let possibleGapReason =
         "the broker kept no session for this recorder: what came while it was away may be missing"
 
-    /// Makes a message to be set aside; a longer payload or topic is cut.
+    /// Makes a message to quarantine; payload and topic are cut to their maximum sizes.
     public init(
         topic: String, receivedAt: UnixTime, trackable: TrackableID? = nil, stream: StreamID? = nil, seq: UInt64? = nil,
         reason: String, payload: some Collection<UInt8>

@@ -1,6 +1,6 @@
-/// Finding the one record that a store refuses.
+/// Division of a batch, in order to find the one record that a store rejects.
 extension RecordingBatch {
-    /// Two batches that together are this one, in its order; `nil` when it is of one record, or of none.
+    /// Divides the batch into two halves in the same order; returns `nil` for a batch of at most one record.
     public func halved() -> (first: RecordingBatch, second: RecordingBatch)? {
         let pieces = self.pieces
         guard pieces.count > 1 else { return nil }
@@ -8,10 +8,15 @@ extension RecordingBatch {
         return (RecordingBatch(pieces[..<middle]), RecordingBatch(pieces[middle...]))
     }
 
-    /// A batch of one record as what is set aside for a reason: with a number, it counts as handled. What was set aside already
-    /// goes without its bytes, and then not at all.
+    /// Returns a batch that quarantines this batch's records for a reason. A quarantined record with a number counts as
+    /// handled.
     ///
-    /// - Parameter root: Where the topics live.
+    /// An entry that was already being quarantined is repeated without its payload. An entry without a payload is
+    /// dropped, so that repeated failures end.
+    ///
+    /// - Parameters:
+    ///   - reason: The reason, to read.
+    ///   - root: The topic root of the deployment.
     public func setAside(because reason: String, root: TopicRoot) -> RecordingBatch {
         var batch = RecordingBatch()
         batch.refused = self.recordings.flatMap { $0.refused(because: reason, root: root) }
@@ -28,7 +33,7 @@ extension RecordingBatch {
         self.refused = pieces.flatMap(\.refused)
     }
 
-    /// What came of each message; of one message alone, each record.
+    /// The batch divided into its messages; a batch of a single message divided into its records.
     private var pieces: [RecordingBatch] {
         let isOne = self.recordings.count == 1 && self.refused.isEmpty
         let recordings = isOne ? self.recordings.flatMap(\.pieces) : self.recordings
@@ -46,7 +51,7 @@ extension RecordingBatch {
 }
 
 extension Recording {
-    /// Each record by itself.
+    /// The recording divided into one recording for each record.
     fileprivate var pieces: [Recording] {
         self.points.map { point in self.piece { $0.points = [point] } }
             + self.trips.map { trip in self.piece { $0.trips = [trip] } }

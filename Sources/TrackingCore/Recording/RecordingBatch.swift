@@ -1,25 +1,30 @@
-/// What is stored together, in one commit: of any number of trackables, in the order it came.
+/// The recordings of any number of trackables that are stored in one commit, in order of arrival.
 public struct RecordingBatch: Hashable, Sendable {
-    /// What the messages brought.
+    /// The content of the accepted messages.
     public var recordings: [Recording] = []
-    /// What cannot be accepted.
+    /// The rejected messages and records.
     public var refused: [RefusedMessage] = []
 
     /// Makes an empty batch.
     public init() {}
 
-    /// Whether there is nothing to do.
+    /// `true` when the batch contains nothing.
     public var isEmpty: Bool { self.recordings.isEmpty && self.refused.isEmpty }
-    /// How many points, trips and events there are.
+    /// The number of points, trips and events.
     public var count: Int { self.recordings.reduce(0) { $0 + $1.points.count + $1.trips.count + $1.events.count } }
 
-    /// A message came: what it brings is added. A bad one is added to what is refused; one of a kind that is not recorded
-    /// (commands, requests, liveness, acknowledgements) adds nothing.
+    /// Adds a message that has arrived. An invalid message is added to ``refused``. Messages of kinds that are not
+    /// recorded (commands, requests, liveness, acknowledgements) are ignored.
+    ///
+    /// - Parameters:
+    ///   - message: The message.
+    ///   - root: The topic root of the deployment.
+    ///   - receivedAt: The arrival, by the recorder's clock.
     public mutating func received(_ message: IncomingMessage, root: TopicRoot, at receivedAt: UnixTime) {
         guard let topic = root.topic(message.topic), let trackable = topic.trackable else {
-            // Our own subscriptions bring other topics only where their names are no ids.
+            // The recorder's subscriptions match other topics only where a level is not a valid id.
             guard !message.topic.hasPrefix(root.path + "/_clients/") else { return }
-            // It goes when that trackable is erased.
+            // The entry is erased together with that trackable.
             let meant = root.trackable(meantBy: message.topic)
             return self.refuse(message, of: meant, at: receivedAt, "the topic is not one of the protocol")
         }
@@ -41,7 +46,7 @@ public struct RecordingBatch: Hashable, Sendable {
                 payload: message.payload))
     }
 
-    /// Reads one message; `false` when nothing of it is recorded.
+    /// Decodes one message into a recording; returns `false` when the message is not recorded.
     private mutating func read(
         _ message: IncomingMessage, _ topic: Topic, into recording: inout Recording
     ) throws(TrackingError) -> Bool {
@@ -56,10 +61,11 @@ public struct RecordingBatch: Hashable, Sendable {
             if !payload.isEmpty { _ = try MessageCodec.decodeResolution(payload) }
             recording.state = StateChange("resolution", payload: payload)
         case .location, .history, .trip, .event:
-            // An empty retained message clears its topic; what was there stays recorded.
+            // An empty retained message clears its topic. Records that were stored from that topic remain.
             if payload.isEmpty { return false }
             try self.readRecords(message, topic, into: &recording)
-        // What the sensor said before filtering is another line of points than the one that is watched.
+        // Raw positions are not recorded: they are the sensor's points before filtering, and the history contains the
+        // filtered points.
         case .raw, .request, .ack, .command, .answer, .liveness: return false
         }
         return true
@@ -73,7 +79,7 @@ public struct RecordingBatch: Hashable, Sendable {
         case .location:
             let update = try LocationCodec.decode(payload)
             recording.points = update.skipped
-            // A prediction is no record. It has no number of its own.
+            // A prediction is not recorded. It has no number of its own.
             if update.kind == .actual { recording.points.append(update.location) }
         case .history: try self.read(HistoryCodec.decode(payload), of: message, into: &recording)
         case .trip: recording.trips = [RecordedDocument(try MessageCodec.decodeTrip(payload), json: Array(payload))]
@@ -100,7 +106,7 @@ public struct RecordingBatch: Hashable, Sendable {
 }
 
 extension Recording {
-    /// Takes a record of a batch: it is of the batch's stream, whatever it says itself.
+    /// Adds a record of a batch. The record belongs to the batch's stream, even when it states another one.
     fileprivate mutating func take(
         _ records: SpoolRecords, at position: Int, of stream: StreamID
     ) throws(TrackingError) {

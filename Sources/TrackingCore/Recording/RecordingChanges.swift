@@ -1,40 +1,41 @@
-/// What a batch changes in a store: rows to be written in one transaction.
+/// The changes of a store that a batch causes: rows to be written in one transaction.
 public struct RecordingChanges: Sendable {
-    /// New points, by trackable and time. One without a stream may be there already: then nothing is done.
+    /// New points, ordered by trackable and time. A point without a stream may be stored already; then it is skipped.
     public internal(set) var points: [PointRow] = []
     /// New versions of trips.
     public internal(set) var trips: [DocumentRow<Trip>] = []
     /// New events.
     public internal(set) var events: [DocumentRow<TrackingEvent>] = []
-    /// Runs of points that are complete.
+    /// Complete runs of points.
     public internal(set) var runs: [RunRow] = []
-    /// What is known of streams, by their keys, where something came.
+    /// The coverage of each changed stream, by the stream's key.
     public internal(set) var coverage: [Int64: CoverageChange] = [:]
-    /// Trackables of which the last position, the open run or the recent streams have changed, by their keys.
+    /// The trackables with a changed last position, open run or list of recent streams, by their keys.
     public internal(set) var trackables: [Int64: RecordingLedger.Trackable] = [:]
-    /// How many records came again, by the stream's key.
+    /// The number of records that were received again, by the stream's key.
     public internal(set) var duplicates: [Int64: Int] = [:]
-    /// How many points had a wrong clock, by the stream's key.
+    /// The number of points with a clock fault, by the stream's key.
     public internal(set) var clockFaults: [Int64: Int] = [:]
-    /// Streams, by their keys, with too many gaps to take a record that would begin another: it is not acknowledged.
+    /// The keys of streams with too many gaps for a record that would begin another one. That record is not
+    /// acknowledged.
     public internal(set) var tooManyGaps: Set<Int64> = []
-    /// Presences and resolutions; one like the last of its name is nothing new.
+    /// Presences and resolutions. A value that equals the previous one of the same name is skipped.
     public internal(set) var states: [StateRow] = []
-    /// What is set aside.
+    /// The messages and records to quarantine.
     public internal(set) var refused: [RefusedMessage] = []
-    /// What may be acknowledged once the changes are durable: of every trackable that something came for.
+    /// The acknowledgements to publish after the transaction is durable, for every trackable in the batch.
     public internal(set) var acknowledgements: [TrackableID: Acknowledgement] = [:]
 
     init() {}
 }
 
-/// Names a point among those of its trackable.
+/// The key of a point among the points of its trackable.
 public struct PointName: Hashable, Comparable, Sendable {
     /// The time of the fix.
     public var time: UnixTime
     /// The key of its stream; 0 for a point without one.
     public var stream: Int64
-    /// Its number in the stream; without one its ``Location/placeKey``.
+    /// The point's number in its stream; its ``Location/placeKey`` without a stream.
     public var seq: Int64
 
     /// Makes a name.
@@ -44,25 +45,25 @@ public struct PointName: Hashable, Comparable, Sendable {
         self.seq = seq
     }
 
-    /// Orders as points are read: by time, then stream, then number.
+    /// Orders points as they are read: by time, then stream, then number.
     public static func < (left: Self, right: Self) -> Bool {
         (left.time, left.stream, left.seq) < (right.time, right.stream, right.seq)
     }
 }
 
-/// A point as it is stored.
+/// A point in a store.
 public struct PointRow: Hashable, Sendable {
     /// The key of its trackable.
     public var trackable: Int64
     /// The key of its stream; 0 for a point without one.
     public var stream: Int64
-    /// Its number in the stream; without one its ``Location/placeKey``.
+    /// The point's number in its stream; its ``Location/placeKey`` without a stream.
     public var seq: Int64
-    /// Whether it was made with a clock that was not right.
+    /// `true` when the time comes from a wrong clock.
     public var hasClockFault = false
-    /// `true` for a point that is never the last position.
+    /// `true` for a point that never becomes the last position.
     public var isFaulty: Bool { self.hasClockFault || self.location.coordinate.isNowhere }
-    /// The value of the column `clock_fault`: 1 for a wrong clock, 2 for a place at exactly [0, 0], else 0.
+    /// The value of the column `clock_fault`: 1 for a wrong clock, 2 for the position [0, 0], else 0.
     public var faultCode: Int64 { self.hasClockFault ? 1 : self.location.coordinate.isNowhere ? 2 : 0 }
     /// The point.
     public var location: Location
@@ -74,25 +75,25 @@ public struct PointRow: Hashable, Sendable {
         self.location = location.withoutNegativeZeros
     }
 
-    /// Its name.
+    /// The point's key.
     public var name: PointName { PointName(time: self.location.time, stream: self.stream, seq: self.seq) }
 }
 
-/// A trip or an event as it is stored.
+/// A trip or an event in a store.
 public struct DocumentRow<Value: Hashable & Sendable>: Hashable, Sendable {
     /// The key of its trackable.
     public var trackable: Int64
     /// The key of its stream.
     public var stream: Int64
-    /// What it is.
+    /// The trip or the event.
     public var document: RecordedDocument<Value>
 }
 
-/// A complete run of points.
+/// A complete run of points in a store.
 public struct RunRow: Hashable, Sendable {
     /// The key of its trackable.
     public var trackable: Int64
-    /// Where and when it is.
+    /// The run.
     public var run: PointRun
 
     /// Makes a row.
@@ -102,21 +103,21 @@ public struct RunRow: Hashable, Sendable {
     }
 }
 
-/// A presence or a resolution as it is stored.
+/// A presence or a resolution in a store.
 public struct StateRow: Hashable, Sendable {
     /// The key of its trackable.
     public var trackable: Int64
-    /// When it came.
+    /// The arrival of the message.
     public var receivedAt: UnixTime
-    /// What stands from then on.
+    /// The new value.
     public var change: StateChange
 }
 
-/// What was known of a stream, and what is.
+/// The coverage of a stream before and after a batch.
 public struct CoverageChange: Hashable, Sendable {
-    /// As it is stored.
+    /// The stored coverage.
     public var before: StreamCoverage
-    /// As it is to be stored.
+    /// The coverage to store.
     public var after: StreamCoverage
 
     init(before: StreamCoverage) {
@@ -124,7 +125,7 @@ public struct CoverageChange: Hashable, Sendable {
         self.after = before
     }
 
-    /// The first numbers of ranges that are no more, and the ranges that are new or another.
+    /// The difference as rows: the lowest numbers of the ranges to delete, and the ranges to insert or overwrite.
     public var difference: (removed: [UInt64], written: [StreamCoverage.Range]) {
         var removed: [UInt64] = []
         var written: [StreamCoverage.Range] = []
@@ -136,7 +137,7 @@ public struct CoverageChange: Hashable, Sendable {
             removed += old.map(\.lowerBound).filter { !current.contains($0) }
             written += new.filter { !known.contains($0) }.map { StreamCoverage.Range(mark, $0) }
         }
-        // A range that is of another mark now is written over.
+        // A range that only changed its mark is overwritten, not deleted.
         let firsts = Set(written.map(\.seqs.lowerBound))
         return (removed.filter { !firsts.contains($0) }, written)
     }

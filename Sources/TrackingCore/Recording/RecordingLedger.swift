@@ -1,32 +1,32 @@
-/// What a store knows of the trackables and streams that it is storing for: decides what of a batch is new, and what becomes
-/// of it.
+/// A store's cache of trackables and streams, which decides what of a batch is new and how the store changes.
 ///
-/// A store fills in what ``missing(for:)`` names, from its tables or as new, calls ``apply(_:)``, and writes the changes in the
-/// same transaction. After a transaction that failed the ledger is thrown away.
+/// For each batch, the store loads the entries that ``missing(for:)`` names (or creates new ones), calls
+/// ``apply(_:leavingTails:)`` and writes the resulting changes, all in one transaction. After a failed transaction, the
+/// ledger is discarded.
 public struct RecordingLedger: Sendable {
-    /// What is known of a trackable.
+    /// The cached state of a trackable.
     public struct Trackable: Hashable, Sendable {
-        /// Its key in the store.
+        /// The trackable's key in the store.
         public var number: Int64
-        /// What is of an earlier time was erased for good.
+        /// The time before which the trackable's records were erased for good; `nil` when none were.
         public var erasedBefore: UnixTime?
-        /// The newest position whose clock was right.
+        /// The newest position without a fault.
         public var last: PointName?
-        /// The run of points that is not full yet.
+        /// The current run of points, which is not full yet.
         public var run: PointRun?
-        /// Its streams in the order something last came of them, the newest at the end; at most
+        /// The streams in order of their last record, the newest at the end; at most
         /// ``Acknowledgement/maximumStreams``.
         public var recent: [StreamID] = []
-        /// The streams that are loaded; all of `recent` are.
+        /// The loaded streams; they include all streams of `recent`.
         public var streams: [StreamID: Stream] = [:]
-        /// The stored points that its rows do not have yet; `nil` when they have all.
+        /// The stored points that the rows do not reflect yet; `nil` when there are none.
         public internal(set) var tail: PointTail?
 
-        /// Makes a trackable of which nothing is known.
+        /// Makes a new trackable without records.
         public init(number: Int64) { self.number = number }
 
-        /// A point is stored that its rows do not have yet: one after the last position, of the same stream. They come in the
-        /// order of their times.
+        /// Replays a stored point that the rows do not reflect yet. Call it for the points after the last position, of
+        /// the same stream, in order of time.
         public mutating func follow(_ name: PointName, at place: Coordinate) {
             let seq = UInt64(clamping: name.seq)
             guard let id = self.recent.last, self.streams[id]?.number == name.stream,
@@ -37,7 +37,7 @@ public struct RecordingLedger: Sendable {
             self.last = name
         }
 
-        /// What is durable of it, once the transaction is.
+        /// The acknowledgement to publish after the transaction is durable.
         public var acknowledgement: Acknowledgement {
             var streams: [StreamID: UInt64] = [:]
             for id in self.recent {
@@ -47,11 +47,11 @@ public struct RecordingLedger: Sendable {
         }
     }
 
-    /// What is known of a stream.
+    /// The cached state of a stream.
     public struct Stream: Hashable, Sendable {
-        /// Its key in the store, above 0.
+        /// The stream's key in the store, above 0.
         public var number: Int64
-        /// Which numbers are stored or declared missing.
+        /// The numbers that are stored or declared missing.
         public var coverage: StreamCoverage
 
         /// Makes a stream.
@@ -62,24 +62,24 @@ public struct RecordingLedger: Sendable {
     }
 
     private var trackables: [TrackableID: Trackable] = [:]
-    /// What all of it weighs, in ranges.
+    /// The memory use of all entries, measured in ranges.
     private var weight = 0
 
-    /// A trackable or a stream takes as much memory as so many ranges of numbers.
+    /// The memory use of a trackable or a stream, measured in ranges of numbers.
     private static let rangesOfOne = 16
-    /// So many streams of a trackable stay known; of more, only the recent ones do.
+    /// The maximum number of cached streams of a trackable; beyond it, only the recent ones remain.
     static let maximumStreams = 32
 
-    /// Makes a ledger that knows nothing.
+    /// Makes an empty ledger.
     public init() {}
 
-    /// What it knows of a trackable.
+    /// The cached state of a trackable; `nil` when it is not loaded.
     public subscript(id: TrackableID) -> Trackable? { self.trackables[id] }
 
-    /// How much it holds: trackables and streams, and ranges of numbers, of which sixteen count as one.
+    /// The size of the ledger: its trackables and streams, plus one for each sixteen ranges of numbers.
     public var count: Int { self.weight / Self.rangesOfOne }
 
-    /// The trackables and their streams that have to be filled in before a batch is applied, each once.
+    /// Returns the trackables and streams that must be loaded before a batch is applied, each once.
     public func missing(for batch: RecordingBatch) -> [(trackable: TrackableID, streams: [StreamID])] {
         var missing: [TrackableID: Set<StreamID>] = [:]
         for recording in batch.recordings {
@@ -109,7 +109,7 @@ public struct RecordingLedger: Sendable {
             .sorted { $0.trackable < $1.trackable }
     }
 
-    /// Fills in a trackable, or streams of one: those of `trackable.streams` are added to what is there.
+    /// Adds a loaded trackable. For a trackable that is present already, only missing streams are added.
     public mutating func fill(_ id: TrackableID, _ trackable: Trackable) {
         guard self.trackables[id] != nil else {
             self.trackables[id] = trackable
@@ -122,7 +122,7 @@ public struct RecordingLedger: Sendable {
         }
     }
 
-    /// Knows nothing of a trackable any more.
+    /// Removes a trackable from the ledger.
     public mutating func forget(_ id: TrackableID) {
         guard let trackable = self.trackables.removeValue(forKey: id) else { return }
         self.weight -= Self.weight(of: trackable)
@@ -134,7 +134,8 @@ public struct RecordingLedger: Sendable {
 
     private static func weight(of stream: Stream) -> Int { self.rangesOfOne + stream.coverage.rangeCount }
 
-    /// Where a trackable has many streams, those from which nothing came lately are known no more: they are loaded again.
+    /// Removes the streams without recent records from a trackable with many streams. They are loaded again when they
+    /// are needed.
     private mutating func forgetOldStreams(of id: TrackableID) {
         guard let place = self.trackables.index(forKey: id),
             self.trackables.values[place].streams.count > Self.maximumStreams
@@ -146,9 +147,12 @@ public struct RecordingLedger: Sendable {
         }
     }
 
-    /// Decides what becomes of a batch, of which nothing is missing.
+    /// Decides the changes that a batch causes. Everything in ``missing(for:)`` must have been added.
     ///
-    /// - Parameter leavingTails: Whether the rows of trackables and streams may lack the last points, as ``PointTail`` says.
+    /// - Parameters:
+    ///   - batch: The batch.
+    ///   - leavingTails: `true` when the rows of trackables and streams may lag behind the last points, as
+    ///     ``PointTail`` describes.
     public mutating func apply(_ batch: RecordingBatch, leavingTails: Bool) -> RecordingChanges {
         var changes = RecordingChanges()
         changes.points.reserveCapacity(batch.recordings.count)
@@ -163,7 +167,7 @@ public struct RecordingLedger: Sendable {
         var rest = order[...]
         while let first = rest.first {
             let id = batch.recordings[first.index].trackable
-            // Taken out while it changes, so that nothing of it is copied.
+            // The trackable is moved out of the dictionary during the change, so that nothing is copied.
             var trackable = Trackable(number: first.number)
             swap(&trackable, &self.trackables.values[first.place])
             var intake = TrackableIntake(id, consume trackable)
@@ -181,7 +185,7 @@ public struct RecordingLedger: Sendable {
         return changes
     }
 
-    /// A record that is set aside counts as handled, where it has a number; one that counts so already is not set aside again.
+    /// Quarantines a record. One with a number counts as handled; it is not quarantined a second time.
     private mutating func refuse(_ refused: RefusedMessage, _ changes: inout RecordingChanges) {
         guard let id = refused.trackable, let trackable = self.trackables.removeValue(forKey: id) else {
             changes.refused.append(refused)
@@ -197,7 +201,8 @@ public struct RecordingLedger: Sendable {
         self.trackables[id] = intake.trackable
     }
 
-    /// What brings the rows of a trackable up to its points: nothing where they have all, or it is not known.
+    /// Returns the changes that bring the rows of a trackable up to date with its points. There are none when the rows
+    /// are up to date or the trackable is not loaded.
     public mutating func settle(_ id: TrackableID) -> RecordingChanges {
         var changes = RecordingChanges()
         guard let trackable = self.trackables.removeValue(forKey: id) else { return changes }

@@ -1,30 +1,29 @@
-/// What is known of every number of a stream: stored, declared missing, or not known.
+/// The state of every number of a stream: stored, declared missing, or unknown.
 ///
-/// The order in which it is told does not matter, nor how often: of two things said of one number, the one with the lower
-/// ``Mark`` counts.
+/// The order and the repetition of messages do not matter: of two marks for one number, the lower ``Mark`` wins.
 public struct StreamCoverage: Hashable, Sendable {
-    /// What is known of a number. The lower one counts: a record that comes after it was declared gone is kept.
+    /// The state of a number. The lower mark wins: a record that arrives after it was declared gone is stored.
     public enum Mark: Int, Hashable, Sendable, CaseIterable, Comparable {
-        /// It was erased for good, or is of a time that was: it is not taken again.
+        /// The record was erased for good, or its time is before an erasure. It is not accepted again.
         case erased = 0
         /// The record is stored.
         case stored = 1
-        /// It came, and cannot be accepted: it was set aside with the reason.
+        /// The record was received, but could not be accepted. It was quarantined with the reason.
         case refused = 2
-        /// The device declared that it no longer has it.
+        /// The device declared that it no longer has the record.
         case gone = 3
-        /// It is below the oldest that the device had.
+        /// The number is below the oldest number that the device declared.
         case belowOldest = 4
 
-        /// Orders by what counts.
+        /// Orders by precedence.
         public static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
     }
 
-    /// Numbers of which the same is known.
+    /// A range of numbers with the same mark.
     public struct Range: Hashable, Sendable {
-        /// What is known.
+        /// The mark.
         public var mark: Mark
-        /// Of which numbers.
+        /// The numbers.
         public var seqs: ClosedRange<UInt64>
 
         /// Makes a range.
@@ -35,18 +34,18 @@ public struct StreamCoverage: Hashable, Sendable {
     }
 
     private var sets = Array(repeating: SeqSet(), count: Mark.allCases.count)
-    /// Every record up to and including this number, from 1 on, is stored or declared missing; 0 while that is not so of 1.
+    /// The number up to which all records from 1 on are stored or declared missing; 0 when record 1 is not.
     public private(set) var handledThrough: UInt64 = 0
-    /// The stream's last number, once that was declared.
+    /// The stream's last number, as declared; `nil` before the declaration.
     public private(set) var end: UInt64?
 
-    /// So many ranges a stream may have before a number that would begin another is not taken.
+    /// The maximum number of ranges of a stream. Beyond it, a number that would begin another range is rejected.
     public static let maximumRanges = 65_536
 
-    /// Nothing is known.
+    /// Makes a coverage in which all numbers are unknown.
     public init() {}
 
-    /// What was known, as ``ranges`` gave it.
+    /// Restores a coverage from its ``ranges``.
     public init(_ ranges: some Sequence<Range>, end: UInt64? = nil) {
         for range in ranges { self.sets[range.mark.rawValue].insert(range.seqs) }
         self.end = end
@@ -56,36 +55,38 @@ public struct StreamCoverage: Hashable, Sendable {
     /// The numbers with one mark.
     public subscript(mark: Mark) -> SeqSet { self.sets[mark.rawValue] }
 
-    /// Everything that is known, each number once.
+    /// All known ranges; each number is in at most one.
     public var ranges: [Range] {
         Mark.allCases.flatMap { mark in self[mark].ranges.map { Range(mark, $0) } }
     }
 
-    /// How many ranges there are.
+    /// The number of ranges.
     var rangeCount: Int { self.sets.reduce(0) { $0 + $1.ranges.count } }
 
-    /// Whether the stream has as many ranges as it may.
+    /// `true` when the stream has reached ``maximumRanges``.
     public var isFull: Bool { self.rangeCount >= Self.maximumRanges }
 
-    /// Whether a record can be stored of which it is not known that it is: where the stream has as many ranges as it may, one next
-    /// to a stored one, or the only one between what is known. There are no more such than ranges.
+    /// Returns `true` when a record can be stored.
+    ///
+    /// In a full stream, only a record next to a stored one is accepted, or one that is alone between two known
+    /// numbers. There are no more such numbers than ranges.
     func hasRoom(for seq: UInt64) -> Bool {
         let stored = self[.stored]
         return !self.isFull || stored.contains(seq) || stored.contains(seq &- 1) || stored.contains(seq &+ 1)
             || self.isBetweenKnown(seq...seq) && !self.isKnown(seq)
     }
 
-    /// The numbers of which nothing is known.
+    /// Returns the ranges of numbers without a mark.
     private func unknown(in seqs: ClosedRange<UInt64>) -> [ClosedRange<UInt64>] {
         self.sets.reduce([seqs]) { free, set in free.flatMap { set.gaps(in: $0) } }
     }
 
-    /// Whether the numbers just before and just after are known, or there are none before.
+    /// Returns `true` when the numbers immediately before and after the range are known, or the range begins at 1.
     private func isBetweenKnown(_ seqs: ClosedRange<UInt64>) -> Bool {
         (seqs.lowerBound <= 1 || self.isKnown(seqs.lowerBound - 1)) && self.isKnown(seqs.upperBound &+ 1)
     }
 
-    /// A record came; `false` when it is stored already, or was erased.
+    /// Marks a number as stored. Returns `false` when it was stored or erased before.
     public mutating func store(_ seq: UInt64) -> Bool {
         let stored = Mark.stored.rawValue
         guard !self.sets[stored].contains(seq), !self[.erased].contains(seq) else { return false }
@@ -97,12 +98,12 @@ public struct StreamCoverage: Hashable, Sendable {
         return true
     }
 
-    /// Whether `seq` is the one after the highest number of which anything is known, and that one is stored.
+    /// Returns `true` when `seq` follows the highest known number and that number is stored.
     func isNext(_ seq: UInt64) -> Bool {
         seq > 0 && self[.stored].last == seq - 1 && self.sets.allSatisfy { ($0.last ?? 0) < seq }
     }
 
-    /// What was known before the highest numbers were stored.
+    /// Returns the coverage as it was before the highest numbers were stored.
     func before(_ seqs: ClosedRange<UInt64>) -> StreamCoverage {
         var coverage = self
         coverage.sets[Mark.stored.rawValue].remove(seqs)
@@ -110,10 +111,10 @@ public struct StreamCoverage: Hashable, Sendable {
         return coverage
     }
 
-    /// Numbers were declared missing; what counts more stays.
+    /// Declares numbers missing. Numbers with a lower mark keep it.
     public mutating func declare(_ seqs: ClosedRange<UInt64>, _ mark: Mark) {
         if let only = self.mark(of: seqs), only <= mark { return }
-        // Only what overlaps is looked at: a message may declare thousands of ranges, and a stream have more.
+        // Only overlapping ranges are examined: a message may declare thousands of ranges, and a stream may have more.
         var free = [seqs]
         for other in Mark.allCases where other < mark { free = free.flatMap { self[other].gaps(in: $0) } }
         let declared = SeqSet(free)
@@ -122,9 +123,9 @@ public struct StreamCoverage: Hashable, Sendable {
         self.advance()
     }
 
-    /// Numbers were declared missing; where the stream has as many ranges as it may, what fills a gap between known ones is taken.
+    /// Declares numbers missing. In a full stream, only ranges that fill a gap between known numbers are accepted.
     ///
-    /// - Returns: Whether something is known of all of them now.
+    /// - Returns: `true` when all numbers of the range are known afterwards.
     public mutating func declareWithinBounds(_ seqs: ClosedRange<UInt64>, _ mark: Mark) -> Bool {
         guard self.isFull else {
             self.declare(seqs, mark)
@@ -136,29 +137,29 @@ public struct StreamCoverage: Hashable, Sendable {
         return filling.count == unknown.count
     }
 
-    /// A batch told of its stream. Of several last numbers the greatest counts.
+    /// Applies the declaration of a batch. The greatest of several declared last numbers counts.
     ///
-    /// - Returns: Whether something is known now of all that it named.
+    /// - Returns: `true` when all numbers that it names are known afterwards.
     @discardableResult
     public mutating func declare(_ declaration: StreamDeclaration) -> Bool {
         var isTaken = true
         if declaration.oldest > 1 { self.declare(1...(declaration.oldest - 1), .belowOldest) }
-        // Those that overlap are one: what is known is looked at once.
+        // Merging overlapping ranges first avoids examining the coverage repeatedly.
         let gone = SeqSet(declaration.gone.sorted { $0.lowerBound < $1.lowerBound })
         for range in gone.ranges where !self.declareWithinBounds(range, .gone) { isTaken = false }
         if let end = declaration.end { self.end = max(end, self.end ?? 0) }
         return isTaken
     }
 
-    /// Whether anything is known of a number.
+    /// Returns `true` when a number has a mark.
     public func isKnown(_ seq: UInt64) -> Bool { self.sets.contains { $0.contains(seq) } }
 
-    /// What has a mark was erased.
+    /// Changes all numbers with a mark to erased.
     public mutating func erase(_ mark: Mark) {
         for range in self[mark].ranges { self.declare(range, .erased) }
     }
 
-    /// The numbers below the highest known, or up to the declared end, of which nothing is known; at most `limit` ranges.
+    /// Returns the unknown ranges below the highest known number or the declared end, at most `limit` of them.
     public func undeclaredGaps(limit: Int = .max) -> [ClosedRange<UInt64>] {
         let highest = max(self.end ?? 0, self.sets.compactMap(\.last).max() ?? 0)
         guard highest > self.handledThrough else { return [] }
@@ -166,7 +167,7 @@ public struct StreamCoverage: Hashable, Sendable {
         return known.gaps(in: (self.handledThrough + 1)...highest, limit: limit)
     }
 
-    /// The mark that all of `seqs` have in common.
+    /// Returns the mark that all numbers of a range share; `nil` when they share none.
     private func mark(of seqs: ClosedRange<UInt64>) -> Mark? {
         Mark.allCases.first { mark in
             self[mark].end(ofRangeWith: seqs.lowerBound).map { $0 >= seqs.upperBound } ?? false
@@ -178,7 +179,7 @@ public struct StreamCoverage: Hashable, Sendable {
     }
 
     private func end(ofRangeWith seq: UInt64) -> UInt64? {
-        // Nearly always it is a stored one.
+        // The range is nearly always a stored one.
         if let end = self[.stored].end(ofRangeWith: seq) { return end }
         return self.sets.lazy.compactMap { $0.end(ofRangeWith: seq) }.first
     }

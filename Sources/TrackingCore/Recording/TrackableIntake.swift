@@ -1,4 +1,4 @@
-/// One trackable while it takes the recordings of a batch.
+/// The processing of one trackable's recordings in a batch.
 struct TrackableIntake {
     private(set) var trackable: RecordingLedger.Trackable
     private let id: TrackableID
@@ -8,9 +8,9 @@ struct TrackableIntake {
     private let hadTail: Bool
     private var points: [PointRow] = []
     private var changed: Set<StreamID> = []
-    /// How many ranges of numbers its streams have more, or fewer.
+    /// The change in the number of ranges of its streams; may be negative.
     private(set) var newRanges = 0
-    /// Whether nothing but the next points of the stream of the last position came.
+    /// `true` while only the next points of the stream of the last position were received.
     private var isFollowing = true
 
     init(_ id: TrackableID, _ trackable: RecordingLedger.Trackable) {
@@ -43,9 +43,10 @@ struct TrackableIntake {
         }
     }
 
-    /// A record cannot be accepted.
+    /// Marks a record that cannot be accepted as handled.
     ///
-    /// - Returns: Whether it is to be set aside: not where it is stored, was set aside already, or was erased, and comes again.
+    /// - Returns: `true` when the record is to be quarantined; `false` when it is already stored, quarantined or
+    ///   erased.
     mutating func refuse(_ seq: UInt64, of stream: StreamID, _ changes: inout RecordingChanges) -> Bool {
         let marks: [StreamCoverage.Mark] = [.erased, .stored, .refused]
         let isHandled = marks.contains { self.trackable.streams[stream]?.coverage[$0].contains(seq) ?? false }
@@ -57,7 +58,7 @@ struct TrackableIntake {
         return self.trackable.streams[stream]?.coverage.isKnown(seq) ?? false
     }
 
-    /// Numbers of a stream are declared missing: `body` tells whether there was room for all of them.
+    /// Declares numbers of a stream missing. `body` returns `true` when the stream had room for all of them.
     private mutating func declare(
         of stream: StreamID, _ changes: inout RecordingChanges, _ body: (inout StreamCoverage) -> Bool
     ) {
@@ -81,9 +82,9 @@ struct TrackableIntake {
         self.points.append(row)
     }
 
-    /// A record came.
+    /// Registers a received record.
     ///
-    /// - Returns: The key of its stream; `nil` when it is not to be stored.
+    /// - Returns: The key of its stream; `nil` when the record is not to be stored.
     private mutating func record(
         _ seq: UInt64, of stream: StreamID, at time: UnixTime, isPoint: Bool = false, _ changes: inout RecordingChanges
     ) -> Int64? {
@@ -120,7 +121,7 @@ struct TrackableIntake {
         return isNew ? number : nil
     }
 
-    /// Changes what is known of a stream, from which something came just now.
+    /// Changes the coverage of a stream and makes it the latest stream.
     private mutating func change(
         _ id: StreamID, _ changes: inout RecordingChanges, _ body: (inout StreamCoverage) -> Void
     ) {
@@ -137,7 +138,7 @@ struct TrackableIntake {
         self.note(id)
     }
 
-    /// Something came of a stream.
+    /// Makes a stream the latest one.
     private mutating func note(_ id: StreamID) {
         guard self.trackable.recent.last != id else { return }
         self.trackable.recent.removeAll { $0 == id }
@@ -145,7 +146,7 @@ struct TrackableIntake {
         self.trackable.recent.removeFirst(max(0, self.trackable.recent.count - Acknowledgement.maximumStreams))
     }
 
-    /// The numbers of the tail are to be written.
+    /// Ends the tail: its numbers are to be written.
     private mutating func endTail(_ changes: inout RecordingChanges) {
         guard let tail = self.trackable.tail, let stream = self.trackable.streams[tail.stream] else { return }
         self.trackable.tail = nil
@@ -155,9 +156,11 @@ struct TrackableIntake {
         }
     }
 
-    /// What has come of all that was taken.
+    /// Completes the changes after all recordings were processed.
     ///
-    /// - Parameter leavingTail: Whether the rows may lack what ``PointTail`` says.
+    /// - Parameters:
+    ///   - changes: The changes to complete.
+    ///   - leavingTail: `true` when the rows may lag behind the last points, as ``PointTail`` describes.
     mutating func finish(_ changes: inout RecordingChanges, leavingTail: Bool) {
         self.place(&changes)
         if leavingTail, self.isTailLeft { return }
@@ -171,20 +174,20 @@ struct TrackableIntake {
         if isChanged || self.hadTail { changes.trackables[self.trackable.number] = self.trackable }
     }
 
-    /// Whether the rows can stay as they are: nothing came that the tail does not have.
+    /// `true` when the rows can remain unchanged: the batch brought only points of the tail.
     private var isTailLeft: Bool {
         self.isFollowing && self.changed.isEmpty && self.recent == self.trackable.recent
             && (self.trackable.tail.map { $0.seqs.count <= PointTail.maximumCount } ?? true)
             && self.isInKnownBox
     }
 
-    /// Whether the box that the row has is that of the open run still.
+    /// `true` when the enlarged box in the row still equals that of the open run.
     private var isInKnownBox: Bool {
         guard let known = self.run?.widened, let run = self.trackable.run?.widened else { return true }
         return known.hasBox(of: run)
     }
 
-    /// Sorts the new points by time, and enters them into the index by place and among the last positions.
+    /// Sorts the new points by time, and updates the runs and the last position.
     private mutating func place(_ changes: inout RecordingChanges) {
         let isOrdered = zip(self.points, self.points.dropFirst()).allSatisfy { $0.location.time <= $1.location.time }
         if !isOrdered { self.points.sort { $0.location.time < $1.location.time } }
@@ -202,7 +205,7 @@ struct TrackableIntake {
         self.points = []
     }
 
-    /// Whether a point is the one after the last position, which the open run ends with.
+    /// Returns `true` when a point directly follows the last position and the open run ends with that position.
     private func follows(_ row: PointRow) -> Bool {
         guard let last = self.trackable.last, !row.isFaulty, row.stream != 0 else { return false }
         return row.stream == last.stream && row.seq == last.seq &+ 1 && row.location.time > last.time

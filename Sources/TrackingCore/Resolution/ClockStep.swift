@@ -1,20 +1,20 @@
-/// Tells when the device's clock was set, from how far it is apart from the monotonic clock.
+/// Detects that the device's wall clock was set, by comparison with the monotonic clock.
 ///
-/// Drift and slewing are not steps: each pair is compared with the one before, and a thousandth of the time between them is
-/// allowed for (NTP slews by at most 500 ppm).
+/// Each pair of readings is compared with the previous pair. Drift and slewing are not steps: a thousandth of the
+/// elapsed time is allowed (NTP slews by at most 500 ppm).
 public struct ClockStep: Sendable {
-    /// What may pass between reading the one clock and the other, and what nobody minds.
+    /// The allowed difference, for the time between reading the two clocks and for steps too small to matter.
     private let tolerance: Duration
     private var last: (monotonic: MonotonicTime, wall: UnixTime)?
 
-    /// Makes a detector to which nothing was told yet; `tolerance` ≥ 0.
+    /// Makes a detector without readings; `tolerance` ≥ 0.
     public init(tolerance: Duration = .seconds(2)) { self.tolerance = tolerance }
 
-    /// Both clocks were read, one right after the other.
+    /// Compares a new pair of readings with the previous pair. Read both clocks immediately after each other.
     ///
-    /// - Returns: how far the clock was set since the last reading (negative: back), or `nil` when it was not, or by no more
-    ///   than is allowed for.
-    public mutating func told(monotonic: MonotonicTime, wall: UnixTime) -> Duration? {
+    /// - Returns: The time by which the wall clock was set since the previous pair (negative: back); `nil` when it was
+    ///   not set, or by no more than the tolerance.
+    public mutating func didRead(monotonic: MonotonicTime, wall: UnixTime) -> Duration? {
         defer { self.last = (monotonic, wall) }
         guard let last = self.last else { return nil }
         let elapsed = last.monotonic.duration(to: monotonic)

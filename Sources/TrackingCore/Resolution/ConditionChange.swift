@@ -1,27 +1,28 @@
-/// What can change the resolution of one trackable.
+/// A change of the conditions that determine one trackable's resolution.
 public enum ConditionChange: Hashable, Sendable {
-    /// A subscriber is present now. One that already was stays counted once.
+    /// A subscriber became present. A subscriber that was present already still counts once.
     case subscriberCame(SubscriberID)
-    /// A subscriber is not present any more: it left, or its lease or grace ran out. Its request goes with it.
+    /// A subscriber is no longer present: it left, or its lease or grace period ended. Its request is removed.
     case subscriberLeft(SubscriberID)
-    /// A present subscriber asks for a resolution. From one that is not present it is ignored: ask again when it came.
+    /// A present subscriber requests a resolution. The request of an absent subscriber is ignored; it has to be
+    /// repeated after the subscriber becomes present.
     case requestMade(SubscriberID, Resolution)
-    /// A subscriber asks for nothing any more; it stays present.
+    /// A subscriber withdrew its request; it stays present.
     case requestDropped(SubscriberID)
-    /// The battery was read: 0…100 percent; anything else, and `nil`, is unknown.
+    /// The battery's charge was read, in percent, 0…100. `nil` and any other number mean that the charge is unknown.
     case batteryRead(percent: Double?)
-    /// The trackable came near its destination, or left it.
+    /// The trackable came near its destination (`true`) or left its vicinity (`false`).
     case nearChanged(Bool)
-    /// The trackable got other constraints, or none.
+    /// The trackable's constraints were replaced or, with `nil`, removed.
     case constraintsChanged(ResolutionConstraints?)
-    /// The publisher's floor under requests changed.
+    /// The publisher's floor changed: the finest resolution that a request can reach.
     case floorChanged(Resolution?)
-    /// The publisher's ceiling on requests changed.
+    /// The publisher's ceiling changed: the coarsest resolution that a request can reach.
     case ceilingChanged(Resolution?)
-    /// The publisher's default changed.
+    /// The publisher's default resolution changed.
     case defaultChanged(Resolution)
 
-    /// `true` where nothing but a request changed.
+    /// `true` for a change of requests only.
     var isRequest: Bool {
         switch self {
         case .requestMade, .requestDropped: true

@@ -1,10 +1,10 @@
-/// The policy of `docs/resolution.md`: the finest of what the trackable wants and what is asked of it, stretched while the
-/// battery is low.
+/// The resolution policy of `docs/reference/resolution.md`: the finest of the trackable's own resolution and the requests, with a
+/// longer interval while the battery is low.
 public struct DefaultResolutionPolicy: ResolutionPolicy {
-    /// Makes the policy; it has no settings and no memory.
+    /// Makes the policy. It has no settings and no state.
     public init() {}
 
-    /// The resolution for `conditions`, by the formula of `docs/resolution.md` ("The decision").
+    /// Returns the resolution for `conditions`, by the formula of `docs/reference/resolution.md` ("The decision").
     public func resolution(for conditions: TrackingConditions) -> Resolution {
         let asked = self.asked(conditions)
         guard let constraints = conditions.constraints else { return asked ?? conditions.default }
@@ -13,11 +13,12 @@ public struct DefaultResolutionPolicy: ResolutionPolicy {
         return self.isLowBattery(conditions) ? finest.stretched(by: constraints.lowBatteryMultiplier) : finest
     }
 
-    /// Whether the interval is stretched: the battery is known and strictly below the constraints' threshold.
+    /// Returns `true` when the policy lengthens the interval: the charge is known and strictly below the constraints'
+    /// threshold.
     public func isLowBattery(_ conditions: TrackingConditions) -> Bool { conditions.isLowBattery }
 
-    /// The finest request, between floor and ceiling. Limiting the finest request limits each of them: every member takes
-    /// minima and maxima of one order.
+    /// Returns the finest request, limited by floor and ceiling; `nil` without requests. Limiting the finest request
+    /// equals limiting every request, because each member is a minimum or maximum of one order.
     private func asked(_ conditions: TrackingConditions) -> Resolution? {
         conditions.requests.finest.map(conditions.limited)
     }
@@ -30,7 +31,8 @@ public struct DefaultResolutionPolicy: ResolutionPolicy {
 }
 
 extension Resolution {
-    /// This resolution with its interval multiplied, truncated to whole milliseconds, and at most ``maximumInterval``.
+    /// Returns this resolution with its interval multiplied, truncated to whole milliseconds and limited to
+    /// ``maximumInterval``.
     func stretched(by multiplier: Double) -> Resolution {
         let milliseconds = Double(self.desiredInterval.inMilliseconds) * multiplier
         return Resolution(

@@ -1,26 +1,30 @@
-/// Decides which fixes of one trackable are sent on the live lane (`docs/resolution.md`, "The update filter").
+/// Decides which fixes of one trackable are sent on the live lane (`docs/reference/resolution.md`, "The update filter").
 ///
-/// A fix is compared with the last one *sent*, acknowledged or still in flight. Considering does not make a fix the
-/// reference: the caller says ``sent(_:now:)`` when the update goes out, since one that waits may yet be replaced.
+/// The filter compares a fix with the last *sent* fix, acknowledged or in flight. ``consider(_:now:wallClock:)`` alone
+/// does not make a fix the reference: call ``sent(_:now:)`` when its update is published, because a newer fix may
+/// replace one that still waits.
 public struct LocationFilter: Sendable {
-    /// What is to be done with a fix, and why. The reasons are found in the order of the cases, ``sent`` last.
+    /// The decision about a fix, with its reason. The reasons are checked in the order of the cases, except ``sent``,
+    /// which is last.
     public enum Verdict: Hashable, Sendable, CaseIterable {
-        /// Not a live update: ``LivePosition`` forbids it, or there is no live lane. It must never become the reference.
+        /// Not sent: ``LivePosition`` rejects the fix, or there is no live lane. Such a fix must never become the
+        /// reference.
         case notLive
-        /// Sent: there is no reference, because nothing was sent yet or the clock was stepped.
+        /// Sent: there is no reference, because no fix was sent yet or the clock was stepped.
         case first
-        /// Sent: nothing was for ``LocationFilter/effectiveMaximumSilence``.
+        /// Sent: no update was sent for ``LocationFilter/effectiveMaximumSilence``.
         case silence
-        /// Skipped: older than the last sent.
+        /// Skipped: the fix is older than the last sent fix.
         case outOfOrder
-        /// Skipped: the interval has not passed. With the rule `either`: nor was the displacement reached.
+        /// Skipped: the interval has not passed. With the rule `either`, the displacement is not reached either.
         case tooSoon
-        /// Skipped: the interval has passed, but the displacement was not reached. Never with the rule `either`.
+        /// Skipped: the interval has passed, but the displacement is not reached. Never the result with the rule
+        /// `either`.
         case tooClose
-        /// Sent: the rule is met.
+        /// Sent: interval and displacement satisfy the rule.
         case sent
 
-        /// Whether the fix is sent now; otherwise it is skipped, and rides along with the next update.
+        /// `true` when the fix is sent now. A skipped fix is sent among the skipped points of the next update.
         public var isSent: Bool {
             switch self {
             case .first, .silence, .sent: true
@@ -29,32 +33,32 @@ public struct LocationFilter: Sendable {
         }
     }
 
-    /// What the last sent fix is remembered by.
+    /// The time and the position of the last sent fix.
     private struct Reference: Sendable {
         let time: UnixTime
         let coordinate: Coordinate
     }
 
-    /// The resolution that is kept.
+    /// The resolution in force.
     public var resolution: Resolution
-    /// Whether the interval and the displacement must both be reached, or one of them.
+    /// The rule that combines interval and displacement: both must be reached, or one of them.
     public var rule: FilterRule
-    /// The longest time without an update; zero means never, `nil` the larger of ``shortestSilence`` and ten times
-    /// ``ownInterval``.
+    /// The longest time without an update; zero for no limit. With `nil`, it is the larger of ``shortestSilence`` and
+    /// ten times ``ownInterval``.
     public var maximumSilence: Duration?
-    /// The interval of the device's own resolution, ≥ 0. Requests play no part in it, so that a coarse request cannot make a
-    /// silent device look alive.
+    /// The interval of the device's own resolution, ≥ 0. Requests do not change it, so that a coarse request cannot
+    /// make a silent device appear alive.
     public var ownInterval: Duration
-    /// What silence lasts at least where nothing is said about it.
+    /// The lower limit of the maximum silence when ``maximumSilence`` is `nil`.
     public var shortestSilence = Self.usualSilence
 
-    /// ``shortestSilence`` where nothing is held back.
+    /// The value of ``shortestSilence`` while sending is not deferred.
     public static let usualSilence: Duration = .seconds(60)
 
     private var reference: Reference?
     private var lastSent: MonotonicTime?
 
-    /// Makes a filter that has sent nothing, with the interval of `resolution` as the device's own.
+    /// Makes a filter without a sent fix. The interval of `resolution` is the device's own.
     public init(resolution: Resolution, rule: FilterRule = .both, maximumSilence: Duration? = nil) {
         self.resolution = resolution
         self.rule = rule
@@ -62,23 +66,25 @@ public struct LocationFilter: Sendable {
         self.ownInterval = resolution.desiredInterval
     }
 
-    /// The longest time without an update that is in force; zero means that there is none.
+    /// The longest time without an update in force; zero for no limit.
     public var effectiveMaximumSilence: Duration {
         max(.zero, self.maximumSilence ?? max(self.shortestSilence, self.ownInterval * 10))
     }
 
-    /// When the last update is to be published again if no fix comes before; `nil` while nothing was sent, or never.
+    /// The time at which the last update is published again unless a fix is sent before; `nil` before the first sent
+    /// fix, or without a maximum silence.
     public var silenceDeadline: MonotonicTime? {
         let silence = self.effectiveMaximumSilence
         return silence == .zero ? nil : self.lastSent?.advanced(by: silence)
     }
 
-    /// What is to be done with `fix`, and why.
+    /// Decides about a fix without making it the reference.
     ///
     /// - Parameters:
-    ///   - fix: the newest fix of the source.
-    ///   - now: the monotonic clock, which silence is measured on.
-    ///   - wallClock: the device's clock; `nil` when it is unknown or not trusted, so that no fix is ahead of it.
+    ///   - fix: The newest fix of the source.
+    ///   - now: The time on the monotonic clock, which measures silence.
+    ///   - wallClock: The time on the device's clock; `nil` when it is unknown or not trusted. Then no fix counts as
+    ///     ahead of it.
     public func consider(_ fix: Location, now: MonotonicTime, wallClock: UnixTime?) -> Verdict {
         if LivePosition.fault(of: fix, at: wallClock) != nil { return .notLive }
         guard let reference = self.reference else { return .first }
@@ -92,19 +98,22 @@ public struct LocationFilter: Sendable {
         }
     }
 
-    /// An update with `fix` went out at `now`: it is the reference of the next.
+    /// Makes `fix` the reference: its update was published at `now`.
     public mutating func sent(_ fix: Location, now: MonotonicTime) {
         self.reference = Reference(time: fix.time, coordinate: fix.coordinate)
         self.lastSent = now
     }
 
-    /// The last update went out again at `now`: that ends a silence, and is no new reference.
+    /// Records that the last update was published again at `now`. That ends the silence and does not change the
+    /// reference.
     public mutating func repeated(now: MonotonicTime) { self.lastSent = now }
 
-    /// The device's clock was set: times before and after cannot be compared, so the next fix is a first one.
+    /// Forgets the reference after the device's clock was set. Times before and after the step are not comparable, so
+    /// the next fix counts as the first.
     public mutating func clockStepped() { self.reference = nil }
 
-    /// The interval less the tolerance: a tenth of it, at most 100 ms, keeps a sensor at 1 Hz ± jitter from being halved.
+    /// The interval less a tolerance of a tenth, at most 100 ms. Without it, a sensor at 1 Hz ± jitter would lose every
+    /// second fix.
     private var leastInterval: Duration {
         let interval = self.resolution.desiredInterval
         return interval - min(interval / 10, .milliseconds(100))

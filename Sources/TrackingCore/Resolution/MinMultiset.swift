@@ -1,18 +1,18 @@
-/// How often each value is there, and the least of them. Adding and removing cost O(log n) in the number of values that
-/// differ.
+/// A multiset with access to its least value. Inserting and removing cost O(log n) in the number of distinct values.
 ///
-/// A value that is gone stays in the heap until it comes up, or until such leftovers outnumber the living.
+/// A removed value stays in the heap as a leftover until it is the least, or until leftovers outnumber the present
+/// values.
 struct MinMultiset<Value: Hashable & Comparable & Sendable>: Sendable {
-    /// Zero means that the value is gone and still in the heap.
+    /// The number of occurrences of each value in the heap; zero for a leftover.
     private var counts: [Value: Int] = [:]
-    /// Every key of `counts` once. Its least value is always a living one.
+    /// Every key of `counts` once. Its least value is always present, never a leftover.
     private var heap = MinHeap<Value>()
     private var leftovers = 0
 
-    /// The least value; `nil` when there is none.
+    /// The least value; `nil` when the multiset is empty.
     var min: Value? { self.heap.min }
 
-    /// How many values the heap holds, leftovers included; for tests of the bound.
+    /// The number of values in the heap, leftovers included, for tests of its maximum.
     var heapCount: Int { self.heap.count }
 
     mutating func insert(_ value: Value) {
@@ -25,7 +25,7 @@ struct MinMultiset<Value: Hashable & Comparable & Sendable>: Sendable {
         self.counts[value] = count + 1
     }
 
-    /// Takes one `value` out; without effect when there is none.
+    /// Removes one occurrence of `value`; has no effect when there is none.
     mutating func remove(_ value: Value) {
         guard let count = self.counts[value], count > 0 else { return }
         self.counts[value] = count - 1

@@ -1,14 +1,14 @@
-/// Decides whether one trackable is near its destination (`docs/resolution.md`, "Near").
+/// Decides whether one trackable is near its destination (`docs/reference/resolution.md`, "Near").
 ///
-/// Near is entered when one given measure is below its threshold, and left when every given measure exceeds its threshold
-/// by a tenth. The time to arrival is the remaining distance over the speed of the last 30 s; below 0.5 m/s, or while the
-/// speed is unknown, that measure stands as it stood.
+/// The trackable becomes near when one given measure is below its threshold. It stops being near when every given
+/// measure exceeds its threshold by more than a tenth. The time to arrival is the remaining distance divided by the
+/// speed of the last 30 s. Below 0.5 m/s, or while the speed is unknown, the last result of that measure remains.
 public struct ProximityStateMachine: Sendable {
-    /// How a measure stands to its threshold.
+    /// The relation of a measure to its threshold.
     private enum Standing: Sendable {
-        /// Below the threshold: enough to come near.
+        /// Below the threshold: sufficient to become near.
         case inside
-        /// Neither: enough to stay near.
+        /// From the threshold to a tenth above it: sufficient to stay near.
         case between
         /// Above the threshold by more than a tenth.
         case outside
@@ -18,32 +18,38 @@ public struct ProximityStateMachine: Sendable {
         }
     }
 
-    /// The slowest speed, in metres a second, that tells a time to arrival.
+    /// The minimum speed in metres a second for which a time to arrival is calculated.
     private static let leastSpeed = 0.5
 
-    /// Where the trackable is going; `nil`: it is never near.
+    /// The trackable's destination; `nil`: the trackable is never near.
     public private(set) var destination: Coordinate?
-    /// What counts as near; `nil`: it is never near.
+    /// The threshold for being near; `nil`: the trackable is never near.
     public private(set) var threshold: ProximityThreshold?
-    /// Whether the trackable is near its destination.
+    /// `true` while the trackable is near its destination.
     public private(set) var isNear = false
 
     private var speed = RecentSpeed()
     private var position: Coordinate?
-    /// The last answer of the temporal measure; `outside` until there was one.
+    /// The last result of the temporal measure; `outside` before the first.
     private var temporal = Standing.outside
 
-    /// Makes a machine for a trackable of which no fix is known yet, and which is therefore not near.
+    /// Makes a machine without fixes. The trackable is not near.
     public init(destination: Coordinate? = nil, threshold: ProximityThreshold? = nil) {
         self.destination = destination
         self.threshold = threshold
     }
 
-    /// A fix came, sent or not. A fix older than the newest one plays no part, and neither does one that ``LivePosition`` forbids:
-    /// beside one that is ahead of the device's clock all that come would be older.
+    /// Takes a fix of the source, sent or not.
     ///
-    /// - Parameter wallClock: the device's clock; `nil` when it is unknown or not trusted, so that no fix is ahead of it.
-    /// - Returns: whether the trackable is near now, where that changed; otherwise `nil`.
+    /// A fix older than the newest one is ignored. A fix that ``LivePosition`` rejects is ignored too: after a fix that
+    /// is ahead of the device's clock, all following fixes would be older.
+    ///
+    /// - Parameters:
+    ///   - fix: The fix.
+    ///   - now: The time on the monotonic clock.
+    ///   - wallClock: The time on the device's clock; `nil` when it is unknown or not trusted. Then no fix counts as
+    ///     ahead of it.
+    /// - Returns: The new value of ``isNear`` when it changed; otherwise `nil`.
     public mutating func moved(_ fix: Location, now: MonotonicTime, wallClock: UnixTime?) -> Bool? {
         if LivePosition.fault(of: fix, at: wallClock) != nil { return nil }
         guard self.speed.moved(fix, now: now) else { return nil }
@@ -51,28 +57,28 @@ public struct ProximityStateMachine: Sendable {
         return self.settle(self.decided())
     }
 
-    /// The destination was set, changed or cleared: decided anew from the last known position.
+    /// Sets, changes or removes the destination and decides again from the last known position.
     ///
-    /// - Returns: whether the trackable is near now, where that changed; otherwise `nil`.
+    /// - Returns: The new value of ``isNear`` when it changed; otherwise `nil`.
     public mutating func destinationChanged(_ destination: Coordinate?) -> Bool? {
         guard destination != self.destination else { return nil }
         self.destination = destination
         return self.decideAnew()
     }
 
-    /// The threshold was set, changed or cleared: decided anew from the last known position.
+    /// Sets, changes or removes the threshold and decides again from the last known position.
     ///
-    /// - Returns: whether the trackable is near now, where that changed; otherwise `nil`.
+    /// - Returns: The new value of ``isNear`` when it changed; otherwise `nil`.
     public mutating func thresholdChanged(_ threshold: ProximityThreshold?) -> Bool? {
         guard threshold != self.threshold else { return nil }
         self.threshold = threshold
         return self.decideAnew()
     }
 
-    /// The clock that the fixes are stamped with was set: the speed is unknown until a new path is known.
+    /// Forgets the speed after the clock of the fixes was set. The speed is unknown until a new path is known.
     public mutating func clockStepped() { self.speed.reset() }
 
-    /// Nothing that was said of another destination or threshold holds any more.
+    /// Decides for a new destination or threshold, without the results for the previous one.
     private mutating func decideAnew() -> Bool? {
         let before = self.isNear
         self.temporal = .outside

@@ -1,14 +1,15 @@
-/// What counts as near the destination. At least one measure is given; where both are, either one suffices.
+/// The threshold for being near the destination: a distance, a time to arrival, or both. Where both are given, either
+/// suffices.
 public struct ProximityThreshold: Hashable, Sendable {
-    /// Nearer than this to the destination.
+    /// The distance to the destination below which a trackable is near, > 0; `nil` when distance is ignored.
     public let spatial: Meters?
-    /// Sooner than this at the destination.
+    /// The time to arrival below which a trackable is near, > 0; `nil` when time is ignored.
     public let temporal: Duration?
 
-    /// Makes a threshold of the measures that are given.
+    /// Makes a threshold of one or two measures.
     ///
-    /// - Throws: `invalidConfiguration` when none is given, or one is not above zero (nothing is nearer than that) or not
-    ///   finite.
+    /// - Throws: ``TrackingError/Code/invalidConfiguration`` when both measures are `nil`, or one is not finite or not
+    ///   above zero.
     public init(spatial: Meters? = nil, temporal: Duration? = nil) throws(TrackingError) {
         guard spatial != nil || temporal != nil else {
             throw TrackingError(

@@ -1,7 +1,7 @@
-/// The speed of the last 30 s: path length over time, by the fixes' own times (`docs/resolution.md`, "Near").
+/// The speed during the last 30 s: path length divided by time, by the fixes' own times (`docs/reference/resolution.md`, "Near").
 ///
-/// Where two fixes are further apart than that, the part of the way between them that lies in the window is taken in
-/// proportion, so that a trackable sampled once a minute has a speed too.
+/// When two fixes are more than 30 s apart, the part of the path between them within the window counts in proportion.
+/// So a trackable with one fix a minute has a speed too.
 struct RecentSpeed: Sendable {
     private struct Point: Sendable {
         let time: UnixTime
@@ -12,14 +12,14 @@ struct RecentSpeed: Sendable {
 
     /// The window, in seconds.
     private static let window = 30.0
-    /// Less than this many seconds of path is no speed: the noise of two fixes in quick succession would be one.
+    /// The minimum time span of a path in seconds. Within a shorter span, the noise of two fixes would look like speed.
     private static let leastSpan = 0.9
 
-    /// In order of time; the first is the newest at or before the window's start, where there is one.
+    /// The points in order of time. The first is the newest point at or before the window's start, if there is one.
     private var points: [Point] = []
     private var lastArrival: MonotonicTime?
 
-    /// The speed in metres a second; `nil` while less than a second of path is known.
+    /// The speed in metres a second; `nil` while less than a second of the path is known.
     var metersPerSecond: Double? {
         guard let first = self.points.first, let last = self.points.last else { return nil }
         let start = last.time.seconds - Self.window
@@ -33,8 +33,9 @@ struct RecentSpeed: Sendable {
         return (last.travelled - travelledAtStart) / Self.window
     }
 
-    /// Notes a fix; `false` when it is older than the newest one and therefore left out. After 30 s in which only such
-    /// fixes arrived, their clock has evidently been set back, and the path begins anew.
+    /// Adds a fix to the path. Returns `false` when the fix is older than the newest one and is therefore ignored.
+    ///
+    /// After 30 s with older fixes only, their clock was evidently set back, and the path begins again.
     mutating func moved(_ fix: Location, now: MonotonicTime) -> Bool {
         guard let last = self.points.last, let lastArrival = self.lastArrival else {
             self.begin(fix, now: now)

@@ -1,11 +1,12 @@
-/// What the present subscribers of one trackable ask for, and the finest of it.
+/// The resolution requests of one trackable's present subscribers, and the finest of them.
 ///
-/// The finest is kept up to date member by member, so that one event among 10,000 subscribers costs about what it costs among
-/// ten, and passing the book on copies nothing.
+/// The finest request is updated with each change, member by member. So one event among 10,000 subscribers costs about
+/// as much as among ten, and passing the book on copies nothing.
 public struct RequestBook: Sendable {
-    /// Each subscriber's request. Reading it is free; keeping it beyond a decision makes the next change copy it.
+    /// The request of each subscriber. Reading is free; a copy held across a change makes that change copy the
+    /// dictionary.
     public private(set) var requests: [SubscriberID: Resolution] = [:]
-    /// How many ask for each accuracy, by rank.
+    /// The number of requests for each accuracy, by rank.
     private var accuracies = [Int](repeating: 0, count: Resolution.Accuracy.allCases.count)
     private var intervals = MinMultiset<Duration>()
     private var displacements = MinMultiset<Meters>()
@@ -13,13 +14,13 @@ public struct RequestBook: Sendable {
     /// Makes a book without requests.
     public init() {}
 
-    /// How many requests there are.
+    /// The number of requests.
     public var count: Int { self.requests.count }
 
-    /// Whether nobody asks for anything.
+    /// `true` when there are no requests.
     public var isEmpty: Bool { self.requests.isEmpty }
 
-    /// The finest of all requests, member by member; `nil` when there is none.
+    /// The finest of all requests, member by member; `nil` when there are none.
     public var finest: Resolution? {
         guard let interval = self.intervals.min, let displacement = self.displacements.min,
             let rank = self.accuracies.lastIndex(where: { $0 > 0 })
@@ -29,10 +30,10 @@ public struct RequestBook: Sendable {
             displacement: displacement)
     }
 
-    /// What `subscriber` asks for; `nil` when it asks for nothing.
+    /// The request of `subscriber`; `nil` when there is none.
     public subscript(subscriber: SubscriberID) -> Resolution? { self.requests[subscriber] }
 
-    /// Notes what `subscriber` asks for, in place of what it asked for before.
+    /// Sets the request of `subscriber`, replacing its previous request.
     public mutating func set(_ subscriber: SubscriberID, to resolution: Resolution) {
         if let previous = self.requests.updateValue(resolution, forKey: subscriber) {
             guard previous != resolution else { return }
@@ -43,7 +44,7 @@ public struct RequestBook: Sendable {
         self.displacements.insert(resolution.minimumDisplacement)
     }
 
-    /// Drops the request of `subscriber` and returns it; `nil` when there was none.
+    /// Removes the request of `subscriber` and returns it; returns `nil` when there was none.
     @discardableResult
     public mutating func remove(_ subscriber: SubscriberID) -> Resolution? {
         guard let previous = self.requests.removeValue(forKey: subscriber) else { return nil }
@@ -59,6 +60,6 @@ public struct RequestBook: Sendable {
 }
 
 extension RequestBook: Equatable {
-    /// Two books are equal when the same subscribers ask for the same.
+    /// Two books are equal when the same subscribers have equal requests.
     public static func == (left: Self, right: Self) -> Bool { left.requests == right.requests }
 }

@@ -1,7 +1,8 @@
-/// Limits how often a client's resolution requests for one trackable take effect: ``burst`` at once and five a second in the
-/// long run. Of the requests above the limit, the latest waits and replaces the one before it.
+/// Limits the rate at which a client's resolution requests for one trackable take effect: ``burst`` at once and five a
+/// second in the long run.
 ///
-/// A waiting request is held as its payload, so that a request above the limit costs no decoding.
+/// Above the limit, only the latest request waits; it replaces the previous waiting request. A waiting request remains
+/// encoded, so that a request above the limit costs no decoding.
 public struct RequestLimiter: Sendable {
     /// The sender of requests for one trackable.
     public struct Sender: Hashable, Sendable {
@@ -21,7 +22,7 @@ public struct RequestLimiter: Sendable {
     public struct Waiting: Hashable, Sendable {
         /// The sender.
         public let sender: Sender
-        /// The payload of the message; empty where the request is dropped.
+        /// The payload of the message; empty when the client withdraws its request.
         public let payload: [UInt8]
     }
 
@@ -45,8 +46,10 @@ public struct RequestLimiter: Sendable {
     /// The senders without a waiting request, with the time from which they need not be remembered.
     private var resting = DeadlineQueue<Sender>()
 
-    /// Makes a limiter that remembers at most `capacity` senders, > 0, each for about a second after its last request. The requests
-    /// of further senders meanwhile have no limit.
+    /// Makes a limiter.
+    ///
+    /// - Parameter capacity: The maximum number of remembered senders, > 0. Each is remembered for about a second after
+    ///   its last request. While the limiter is full, requests of further senders are not limited.
     public init(capacity: Int = 20_000) {
         self.capacity = capacity
     }
@@ -54,14 +57,17 @@ public struct RequestLimiter: Sendable {
     /// The number of senders that are remembered.
     public var count: Int { self.entries.count }
 
-    /// The time at which a waiting request takes effect; `nil` where none waits.
+    /// The time at which the next waiting request takes effect; `nil` when no request waits.
     public var nextDeadline: MonotonicTime? { self.waiting.next }
 
-    /// Decides about a request.
+    /// Decides about a request that has arrived.
     ///
-    /// - Parameter payload: The payload of the message, at most ``maximumBytes``; empty where the request is dropped.
-    /// - Returns: `true` where the request takes effect now; `false` where it waits, and ``takeDue(now:)`` returns it unless a
-    ///   later one replaces it.
+    /// - Parameters:
+    ///   - payload: The payload of the message, at most ``maximumBytes``; empty when the client withdraws its request.
+    ///   - sender: The client and the trackable of the request.
+    ///   - now: The time on the monotonic clock.
+    /// - Returns: `true` when the request takes effect now. `false` when it waits; ``takeDue(now:)`` returns it later
+    ///   unless another one replaces it.
     public mutating func received(
         _ payload: some Collection<UInt8>, from sender: Sender, now: MonotonicTime
     ) -> Bool {
@@ -82,7 +88,7 @@ public struct RequestLimiter: Sendable {
         return true
     }
 
-    /// Takes out the waiting requests that take effect now.
+    /// Removes and returns the waiting requests that take effect now.
     public mutating func takeDue(now: MonotonicTime) -> [Waiting] {
         self.waiting.popExpired(now: now).compactMap { sender in
             guard let entry = self.entries[sender], let payload = entry.held else { return nil }
@@ -91,7 +97,7 @@ public struct RequestLimiter: Sendable {
         }
     }
 
-    /// Forgets every sender of requests for `trackable`, with its waiting request.
+    /// Forgets every sender of requests for `trackable` and its waiting request.
     public mutating func forget(_ trackable: TrackableID) {
         for sender in self.entries.keys where sender.trackable == trackable {
             self.entries[sender] = nil

@@ -1,6 +1,7 @@
-/// How accurately to sample, how often and how finely.
+/// A rate and accuracy of positions: the accuracy of sampling, the interval between updates and the distance between
+/// them.
 public struct Resolution: Hashable, Sendable {
-    /// How accurately the receiver samples, from cheapest to finest.
+    /// The accuracy of the receiver's samples, from cheapest to finest.
     public enum Accuracy: String, Hashable, Sendable, CaseIterable, Comparable {
         case minimum = "MINIMUM"
         case low = "LOW"
@@ -8,7 +9,7 @@ public struct Resolution: Hashable, Sendable {
         case high = "HIGH"
         case maximum = "MAXIMUM"
 
-        /// 0 for `minimum` … 4 for `maximum`.
+        /// The rank of the accuracy: 0 for `minimum` … 4 for `maximum`.
         public var rank: Int {
             switch self {
             case .minimum: 0
@@ -23,20 +24,20 @@ public struct Resolution: Hashable, Sendable {
         public static func < (left: Self, right: Self) -> Bool { left.rank < right.rank }
     }
 
-    /// The accuracy asked of the receiver.
+    /// The accuracy requested from the receiver.
     public let accuracy: Accuracy
-    /// The time between two updates while the trackable moves; whole milliseconds, ≥ 0.
+    /// The time between two updates while the trackable moves, in whole milliseconds, 0…``maximumInterval``.
     public let desiredInterval: Duration
-    /// The distance between two updates, ≥ 0 m.
+    /// The minimum distance between two updates, ≥ 0 m.
     public let minimumDisplacement: Meters
 
-    /// The longest interval that can be asked for: 365 days.
+    /// The longest permitted interval: 365 days.
     public static let maximumInterval: Duration = .seconds(365 * 86_400)
 
-    /// Makes a resolution; the interval is truncated to whole milliseconds.
+    /// Makes a resolution. The interval is truncated to whole milliseconds.
     ///
-    /// - Throws: `invalidConfiguration` when the interval or the displacement is negative, not finite, or the interval is
-    ///   above ``maximumInterval``.
+    /// - Throws: ``TrackingError/Code/invalidConfiguration`` when the interval or the displacement is negative or not
+    ///   finite, or the interval exceeds ``maximumInterval``.
     public init(
         accuracy: Accuracy, desiredInterval: Duration, minimumDisplacement: Meters
     ) throws(TrackingError) {
@@ -52,24 +53,26 @@ public struct Resolution: Hashable, Sendable {
             unchecked: accuracy, milliseconds: desiredInterval.inMilliseconds, displacement: minimumDisplacement)
     }
 
-    /// For values that are known to be in range: constants and results of arithmetic on checked resolutions.
+    /// Makes a resolution of values that are known to be in range: constants and results of arithmetic on checked
+    /// resolutions.
     init(unchecked accuracy: Accuracy, milliseconds: Int64, displacement: Meters) {
         self.accuracy = accuracy
         self.desiredInterval = .milliseconds(milliseconds)
         self.minimumDisplacement = displacement
     }
 
-    /// What a publisher does where nothing else is said: a position every 30 s, the trackable moving or not.
+    /// The default resolution of a publisher: a position every 30 s, whether the trackable moves or not.
     public static let standard = Resolution(unchecked: .balanced, milliseconds: 30_000, displacement: 0)
 
-    /// The finest that a request can reach where nothing else is configured: a position every 500 ms.
+    /// The default floor, the finest resolution that a request can reach: a position every 500 ms.
     public static let standardFloor = Resolution(unchecked: .maximum, milliseconds: 500, displacement: 0)
 
-    /// The coarsest that a request can reach where nothing else is configured: a position every 10 minutes and every 1,000 m.
+    /// The default ceiling, the coarsest resolution that a request can reach: a position every 10 minutes and every
+    /// 1,000 m.
     public static let standardCeiling = Resolution(unchecked: .minimum, milliseconds: 600_000, displacement: 1000)
 
-    /// The finer of two resolutions, member by member: the higher accuracy, the shorter interval, the shorter
-    /// displacement. The result may be a hybrid of both. A ceiling limits a request this way.
+    /// Returns the finer of two resolutions, member by member: the higher accuracy, the shorter interval, the shorter
+    /// displacement. The result may combine members of both. A ceiling limits a request this way.
     public func finer(of other: Resolution) -> Resolution {
         Resolution(
             unchecked: max(self.accuracy, other.accuracy),
@@ -77,7 +80,7 @@ public struct Resolution: Hashable, Sendable {
             displacement: min(self.minimumDisplacement, other.minimumDisplacement))
     }
 
-    /// The coarser of two resolutions, member by member. A floor limits a request this way.
+    /// Returns the coarser of two resolutions, member by member. A floor limits a request this way.
     public func coarser(of other: Resolution) -> Resolution {
         Resolution(
             unchecked: min(self.accuracy, other.accuracy),

@@ -1,22 +1,26 @@
-/// What a trackable itself wants of its resolution. The ancestor is Ably's `DefaultResolutionConstraints`.
+/// The resolutions that a trackable itself requires, with their conditions. Modelled on Ably's
+/// `DefaultResolutionConstraints`.
 public struct ResolutionConstraints: Hashable, Sendable {
     /// The trackable's own resolutions.
     public let resolutions: ResolutionSet
-    /// What counts as near; `nil` means the trackable is never near.
+    /// The threshold for being near the destination; `nil`: the trackable is never near.
     public let proximityThreshold: ProximityThreshold?
-    /// The charge below which the interval is stretched, in percent, 0…100. The comparison is strict: 10 % is not below 10.
+    /// The battery charge in percent, 0…100, below which the interval is lengthened. The comparison is strict: 10 % is
+    /// not below 10.
     public let batteryLevelThreshold: Double
-    /// What the interval is multiplied with below the threshold, ≥ 1.
+    /// The factor of the interval while the charge is below the threshold, ≥ 1.
     public let lowBatteryMultiplier: Double
-    /// The finest that a request can reach here, in place of the publisher's floor; `nil` leaves that one in force. To lift
-    /// it, give a floor of `maximum`, 0 ms and 0 m.
+    /// The finest resolution that a request for this trackable can reach; it replaces the publisher's floor. With
+    /// `nil`, the publisher's floor applies. A floor of `maximum`, 0 ms and 0 m removes the limit.
     public let floor: Resolution?
-    /// The coarsest that a request can reach here, in place of the publisher's ceiling; `nil` leaves that one in force.
+    /// The coarsest resolution that a request for this trackable can reach; it replaces the publisher's ceiling. With
+    /// `nil`, the publisher's ceiling applies.
     public let ceiling: Resolution?
 
-    /// Makes constraints; without a threshold and a multiplier the battery plays no part.
+    /// Makes constraints. With the default threshold and multiplier, the battery has no effect.
     ///
-    /// - Throws: `invalidConfiguration` when the threshold is outside 0…100, or the multiplier is below 1 or not finite.
+    /// - Throws: ``TrackingError/Code/invalidConfiguration`` when the threshold is outside 0…100, or the multiplier is
+    ///   below 1 or not finite.
     public init(
         resolutions: ResolutionSet, proximityThreshold: ProximityThreshold? = nil, batteryLevelThreshold: Double = 0,
         lowBatteryMultiplier: Double = 1, floor: Resolution? = nil, ceiling: Resolution? = nil

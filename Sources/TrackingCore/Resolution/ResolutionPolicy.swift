@@ -1,8 +1,9 @@
-/// Decides at which resolution one trackable is tracked.
+/// A rule that decides the resolution of one trackable.
 ///
-/// The answer must depend on the snapshot alone: the same conditions, the same answer. It is asked after every event, on the
-/// path of every event; iterating over all requests makes each event cost as much as there are subscribers.
+/// The result must depend on the conditions alone: equal conditions give equal results. The policy is called after
+/// every event, so its cost matters: a loop over all requests makes each event as expensive as the number of
+/// subscribers.
 public protocol ResolutionPolicy: Sendable {
-    /// The resolution for `conditions`.
+    /// Returns the resolution for `conditions`.
     func resolution(for conditions: TrackingConditions) -> Resolution
 }

@@ -1,17 +1,18 @@
-/// A trackable's own resolutions: near its destination or far from it, watched or not. At least one is given.
+/// A trackable's own resolutions for four cases: near its destination or far from it, with or without subscribers. At
+/// least one is given.
 public struct ResolutionSet: Hashable, Sendable {
-    /// Far from the destination, nobody present.
+    /// The resolution far from the destination, without subscribers.
     public let farWithoutSubscriber: Resolution?
-    /// Far from the destination, somebody present.
+    /// The resolution far from the destination, with a subscriber present.
     public let farWithSubscriber: Resolution?
-    /// Near the destination, nobody present.
+    /// The resolution near the destination, without subscribers.
     public let nearWithoutSubscriber: Resolution?
-    /// Near the destination, somebody present.
+    /// The resolution near the destination, with a subscriber present.
     public let nearWithSubscriber: Resolution?
 
-    /// Makes a set of the members that are given.
+    /// Makes a set of one to four resolutions.
     ///
-    /// - Throws: `invalidConfiguration` when none is given.
+    /// - Throws: ``TrackingError/Code/invalidConfiguration`` when all are `nil`.
     public init(
         farWithoutSubscriber: Resolution? = nil, farWithSubscriber: Resolution? = nil,
         nearWithoutSubscriber: Resolution? = nil, nearWithSubscriber: Resolution? = nil
@@ -29,7 +30,7 @@ public struct ResolutionSet: Hashable, Sendable {
         self.nearWithSubscriber = nearWithSubscriber
     }
 
-    /// Makes a set in which one resolution stands for all four.
+    /// Makes a set with the same resolution for all four cases.
     public init(all resolution: Resolution) {
         self.farWithoutSubscriber = resolution
         self.farWithSubscriber = resolution
@@ -37,7 +38,7 @@ public struct ResolutionSet: Hashable, Sendable {
         self.nearWithSubscriber = resolution
     }
 
-    /// The member given for just this case; `nil` when it was left out.
+    /// Returns the resolution for one case; `nil` when none was given for it.
     public func member(isNear: Bool, isWatched: Bool) -> Resolution? {
         switch (isNear, isWatched) {
         case (false, false): self.farWithoutSubscriber

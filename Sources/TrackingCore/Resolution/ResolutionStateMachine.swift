@@ -1,17 +1,17 @@
-/// The one funnel through which the resolution of one trackable changes: every cause enters here, and it speaks only when
-/// the answer differs.
+/// Decides the resolution of one trackable. Every change of its conditions enters through ``changed(_:)``, which
+/// returns a resolution only when the decision differs.
 public struct ResolutionStateMachine: Sendable {
     private let policy: any ResolutionPolicy
     private var present: Set<SubscriberID> = []
 
-    /// The snapshot that the last answer was given for.
+    /// The conditions of the last decision.
     public private(set) var conditions: TrackingConditions
-    /// The resolution that the conditions call for; ``ResolutionDamper`` decides when it comes into force.
+    /// The latest decision. ``ResolutionDamper`` decides when it takes effect.
     public private(set) var current: Resolution
-    /// The resolution that the same conditions call for without any request: the device's own.
+    /// The resolution for the same conditions without any request: the device's own.
     public private(set) var own: Resolution
 
-    /// Makes a funnel for a trackable that nobody watches yet; ``current`` holds the first answer.
+    /// Makes a machine for a trackable without subscribers. ``current`` holds the first decision.
     public init(
         policy: any ResolutionPolicy = DefaultResolutionPolicy(), constraints: ResolutionConstraints? = nil,
         floor: Resolution? = nil, ceiling: Resolution? = nil, default: Resolution = .standard
@@ -23,13 +23,13 @@ public struct ResolutionStateMachine: Sendable {
         self.own = self.current
     }
 
-    /// Whether the battery is known and below the constraints' threshold.
+    /// `true` while the charge of the battery is known and below the constraints' threshold.
     public var isLowBattery: Bool { self.conditions.isLowBattery }
 
-    /// Who is present.
+    /// The present subscribers.
     public var subscribers: Set<SubscriberID> { self.present }
 
-    /// Notes what changed and decides again; returns the new resolution, or `nil` when it is the one in force.
+    /// Applies a change and decides again. Returns the new decision; `nil` when it equals the previous one.
     public mutating func changed(_ change: ConditionChange) -> Resolution? {
         self.note(change)
         if !change.isRequest { self.own = self.policy.resolution(for: self.conditions.withoutRequests) }

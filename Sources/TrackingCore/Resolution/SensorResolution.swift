@@ -1,6 +1,11 @@
-/// The resolution at which the receiver itself runs, for all trackables of a publisher together.
+/// The resolution of the receiver itself, shared by all trackables of a publisher.
 public enum SensorResolution {
-    /// The finest of the trackables' resolutions; `default` where there is none; `constant`, where given, in place of both.
+    /// Returns the resolution for the receiver.
+    ///
+    /// - Parameters:
+    ///   - resolutions: The trackables' resolutions; the result is the finest of them, member by member.
+    ///   - default: The result without trackables.
+    ///   - constant: The result whenever it is given, in place of the others.
     public static func finest(
         of resolutions: some Sequence<Resolution>, default: Resolution, constant: Resolution? = nil
     ) -> Resolution {

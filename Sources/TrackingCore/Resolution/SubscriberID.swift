@@ -1,11 +1,11 @@
-/// Names one subscriber of a trackable: one run of one client program. Two connections are two subscribers.
+/// The identity of one subscriber of a trackable: one run of one client program. Two connections are two subscribers.
 public struct SubscriberID: Hashable, Sendable, CustomStringConvertible {
     /// The client program.
     public let client: ClientID
-    /// Its run.
+    /// The run of the client program.
     public let session: SessionID
 
-    /// Names the run `session` of `client`.
+    /// Makes the identity of the run `session` of `client`.
     public init(client: ClientID, session: SessionID) {
         self.client = client
         self.session = session

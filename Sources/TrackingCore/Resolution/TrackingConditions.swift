@@ -1,20 +1,22 @@
-/// Everything that a ``ResolutionPolicy`` may look at, for one trackable. What is not in here cannot change its answer.
+/// The complete input of a ``ResolutionPolicy`` for one trackable.
 public struct TrackingConditions: Equatable, Sendable {
-    /// What the trackable itself wants; `nil` leaves the decision to the requests and ``default``.
+    /// The trackable's own constraints; `nil` leaves the decision to the requests and ``default``.
     public var constraints: ResolutionConstraints?
-    /// The publisher's floor under requests; ``ResolutionConstraints/floor`` overrides it. `nil`: none.
+    /// The publisher's floor, the finest resolution that a request can reach; `nil` for none.
+    /// ``ResolutionConstraints/floor`` overrides it.
     public var floor: Resolution?
-    /// The publisher's ceiling on requests; ``ResolutionConstraints/ceiling`` overrides it. `nil`: none.
+    /// The publisher's ceiling, the coarsest resolution that a request can reach; `nil` for none.
+    /// ``ResolutionConstraints/ceiling`` overrides it.
     public var ceiling: Resolution?
-    /// What the present subscribers ask for.
+    /// The requests of the present subscribers.
     public var requests: RequestBook
-    /// How many subscribers are present, asking or not; ≥ 0.
+    /// The number of present subscribers, with or without a request; ≥ 0.
     public var subscribers: Int
-    /// Whether the trackable is near its destination.
+    /// `true` while the trackable is near its destination.
     public var isNear: Bool
-    /// The charge of the device's battery, 0…100; `nil` when unknown.
+    /// The charge of the device's battery in percent, 0…100; `nil` when unknown.
     public var batteryPercent: Double?
-    /// The publisher's resolution where nothing else is said.
+    /// The publisher's default resolution, used without constraints and requests.
     public var `default`: Resolution
 
     /// Makes a snapshot.
@@ -33,30 +35,31 @@ public struct TrackingConditions: Equatable, Sendable {
         self.default = `default`
     }
 
-    /// Whether anybody is present, asking or not.
+    /// `true` while at least one subscriber is present, with or without a request.
     public var isWatched: Bool { self.subscribers > 0 }
 
-    /// The floor in force: the constraints' own, or the publisher's.
+    /// The floor in force: the constraints' floor, or else the publisher's.
     public var effectiveFloor: Resolution? { self.constraints?.floor ?? self.floor }
 
-    /// The ceiling in force: the constraints' own, or the publisher's.
+    /// The ceiling in force: the constraints' ceiling, or else the publisher's.
     public var effectiveCeiling: Resolution? { self.constraints?.ceiling ?? self.ceiling }
 
-    /// A request within the limits in force: member by member no coarser than the ceiling and no finer than the floor. Where
-    /// the two contradict each other, the floor counts.
+    /// Returns a request limited by ``effectiveCeiling`` and ``effectiveFloor``, member by member. Where the two limits
+    /// contradict each other, the floor wins.
     public func limited(_ request: Resolution) -> Resolution {
         let limited = self.effectiveCeiling.map(request.finer(of:)) ?? request
         return self.effectiveFloor.map(limited.coarser(of:)) ?? limited
     }
 
-    /// The same conditions without any request.
+    /// A copy of the conditions without requests.
     var withoutRequests: TrackingConditions {
         var conditions = self
         conditions.requests = RequestBook()
         return conditions
     }
 
-    /// Whether the battery is known and strictly below the constraints' threshold; never without constraints.
+    /// `true` when the charge is known and strictly below the constraints' threshold; always `false` without
+    /// constraints.
     public var isLowBattery: Bool {
         guard let constraints = self.constraints, let percent = self.batteryPercent else { return false }
         return percent < constraints.batteryLevelThreshold

@@ -1,32 +1,33 @@
-private import Glibc
+private import SystemLibrary
 
 /// A named area on the ground.
 public struct Fence: Hashable, Sendable {
-    /// What it covers.
+    /// The shape of a fence.
     public enum Shape: Hashable, Sendable {
-        /// Everything within `radius` metres of `center`.
+        /// All places within `radius` (10 m to 100 km) of `center`.
         case circle(center: Coordinate, radius: Meters)
-        /// Areas, each an outer ring and the rings of its holes, as GeoJSON has them (RFC 7946, 3.1.6); the edges are straight in
-        /// latitude and longitude, and go the shorter way round.
+        /// Areas, each with an outer ring and the rings of its holes (GeoJSON, RFC 7946, 3.1.6). Edges are straight in
+        /// latitude and longitude, and take the shorter way around the earth.
         case polygons([[[Coordinate]]])
     }
 
-    /// The most corners a fence may have.
+    /// The most corners of a fence.
     public static let maximumCorners = 10_000
 
-    /// Its name: 1 to 64 bytes.
+    /// The name: 1 to 64 bytes of UTF-8.
     public let name: String
-    /// What it covers.
+    /// The covered area.
     public let shape: Shape
 
-    /// Makes a fence.
+    /// Creates a fence.
     ///
-    /// - Throws: `invalidConfiguration` that says which range was left: a radius of 10 m to 100 km, rings of at least four
-    ///   places, three of them different, whose last is the first, of less than 180 degrees of longitude, at most ``maximumCorners`` of them.
+    /// - Throws: `invalidConfiguration` for a radius outside of 10 m to 100 km; for a ring with fewer than four places
+    ///   or fewer than three different ones, whose last place is not its first, or that spans 180 degrees of longitude
+    ///   or more; and for more than ``maximumCorners`` corners.
     public init(name: String, shape: Shape) throws(TrackingError) {
         guard (1...64).contains(name.utf8.count) else {
             throw TrackingError(
-                .invalidConfiguration, "a fence's name has 1 to 64 bytes; this one has \(name.utf8.count)")
+                .invalidConfiguration, "cannot use a fence name of \(name.utf8.count) bytes: a name has 1 to 64 bytes")
         }
         if let problem = Self.problem(shape) {
             throw TrackingError(.invalidConfiguration, "fence '\(name)': \(problem)")
@@ -48,14 +49,14 @@ public struct Fence: Hashable, Sendable {
             }
             let corners = rings.reduce(0) { $0 + $1.count }
             guard corners <= Self.maximumCorners else {
-                return "it has \(corners) corners, and at most \(Self.maximumCorners) are taken"
+                return "it has \(corners) corners: use at most \(Self.maximumCorners)"
             }
             if rings.contains(where: { Set($0).count < 3 }) { return "each ring has at least three different places" }
             return areas.enumerated().lazy.compactMap { Self.problem(area: $0 + 1, $1) }.first
         }
     }
 
-    /// What is wrong with an area that reaches too far round the earth: which side of its edges is inside could not be told.
+    /// Returns the problem of an area that reaches too far around the earth, so that its inside is ambiguous.
     private static func problem(area: Int, _ rings: [[Coordinate]]) -> String? {
         for (index, ring) in rings.enumerated() {
             let name = "ring \(index + 1) of area \(area)"
@@ -78,7 +79,7 @@ public struct Fence: Hashable, Sendable {
         return nil
     }
 
-    /// Whether it covers a place.
+    /// Returns `true` when the fence covers a place.
     public func contains(_ place: Coordinate) -> Bool {
         switch self.shape {
         case .circle(let center, let radius): place.distance(to: center) <= radius
@@ -86,8 +87,8 @@ public struct Fence: Hashable, Sendable {
         }
     }
 
-    /// How far a place is from the fence, 0 inside. Of polygons, in the plane that touches the earth at the place: exact enough
-    /// where it is near, which is what it is for.
+    /// Returns the distance of a place from the fence, 0 inside. The distance from polygons is measured in the plane
+    /// that touches the earth at the place, which is exact enough near the fence.
     public func distance(from place: Coordinate) -> Meters {
         switch self.shape {
         case .circle(let center, let radius):
@@ -99,7 +100,8 @@ public struct Fence: Hashable, Sendable {
         }
     }
 
-    /// How far outside a trackable that was inside must be to have left: a tenth of the radius, 10 m at least; of polygons 20 m.
+    /// The distance from the fence at which a trackable has left it: a tenth of the radius, at least 10 m; 20 m for
+    /// polygons.
     var margin: Meters {
         switch self.shape {
         case .circle(_, let radius): max(10, Meters(radius.value / 10))
@@ -118,7 +120,7 @@ private struct Edge {
     var from: (east: Double, north: Double)
     var to: (east: Double, north: Double)
 
-    /// Whether a ray from the origin to the east crosses it; of its ends, the lower one counts.
+    /// `true` when a ray from the origin to the east crosses the edge. The edge includes its lower end only.
     var crossesRayEast: Bool {
         guard (self.from.north > 0) != (self.to.north > 0) else { return false }
         let share = self.from.north / (self.from.north - self.to.north)
@@ -135,8 +137,7 @@ private struct Edge {
 }
 
 extension Sequence<[Coordinate]> {
-    /// The edges of all rings as seen from a place. Each ring is followed along the shorter way from corner to corner, across the
-    /// antimeridian too.
+    /// Returns the edges of all rings relative to a place, each along the shorter way around the earth.
     fileprivate func joined(by place: Coordinate) -> [Edge] {
         let north = Coordinate.meanEarthRadius.value.radians
         let east = north * cos(place.latitude.radians)
@@ -156,6 +157,6 @@ extension Sequence<[Coordinate]> {
 }
 
 extension Double {
-    /// This angle in degrees, brought into -180…180 by whole turns.
+    /// This angle in degrees, moved into -180…180 by whole turns.
     fileprivate var turned: Double { self - (self / 360).rounded() * 360 }
 }

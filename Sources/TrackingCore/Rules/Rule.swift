@@ -1,41 +1,40 @@
-/// What operators want to be told of.
+/// A condition on trackables that produces an event each time it is met.
 public struct Rule: Hashable, Sendable {
-    /// What it watches for.
+    /// The condition of a rule.
     public enum Condition: Hashable, Sendable {
-        /// It came into a fence.
+        /// The trackable entered a fence.
         case enter(Fence)
-        /// It left a fence.
+        /// The trackable left a fence.
         case leave(Fence)
-        /// It was in a fence for so long.
+        /// The trackable stayed in a fence for a time within ``Rule/times``.
         case dwell(Fence, Duration)
-        /// It came near its destination, as its publisher says.
+        /// The trackable came near its destination, according to its publisher.
         case arrived
-        /// Nothing was heard of where it is for so long.
+        /// No position of the trackable was received for a time within ``Rule/times``.
         case silent(Duration)
-        /// It went faster than so many metres a second.
+        /// The trackable exceeded a speed, in metres per second: above 0, at most 1,000.
         case speed(above: Double)
-        /// Its battery sank below so many percent.
+        /// The battery's charge fell below a percentage of 1 to 100.
         case lowBattery(below: Double)
     }
 
-    /// The least and the longest time of `dwell` and `silent`.
+    /// The range of the times of `dwell` and `silent`: 1 s to 30 days.
     public static let times: ClosedRange<Duration> = .seconds(1)...(.seconds(30 * 86_400))
 
-    /// Its name: 1 to 64 bytes.
+    /// The name: 1 to 64 bytes of UTF-8.
     public let name: String
-    /// What it watches for.
+    /// The condition.
     public let condition: Condition
-    /// Which trackables it is for; `nil` for all.
+    /// The trackables to which the rule applies; `nil` for all.
     public let trackables: Set<TrackableID>?
 
-    /// Makes a rule.
+    /// Creates a rule.
     ///
-    /// - Throws: `invalidConfiguration` that says which range was left: times of ``times``, speeds above 0 to 1,000 m/s,
-    ///   percentages of 1 to 100.
+    /// - Throws: `invalidConfiguration` for a name or a value out of range.
     public init(name: String, _ condition: Condition, of trackables: Set<TrackableID>? = nil) throws(TrackingError) {
         guard (1...64).contains(name.utf8.count) else {
             throw TrackingError(
-                .invalidConfiguration, "a rule's name has 1 to 64 bytes; this one has \(name.utf8.count)")
+                .invalidConfiguration, "cannot use a rule name of \(name.utf8.count) bytes: a name has 1 to 64 bytes")
         }
         if let problem = condition.problem {
             throw TrackingError(.invalidConfiguration, "rule '\(name)': \(problem)")
@@ -45,7 +44,7 @@ public struct Rule: Hashable, Sendable {
         self.trackables = trackables
     }
 
-    /// Whether it is for a trackable.
+    /// Returns `true` when the rule applies to a trackable.
     public func isFor(_ id: TrackableID) -> Bool { self.trackables?.contains(id) ?? true }
 }
 
@@ -62,7 +61,7 @@ extension Rule.Condition {
         }
     }
 
-    /// The kind of its events.
+    /// The kind of the events.
     var kind: TrackingEvent.Kind {
         switch self {
         case .enter: .fenceEntered
@@ -75,7 +74,7 @@ extension Rule.Condition {
         }
     }
 
-    /// What its events say about it.
+    /// The detail members of the events.
     var detail: [String: JSONValue] {
         switch self {
         case .enter(let fence), .leave(let fence): ["fence": .text(fence.name)]
@@ -89,16 +88,16 @@ extension Rule.Condition {
 }
 
 extension TrackingEvent.Kind {
-    /// It came into a fence.
+    /// The trackable entered a fence.
     public static let fenceEntered = Self(rawValue: "FENCE_ENTERED")
-    /// It left a fence.
+    /// The trackable left a fence.
     public static let fenceLeft = Self(rawValue: "FENCE_LEFT")
-    /// It was in a fence for as long as a rule says.
+    /// The trackable stayed in a fence for the time of a rule.
     public static let fenceDwelled = Self(rawValue: "FENCE_DWELLED")
-    /// It came near its destination.
+    /// The trackable came near its destination.
     public static let arrived = Self(rawValue: "ARRIVED")
-    /// Nothing was heard of it for as long as a rule says.
+    /// No position of the trackable was received for the time of a rule.
     public static let silent = Self(rawValue: "SILENT")
-    /// It went faster than a rule allows.
+    /// The trackable exceeded the speed of a rule.
     public static let speeding = Self(rawValue: "SPEEDING")
 }

@@ -1,33 +1,34 @@
-/// Decides what operators are told of: one event a crossing, never from a late point. Touches no clock and no log.
+/// Evaluates rules for all trackables, and decides which events they produce: one event for each crossing, none from a
+/// late point. Touches no clock and no log.
 ///
-/// Time is that of the wall clock, as fixes tell theirs, so that what is kept holds over restarts.
+/// All times are of the wall clock, like the times of fixes, so that saved states remain valid after a restart.
 public struct RuleBook: Sendable {
-    /// Something to tell.
+    /// An event that a rule produced.
     public struct Finding: Hashable, Sendable {
-        /// Of which trackable.
+        /// The trackable of the event.
         public var trackable: TrackableID
-        /// Which rule, by name.
+        /// The name of the rule.
         public var rule: String
-        /// What happened.
+        /// The kind of the event.
         public var kind: TrackingEvent.Kind
-        /// What there is to say about it; the rule's name among it.
+        /// The event's detail members, among them the rule's name.
         public var detail: [String: JSONValue]
-        /// When.
+        /// The time of the event.
         public var time: UnixTime
-        /// Where, where known.
+        /// The last known position of the trackable; `nil` for none.
         public var location: Location?
     }
 
-    /// How a rule stands for one trackable, to be kept.
+    /// The state of a rule for one trackable, to be saved.
     public struct Entry: Hashable, Sendable {
-        /// Of which trackable.
+        /// The trackable.
         public var trackable: TrackableID
-        /// Which rule, by name.
+        /// The name of the rule.
         public var rule: String
-        /// How it stands.
+        /// The state of the rule for the trackable.
         public var state: RuleState
 
-        /// Makes an entry.
+        /// Creates an entry.
         public init(trackable: TrackableID, rule: String, state: RuleState) {
             self.trackable = trackable
             self.rule = rule
@@ -35,32 +36,32 @@ public struct RuleBook: Sendable {
         }
     }
 
-    /// A fix that is older than this when it comes is late, and so is what was passed before it: it tells where something was, not
-    /// where it is.
+    /// The age from which a received fix is late: 120 s. A late fix and the points that it skipped describe the past
+    /// and produce no event.
     public static let maximumLateness: Duration = .seconds(120)
 
     private var rules: [Rule]
     private let maximumTrackables: Int
-    /// With how many it is looked the next time for those that can be let go.
+    /// The number of known trackables at which idle ones are removed next.
     private var limit: Int
     private var states: [TrackableID: [String: RuleState]] = [:]
     private var known: [TrackableID: Known] = [:]
     private var changed: Set<TrackableID> = []
     private var deadlines = MinHeap<Deadline>()
-    /// What has a place in ``deadlines``: one that moves away is looked at again when the former one comes.
+    /// The rules and trackables in ``deadlines``. A deadline that moved later is examined at its former time.
     private var expected: Set<Key> = []
 
-    /// What is not to be kept any more.
+    /// The saved states to remove.
     private var dropped: Set<Key> = []
 
-    /// One rule for one trackable.
+    /// The identity of a state: one rule for one trackable.
     public struct Key: Hashable, Sendable {
-        /// Of which trackable.
+        /// The trackable.
         public var trackable: TrackableID
-        /// Which rule, by name.
+        /// The name of the rule.
         public var rule: String
 
-        /// Makes it.
+        /// Creates a key.
         public init(trackable: TrackableID, rule: String) {
             self.trackable = trackable
             self.rule = rule
@@ -73,27 +74,30 @@ public struct RuleBook: Sendable {
         static func < (left: Self, right: Self) -> Bool { left.time < right.time }
     }
 
-    /// What new rules begin with.
+    /// The last known facts about a trackable, with which a new rule begins.
     private struct Known {
-        /// When something was heard of it last, by the clock.
-        var heard: UnixTime
-        /// The newest position that is believed, however old it was when it came.
+        /// The time at which the last message was received.
+        var received: UnixTime
+        /// The newest valid position, however old it was when it was received.
         var last: Location?
-        /// Whether any position came.
+        /// `true` once a position was received.
         var isLocated = false
-        /// As its publisher said last.
+        /// `true` while the publisher reports the trackable near its destination; `nil` while unknown.
         var isNear: Bool?
     }
 
-    /// Since when nobody listens; `nil` while somebody does.
-    private var deafSince: UnixTime?
+    /// The time at which the connection was lost; `nil` while connected.
+    private var disconnectedSince: UnixTime?
 
-    /// Starts with these rules, of which the later of two of one name counts, and with what was kept of them. Nobody was
-    /// silent, and nobody was seen to stay, while nobody listened: that time counts from `now`.
+    /// Creates a book of rules with saved states. Silence and dwelling before `now` do not count, since no messages were received.
     ///
-    /// - Parameter maximumTrackables: Of more than so many those are let go that were not heard of for longest, and begin anew: all
-    ///   but those that a rule names, or that are about to be told of. Twice as many as a subscriber watches at once, which lets
-    ///   those go that were absent for a day.
+    /// - Parameters:
+    ///   - rules: The rules; the later of two rules with one name counts.
+    ///   - kept: The saved states. States of other rules are ignored.
+    ///   - now: The time of the wall clock.
+    ///   - maximumTrackables: The most known trackables. Beyond it the trackables without a message for the longest time are
+    ///     removed, except those that a rule names or that have a deadline. The default is twice the number of trackables that a
+    ///     subscriber watches at once.
     public init(_ rules: [Rule], kept: [Entry] = [], now: UnixTime, maximumTrackables: Int = 20_000) {
         (self.maximumTrackables, self.limit) = (maximumTrackables, maximumTrackables)
         self.rules = Dictionary(rules.map { ($0.name, $0) }, uniquingKeysWith: { $1 }).values
@@ -103,18 +107,18 @@ public struct RuleBook: Sendable {
                 continue
             }
             var state = entry.state
-            // How long it was is not known: since what was kept at the longest.
+            // The length of the interruption is unknown: at most the time since the saved state.
             state.passedOver(rule.condition, from: state.since ?? now, to: now)
             self.states[entry.trackable, default: [:]][entry.rule] = state
             self.expect(rule, state, of: entry.trackable)
             let since = entry.state.since ?? now
-            self.know(entry.trackable, now: max(since, self.known[entry.trackable]?.heard ?? since))
+            self.know(entry.trackable, now: max(since, self.known[entry.trackable]?.received ?? since))
         }
         self.begin(self.rules, now: now)
     }
 
-    /// Other rules from now on. A rule that watches for something else begins anew, and so does one for a trackable that it
-    /// was not for meanwhile; all others go on. Who begins, begins with what is known: where something is now is no crossing.
+    /// Replaces the rules. A rule with the same condition keeps its states; a changed rule, or a rule for a new
+    /// trackable, begins with the last known position, which is no crossing.
     public mutating func replace(_ rules: [Rule], now: UnixTime) {
         let former = Dictionary(self.rules.map { ($0.name, $0) }, uniquingKeysWith: { $1 })
         let latter = Dictionary(rules.map { ($0.name, $0) }, uniquingKeysWith: { $1 })
@@ -137,20 +141,20 @@ public struct RuleBook: Sendable {
         }
     }
 
-    /// Lets a rule begin with what is known of a trackable, unless it did before.
+    /// Begins a rule for a trackable with the last known facts, unless the rule has a state.
     private mutating func begin(_ rule: Rule, of id: TrackableID, now: UnixTime) {
         guard self.states[id]?[rule.name] == nil, rule.isFor(id) else { return }
-        let known = self.known[id] ?? Known(heard: now)
+        let known = self.known[id] ?? Known(received: now)
         let isExpected = known.isLocated || rule.trackables != nil
         let state = RuleState(
             beginning: rule.condition, at: known.last, isNear: known.isNear, isExpected: isExpected, now: now)
         self.keep(state, rule, of: id)
     }
 
-    /// When `timerFired` is to be called; `nil` when never.
-    public var nextDeadline: UnixTime? { self.deafSince == nil ? self.deadlines.min?.time : nil }
+    /// The time at which ``timerFired(now:)`` is due; `nil` for never.
+    public var nextDeadline: UnixTime? { self.disconnectedSince == nil ? self.deadlines.min?.time : nil }
 
-    /// What is to be kept, of the trackables that something changed of since the last call.
+    /// Returns the states of the trackables that changed since the last call.
     public mutating func takeChanges() -> [Entry] {
         defer { self.changed = [] }
         return self.changed.flatMap { id in
@@ -158,18 +162,18 @@ public struct RuleBook: Sendable {
         }
     }
 
-    /// What is not to be kept any more, since the last call.
+    /// Returns the states to remove since the last call.
     public mutating func takeDropped() -> Set<Key> {
         defer { self.dropped = [] }
         return self.dropped.filter { self.states[$0.trackable]?[$0.rule] == nil }
     }
 
-    /// Nothing can be heard from now on: no deadline comes until ``listening(now:)``.
-    public mutating func deaf(now: UnixTime) { self.deafSince = self.deafSince ?? now }
+    /// Suspends all deadlines until ``connected(now:)``: no message can be received.
+    public mutating func connectionLost(now: UnixTime) { self.disconnectedSince = self.disconnectedSince ?? now }
 
-    /// Everything is heard again. Silence counts from now, and of staying the time that nobody listened is left out.
-    public mutating func listening(now: UnixTime) {
-        guard let start = self.deafSince.take() else { return }
+    /// Resumes the deadlines. Silence counts from now, and the time without a connection does not count as dwelling.
+    public mutating func connected(now: UnixTime) {
+        guard let start = self.disconnectedSince.take() else { return }
         for id in self.states.keys {
             for rule in self.rules {
                 self.states[id]?[rule.name]?.passedOver(rule.condition, from: start, to: now)
@@ -177,7 +181,7 @@ public struct RuleBook: Sendable {
         }
     }
 
-    /// The clock was set: silence counts from now, so that nobody is silent by what the clock passed over, nor for longer.
+    /// Restarts the measurement of silence after the wall clock was set.
     public mutating func clockStepped(now: UnixTime) {
         for id in self.states.keys {
             for rule in self.rules {
@@ -196,20 +200,25 @@ public struct RuleBook: Sendable {
         }
     }
 
-    /// Something came of a trackable, however late: it is not silent.
-    public mutating func heard(_ id: TrackableID, now: UnixTime) {
+    /// Notes a message of a trackable, however late: the trackable is not silent.
+    public mutating func received(_ id: TrackableID, now: UnixTime) {
         self.know(id, now: now)
         self.known[id]?.isLocated = true
         _ = self.examine(id, at: now) { state, rule in
-            if case .silent = rule.condition { state.heard(at: now) }
+            if case .silent = rule.condition { state.received(at: now) }
             return false
         }
     }
 
-    /// A position was heard of. One that is newer than what was known, and late, tells nothing: it is what rules begin with that
-    /// knew nothing before, and who is elsewhere does not stay.
+    /// Evaluates a received position. A late position produces no event; it is the beginning for rules without a state,
+    /// and ends dwelling when it is outside of the fence.
     ///
-    /// - Parameter skipped: What it passed before, in order, since the last update: no later than the position that tells of it.
+    /// - Parameters:
+    ///   - id: The trackable.
+    ///   - fix: The position.
+    ///   - skipped: The points since the last update, in order and before `fix`.
+    ///   - now: The time of the wall clock.
+    /// - Returns: The events of the rules, in order.
     public mutating func moved(
         _ id: TrackableID, _ fix: Location, passing skipped: [Location] = [], now: UnixTime
     ) -> [Finding] {
@@ -230,7 +239,7 @@ public struct RuleBook: Sendable {
         return self.examine(id, at: fix.time) { state, rule in state.moved(rule.condition, fix, at: now) }
     }
 
-    /// A publisher said whether its trackable is near its destination; `nil` where that is not known any more.
+    /// Evaluates the publisher's report that its trackable is near its destination; `nil` while that is unknown.
     public mutating func came(near isNear: Bool?, _ id: TrackableID, now: UnixTime) -> [Finding] {
         self.know(id, now: now)
         self.known[id]?.isNear = isNear
@@ -240,7 +249,7 @@ public struct RuleBook: Sendable {
         }
     }
 
-    /// Where a trackable was is not to be known any more: every rule begins anew for it.
+    /// Forgets the positions of a trackable after they were cleared. Every rule begins again for the trackable.
     public mutating func forget(_ id: TrackableID, now: UnixTime) {
         self.known[id]?.last = nil
         self.known[id]?.isLocated = false
@@ -251,16 +260,16 @@ public struct RuleBook: Sendable {
     }
 
     private mutating func know(_ id: TrackableID, now: UnixTime) {
-        self.known[id, default: Known(heard: now)].heard = now
-        if self.known.count > self.limit { self.letGo(butNot: id) }
+        self.known[id, default: Known(received: now)].received = now
+        if self.known.count > self.limit { self.removeIdle(except: id) }
     }
 
-    /// Lets those go that were not heard of for longest: an eighth at once, so that each costs a constant share.
-    private mutating func letGo(butNot last: TrackableID) {
+    /// Removes the trackables without a message for the longest time: an eighth at once, for a constant average cost.
+    private mutating func removeIdle(except last: TrackableID) {
         let named = Set(self.rules.compactMap(\.trackables).joined())
         let idle = self.known.filter { id, _ in id != last && !named.contains(id) && !self.isPending(id) }
         let surplus = self.known.count - self.maximumTrackables * 7 / 8
-        for (id, _) in idle.sorted(by: { $0.value.heard < $1.value.heard }).prefix(surplus) {
+        for (id, _) in idle.sorted(by: { $0.value.received < $1.value.received }).prefix(surplus) {
             self.known[id] = nil
             self.changed.remove(id)
             for name in (self.states.removeValue(forKey: id) ?? [:]).keys {
@@ -270,15 +279,17 @@ public struct RuleBook: Sendable {
         self.limit = max(self.maximumTrackables, self.known.count + self.maximumTrackables / 8)
     }
 
-    /// Whether something of it is told without anything more being seen.
+    /// Returns `true` when a rule has a deadline for the trackable.
     private func isPending(_ id: TrackableID) -> Bool {
         guard let states = self.states[id] else { return false }
         return self.rules.contains { states[$0.name]?.deadline($0.condition) != nil }
     }
 
-    /// The next deadline came.
+    /// Evaluates the deadlines that have passed.
+    ///
+    /// - Returns: The events of the rules, in order of time.
     public mutating func timerFired(now: UnixTime) -> [Finding] {
-        guard self.deafSince == nil else { return [] }
+        guard self.disconnectedSince == nil else { return [] }
         var findings: [Finding] = []
         while let deadline = self.deadlines.min, deadline.time <= now {
             _ = self.deadlines.popMin()
@@ -291,7 +302,7 @@ public struct RuleBook: Sendable {
                 self.expect(rule, state, of: id)
                 continue
             }
-            state.deadlineCame()
+            state.deadlinePassed()
             self.states[id]?[name] = state
             self.changed.insert(id)
             findings.append(self.finding(rule, of: id, at: deadline.time))
@@ -300,13 +311,13 @@ public struct RuleBook: Sendable {
     }
 
     private mutating func examine(
-        _ id: TrackableID, at time: UnixTime, _ isToTell: (inout RuleState, Rule) -> Bool
+        _ id: TrackableID, at time: UnixTime, _ evaluate: (inout RuleState, Rule) -> Bool
     ) -> [Finding] {
         var findings: [Finding] = []
         for rule in self.rules where rule.isFor(id) {
             let former = self.states[id]?[rule.name]
             var state = former ?? RuleState()
-            if isToTell(&state, rule) { findings.append(self.finding(rule, of: id, at: time)) }
+            if evaluate(&state, rule) { findings.append(self.finding(rule, of: id, at: time)) }
             if state != former { self.keep(state, rule, of: id) }
         }
         return findings
@@ -331,7 +342,7 @@ public struct RuleBook: Sendable {
         let last = self.known[id]?.last
         if case .speed = rule.condition, let speed = last?.speed { detail["speed"] = .number(speed) }
         if case .lowBattery = rule.condition, let level = last?.batteryLevel {
-            detail["percent"] = .number(LowBatteryDetector.told(level * 100))
+            detail["percent"] = .number(LowBatteryDetector.rounded(level * 100))
         }
         return Finding(
             trackable: id, rule: rule.name, kind: rule.condition.kind, detail: detail, time: time, location: last)

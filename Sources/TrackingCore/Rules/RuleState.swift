@@ -1,64 +1,67 @@
-/// How a rule stands for one trackable: what was seen, and whether it was told.
+/// The state of a rule for one trackable: the last observation, and a mark for a reported event.
 public struct RuleState: Hashable, Sendable {
-    /// Whether the condition holds: inside, silent, too fast, low, near. `nil` while nothing was seen.
+    /// `true` while the condition holds (inside, silent, too fast, low, near); `nil` before the first observation.
     public private(set) var holds: Bool?
-    /// Since when, by the fix or the clock that showed it.
+    /// The time of the fix, or of the clock, at which ``holds`` changed.
     public private(set) var since: UnixTime?
-    /// Whether it was told since it holds; of `leave`, since it does not.
-    public private(set) var isTold = false
+    /// `true` when an event was reported since ``holds`` changed.
+    public private(set) var isReported = false
 
-    /// A fix with a greater radius of confidence says nothing about fences.
+    /// The largest horizontal accuracy of a fix that is compared with fences, in metres.
     public static let maximumAccuracy = 200.0
 
-    /// Nothing was seen.
+    /// Creates a state without an observation.
     public init() {}
 
-    /// What was kept.
-    public init(holds: Bool?, since: UnixTime?, isTold: Bool) {
+    /// Creates a saved state.
+    public init(holds: Bool?, since: UnixTime?, isReported: Bool) {
         self.holds = holds
         self.since = since
-        self.isTold = isTold
+        self.isReported = isReported
     }
 
-    /// A rule begins: what is known tells nothing, and is what it goes on from. Who is too fast or low is told with the next
-    /// position.
+    /// Creates the first state of a rule from the known facts, which produce no event. Speed and battery are evaluated
+    /// with the next position.
     ///
     /// - Parameters:
-    ///   - last: The last position, where one is known.
-    ///   - isNear: Whether the trackable is near its destination, where that is known.
-    ///   - isExpected: Whether it can be silent: something came of it, or the rule names it.
+    ///   - condition: The condition of the rule.
+    ///   - last: The last known position; `nil` for none.
+    ///   - isNear: `true` for a trackable near its destination; `nil` while unknown.
+    ///   - isExpected: `true` for a trackable that can be silent: a message was received, or the rule names the
+    ///     trackable.
+    ///   - now: The time of the wall clock.
     init(beginning condition: Rule.Condition, at last: Location?, isNear: Bool?, isExpected: Bool, now: UnixTime) {
         switch condition {
         case .enter(let fence), .leave(let fence), .dwell(let fence, _):
-            _ = self.seen(last.flatMap { self.isInside(fence, $0) }, now)
+            _ = self.observe(last.flatMap { self.isInside(fence, $0) }, now)
         case .silent:
-            if isExpected { self.heard(at: now) }
+            if isExpected { self.received(at: now) }
         case .arrived:
-            _ = self.seen(isNear, now)
+            _ = self.observe(isNear, now)
         case .speed, .lowBattery:
             break
         }
     }
 
-    /// A fix that is newer than the last came at `now`.
+    /// Evaluates a fix that is newer than the last one.
     ///
-    /// - Returns: Whether it is to be told now.
+    /// - Returns: `true` when the rule produces an event.
     mutating func moved(_ condition: Rule.Condition, _ fix: Location, at now: UnixTime) -> Bool {
         switch condition {
         case .enter(let fence):
-            return self.seen(self.isInside(fence, fix), fix.time) == true
+            return self.observe(self.isInside(fence, fix), fix.time) == true
         case .leave(let fence):
-            return self.seen(self.isInside(fence, fix), fix.time) == false
+            return self.observe(self.isInside(fence, fix), fix.time) == false
         case .dwell(let fence, let time):
-            _ = self.seen(self.isInside(fence, fix), fix.time)
+            _ = self.observe(self.isInside(fence, fix), fix.time)
             return self.lasted(time, at: fix.time)
         case .silent:
-            // What the broker kept is no sign where it was heard before.
-            if self.since.map({ fix.time > $0 }) ?? true { self.heard(at: now) }
+            // A retained position is no sign of life when its fix was known before.
+            if self.since.map({ fix.time > $0 }) ?? true { self.received(at: now) }
             return false
         case .speed(let limit):
             guard let speed = fix.speed else { return false }
-            let isFast = self.holds == true ? speed > limit * Self.calmShare : speed > limit
+            let isFast = self.holds == true ? speed > limit * Self.speedingEndShare : speed > limit
             return self.began(isFast, fix.time)
         case .lowBattery(let percent):
             guard let level = fix.batteryLevel else { return false }
@@ -71,20 +74,22 @@ public struct RuleState: Hashable, Sendable {
         }
     }
 
-    /// A fix that is newer than the last came late: nothing is to be told of it. Who was outside by then does not stay any more.
+    /// Evaluates a late fix that is newer than the last one. A position outside of the fence ends dwelling.
     ///
-    /// - Returns: `false`.
+    /// - Returns: `false`: a late fix produces no event.
     mutating func movedLate(_ condition: Rule.Condition, _ fix: Location) -> Bool {
-        if case .dwell(let fence, _) = condition, self.isInside(fence, fix) == false { _ = self.seen(false, fix.time) }
+        if case .dwell(let fence, _) = condition, self.isInside(fence, fix) == false {
+            _ = self.observe(false, fix.time)
+        }
         return false
     }
 
-    /// Something came of a trackable, however late: it is not silent.
-    mutating func heard(at now: UnixTime) { self = RuleState(holds: false, since: now, isTold: false) }
+    /// Restarts the measurement of silence after a message, however late.
+    mutating func received(at now: UnixTime) { self = RuleState(holds: false, since: now, isReported: false) }
 
-    /// Nobody listened from `start` to `end`: nobody was silent then, and nobody was seen to stay.
+    /// Excludes a time without a connection from silence and dwelling.
     mutating func passedOver(_ condition: Rule.Condition, from start: UnixTime, to end: UnixTime) {
-        guard !self.isTold, let since = self.since else { return }
+        guard !self.isReported, let since = self.since else { return }
         switch condition {
         case .silent: self.since = end
         case .dwell: self.since = since.advanced(by: max(.zero, end.since(max(start, since))))
@@ -92,12 +97,14 @@ public struct RuleState: Hashable, Sendable {
         }
     }
 
-    /// The publisher says whether the trackable is near its destination.
-    mutating func came(near isNear: Bool, at time: UnixTime) -> Bool { self.seen(isNear, time) == true }
+    /// Evaluates the publisher's report that the trackable is near its destination.
+    ///
+    /// - Returns: `true` when the rule produces an event.
+    mutating func came(near isNear: Bool, at time: UnixTime) -> Bool { self.observe(isNear, time) == true }
 
-    /// When it would be told without anything more being seen; `nil` when never.
+    /// Returns the time at which the rule produces an event without a further message; `nil` for never.
     func deadline(_ condition: Rule.Condition) -> UnixTime? {
-        guard !self.isTold, let since = self.since else { return nil }
+        guard !self.isReported, let since = self.since else { return nil }
         switch condition {
         case .dwell(_, let time): return self.holds == true ? since.advanced(by: time) : nil
         case .silent(let time): return self.holds == false ? since.advanced(by: time) : nil
@@ -105,41 +112,46 @@ public struct RuleState: Hashable, Sendable {
         }
     }
 
-    /// The deadline came.
-    mutating func deadlineCame() { self.isTold = true }
+    /// Marks the event of the deadline as reported.
+    mutating func deadlinePassed() { self.isReported = true }
 
-    /// Of the limit of a speed: as fast as this, it does not go too fast any more.
-    private static let calmShare = 0.9
+    /// The share of a speed limit at which speeding ends.
+    private static let speedingEndShare = 0.9
 
-    /// Whether the fix is inside, with hysteresis; `nil` when it does not tell.
+    /// Returns `true` for a fix inside the fence, with hysteresis; `nil` for a fix that is too inaccurate.
     private func isInside(_ fence: Fence, _ fix: Location) -> Bool? {
         let accuracy = fix.accuracyHorizontal ?? 0
         guard accuracy <= Self.maximumAccuracy else { return nil }
         guard self.holds == true else { return fence.contains(fix.coordinate) }
-        // Who was inside has left when it is outside for sure.
+        // A trackable leaves once it is outside by more than margin and accuracy together.
         return fence.distance(from: fix.coordinate).value <= fence.margin.value + accuracy
     }
 
-    /// - Returns: What holds now, where that is a crossing: something else held before.
-    private mutating func seen(_ holds: Bool?, _ time: UnixTime) -> Bool? {
+    /// Notes an observation.
+    ///
+    /// - Returns: The new value when it differs from an earlier observation; `nil` for no change and for the first
+    ///   observation.
+    private mutating func observe(_ holds: Bool?, _ time: UnixTime) -> Bool? {
         guard let holds, holds != self.holds else { return nil }
         let isFirst = self.holds == nil
-        self = RuleState(holds: holds, since: time, isTold: false)
+        self = RuleState(holds: holds, since: time, isReported: false)
         return isFirst ? nil : holds
     }
 
-    /// - Returns: Whether it holds from now on. Who is too fast or low when first seen is: there is no other side that it could
-    ///   have crossed from.
+    /// Notes an observation of speed or charge, which counts from the first one on.
+    ///
+    /// - Returns: `true` when the condition begins to hold.
     private mutating func began(_ holds: Bool, _ time: UnixTime) -> Bool {
         let isFirst = self.holds == nil
-        return self.seen(holds, time) == true || (isFirst && holds)
+        return self.observe(holds, time) == true || (isFirst && holds)
     }
 
+    /// - Returns: `true` when the condition has held for a time and was not reported.
     private mutating func lasted(_ time: Duration, at now: UnixTime) -> Bool {
-        guard self.holds == true, !self.isTold, let since = self.since, since.advanced(by: time) <= now else {
+        guard self.holds == true, !self.isReported, let since = self.since, since.advanced(by: time) <= now else {
             return false
         }
-        self.isTold = true
+        self.isReported = true
         return true
     }
 }

@@ -1,8 +1,8 @@
-/// A large value in a place of its own: moved and copied as one reference, and copied as a whole only when one of two copies
-/// changes. A value like any other.
+/// A large value with storage of its own. Moving and copying it costs one reference. Its content is copied only when
+/// one of two copies changes. It has value semantics.
 @propertyWrapper
 public struct Boxed<Value: Sendable>: Sendable {
-    /// `@unchecked`: the value changes only while nobody else has a reference.
+    /// `@unchecked`: the value changes only while there is a single reference.
     @usableFromInline
     final class Box: @unchecked Sendable {
         @usableFromInline var value: Value

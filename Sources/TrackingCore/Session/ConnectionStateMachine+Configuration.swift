@@ -7,31 +7,32 @@ extension ConnectionStateMachine {
         case v311
     }
 
-    /// The numbers of the decisions.
+    /// The time limits and counts of the decisions.
     public struct Configuration: Hashable, Sendable {
-        /// How many endpoints there are, from 1.
+        /// The number of endpoints, at least 1.
         public var endpoints: Int
-        /// What the endpoints are called where a person is told of one, in their order; none are named when empty.
+        /// The names of the endpoints in messages for humans, in their order; empty for no names.
         public var endpointNames: [String] = []
-        /// A version that is always used; `nil` tries 5 and falls back to 3.1.1 where the broker's answer calls for it.
+        /// The only MQTT version to use; `nil` tries 5 and falls back to 3.1.1 where the broker's answer requires that.
         public var pinnedVersion: Version?
-        /// How long an attempt may take, TLS and CONNACK included.
+        /// The longest duration of an attempt, TLS and CONNACK included.
         public var connectTimeout: Duration
-        /// How long a PUBACK or SUBACK may take before the connection counts as dead.
+        /// The longest time until a PUBACK or SUBACK, after which the connection counts as dead.
         public var answerTimeout: Duration
-        /// The first wait, at most; its half at least.
+        /// The first wait without jitter. Jitter shortens it to half of its length at most.
         public var firstWait: Duration
-        /// What waits grow to.
+        /// The longest wait.
         public var longestWait: Duration
-        /// What waits grow to where the broker refused who we are.
+        /// The longest wait where the broker refuses the client's identity.
         public var longestRefusedWait: Duration
-        /// How long a connection stands before waits begin anew.
+        /// The duration of a connection after which waits begin again with the first one.
         public var settlesAfter: Duration
-        /// How many connections in a row, closed sooner than that, are reported as a suspected double client id.
+        /// The number of shorter connections in a row after which a second program with the same client id is
+        /// suspected.
         public var suspiciousCloses: Int
-        /// A sentence that is added to the reason when another connection has the client id; `nil` adds none.
+        /// A sentence that is appended to the reason when another connection uses the client id; `nil` appends none.
         public var takeoverRemedy: String?
-        /// How long a DISCONNECT may take to be written.
+        /// The longest time for writing a DISCONNECT.
         public var goodbyeTimeout: Duration
 
         /// Makes a configuration.

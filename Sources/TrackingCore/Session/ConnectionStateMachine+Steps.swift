@@ -11,8 +11,9 @@ extension ConnectionStateMachine {
         self.configuration.pinnedVersion ?? self.known[endpoint] ?? .v5
     }
 
-    /// A version is remembered once it is accepted: a broker that closes because it is going down does not cost MQTT 5,
-    /// where MQTT 5 was accepted before or 3.1.1 does not fare better.
+    /// Returns `true` if the attempt is repeated with MQTT 3.1.1, because the broker refused MQTT 5 or closed without
+    /// an answer. The machine remembers a version only once it is accepted, and does not fall back after a close
+    /// without an answer where MQTT 5 was accepted before: such a broker is only stopping.
     func fallsBack(_ attempt: Attempt, on failure: Failure) -> Bool {
         guard self.configuration.pinnedVersion == nil, attempt.version == .v5 else { return false }
         switch failure {
@@ -22,40 +23,41 @@ extension ConnectionStateMachine {
         }
     }
 
-    /// Whether the broker keeps no messages (0x9A) and was asked to keep the will: it is worth a try without that.
+    /// Returns `true` if the broker has no retained messages (0x9A) and the attempt asked it to retain the will, so
+    /// that an attempt without retaining may succeed.
     func refusesRetain(_ attempt: Attempt, _ failure: Failure) -> Bool {
         guard attempt.retainsWill, case .refused(let error) = failure else { return false }
         return error.reasonCode == 0x9A
     }
 
-    /// The other endpoints are tried at once; when all were, there is a wait.
+    /// Tries the other endpoints at once; after the last one, waits.
     mutating func failed(_ failure: Failure, now: MonotonicTime) -> [Action] {
         self.endpoint = (self.endpoint + 1) % self.configuration.endpoints
         self.triedInRound += 1
         let isRoundOver = self.triedInRound >= self.configuration.endpoints
         let wait = isRoundOver ? self.nextWait(after: failure.error) : .zero
         let event = Disconnection(reason: failure.error, retry: wait, lasted: nil)
-        guard isRoundOver else { return [.tell(.disconnected(event)), self.connect(now: now)] }
+        guard isRoundOver else { return [.deliver(.disconnected(event)), self.connect(now: now)] }
         self.triedInRound = 0
         self.state = .waiting(until: now.advanced(by: wait))
-        return [.tell(.disconnected(event))]
+        return [.deliver(.disconnected(event))]
     }
 
-    /// A connection that stood a while is tried again where it was; one that did not, at the next endpoint.
+    /// Connects to the same endpoint again after a connection of sufficient duration, otherwise to the next endpoint.
     mutating func lost(_ reason: TrackingError, since: MonotonicTime, now: MonotonicTime) -> [Action] {
         let lasted = since.duration(to: now)
         if lasted >= self.configuration.settlesAfter {
-            self.round = 0
+            self.backoff.reset()
             self.shortLives = 0
         } else {
             self.endpoint = (self.endpoint + 1) % self.configuration.endpoints
-            // A malformed packet (0x81) is not how a second program with the same client id shows.
+            // A malformed packet (0x81) is no sign of a second program with the same client id.
             self.shortLives += reason.code == .notAuthorized || reason.reasonCode == 0x81 ? 0 : 1
         }
         let wait = self.nextWait(after: reason)
         self.state = .waiting(until: now.advanced(by: wait))
-        let told = self.shortLives >= self.configuration.suspiciousCloses ? self.suspicion(of: reason) : reason
-        return [.tell(.disconnected(Disconnection(reason: self.withRemedy(told), retry: wait, lasted: lasted)))]
+        let reported = self.shortLives >= self.configuration.suspiciousCloses ? self.suspicion(of: reason) : reason
+        return [.deliver(.disconnected(Disconnection(reason: self.withRemedy(reported), retry: wait, lasted: lasted)))]
     }
 
     private func withRemedy(_ reason: TrackingError) -> TrackingError {
@@ -73,13 +75,11 @@ extension ConnectionStateMachine {
             """, reasonCode: reason.reasonCode)
     }
 
-    /// Between a half and the whole of a ceiling that doubles.
+    /// Returns the next wait: longer where the broker refused this client's identity.
     private mutating func nextWait(after error: TrackingError) -> Duration {
         let longest =
-            error.isAboutWhoWeAre ? self.configuration.longestRefusedWait : self.configuration.longestWait
-        let ceiling = min(longest, self.configuration.firstWait * (1 << min(self.round, 24)))
-        self.round += 1
-        return ceiling * Double.random(in: 0.5...1, using: &self.generator)
+            error.isIdentityRefusal ? self.configuration.longestRefusedWait : self.configuration.longestWait
+        return self.backoff.next(atMost: longest, using: &self.generator)
     }
 
     mutating func leave(since: MonotonicTime, now: MonotonicTime) -> [Action] {
@@ -90,6 +90,6 @@ extension ConnectionStateMachine {
     mutating func end(_ reason: TrackingError?, since: MonotonicTime?, now: MonotonicTime) -> [Action] {
         self.state = .ended
         let lasted = since.map { $0.duration(to: now) }
-        return [.tell(.disconnected(Disconnection(reason: reason, retry: nil, lasted: lasted))), .finish]
+        return [.deliver(.disconnected(Disconnection(reason: reason, retry: nil, lasted: lasted))), .finish]
     }
 }

@@ -1,33 +1,34 @@
-/// Decides when one client connects, to which endpoint and in which version, when it waits, when a connection counts as
-/// dead, and how it ends. Touches no socket, no clock, no log.
+/// The decisions about one client's connection: the time of each attempt, its endpoint and MQTT version, the waits, the
+/// detection of a dead connection, and the end. It touches no socket, clock or log.
 ///
-/// Each method is named for what happened and returns what is to be done, in order. The driver calls ``timerFired(now:)``
-/// at ``nextDeadline``; an old timer is ignored.
+/// Each method is named after an event and returns the actions that follow, in order. The driver calls
+/// ``timerFired(now:)`` at ``nextDeadline``; an outdated timer is ignored.
 public struct ConnectionStateMachine: Sendable {
-    /// What is to be done. Plain data: one case is one call of the driver.
+    /// An output, as plain data: one case is one call of the driver.
     public enum Action: Hashable, Sendable {
-        /// Open a new connection and send CONNECT. Answered by ``ConnectionStateMachine/accepted(sessionPresent:now:)`` or
-        /// ``ConnectionStateMachine/attemptFailed(_:now:)``.
+        /// Open a new connection and send CONNECT. Answered by ``ConnectionStateMachine/accepted(sessionPresent:now:)``
+        /// or ``ConnectionStateMachine/attemptFailed(_:now:)``.
         case connect(Attempt)
-        /// Close the connection, or the attempt under way, without a word.
+        /// Close the connection or the current attempt without a DISCONNECT.
         case abandon
-        /// Send DISCONNECT, so that no will is sent. Answered by ``ConnectionStateMachine/goodbyeSent(now:)``.
+        /// Send DISCONNECT, so that the broker publishes no will. Answered by
+        /// ``ConnectionStateMachine/goodbyeSent(now:)``.
         case sendGoodbye
         /// Tell the role: `.connected` or `.disconnected`, nothing else.
-        case tell(TransportEvent)
+        case deliver(TransportEvent)
         /// Nothing comes any more.
         case finish
     }
 
-    /// One try.
+    /// One attempt to connect.
     public struct Attempt: Hashable, Sendable {
-        /// Which endpoint, as an index into the configured list.
+        /// The endpoint, as an index into the configured list.
         public var endpoint: Int
-        /// In which version.
+        /// The MQTT version.
         public var version: Version
         /// The number that the connection gets if it is accepted, from 0.
         public var connection: Int
-        /// Whether the broker is asked to keep the will for those who come later; not where it has refused that.
+        /// `true` to ask the broker to retain the will; `false` where the broker has refused that.
         public var retainsWill: Bool
 
         /// Makes an attempt.
@@ -39,16 +40,16 @@ public struct ConnectionStateMachine: Sendable {
         }
     }
 
-    /// Why an attempt came to nothing.
+    /// The failure of an attempt.
     public enum Failure: Hashable, Sendable {
-        /// CONNECT could not be sent: no name, no route, nobody listening, TLS refused.
+        /// CONNECT could not be sent: the name or the route is unknown, no program listens, or TLS failed.
         case unreachable(TrackingError)
-        /// CONNECT was sent, and the peer closed without a CONNACK: older brokers answer MQTT 5 like this.
+        /// CONNECT was sent, and the broker closed the connection without a CONNACK, as older brokers answer MQTT 5.
         case closedUnanswered(TrackingError)
-        /// A CONNACK with a reason, in the error's `reasonCode`.
+        /// The broker refused the connection in its CONNACK, with the reason in the error's `reasonCode`.
         case refused(TrackingError)
 
-        /// The error inside.
+        /// The error of the failure.
         public var error: TrackingError {
             switch self {
             case .unreachable(let error), .closedUnanswered(let error), .refused(let error): error
@@ -59,46 +60,49 @@ public struct ConnectionStateMachine: Sendable {
     enum State: Hashable, Sendable {
         /// Before ``started(now:)``. Can transition to: `connecting`, `ended`.
         case idle
-        /// CONNECT is on its way. Can transition to: `connecting`, `online`, `waiting`, `ended`.
+        /// CONNECT is sent. Can transition to: `connecting`, `online`, `waiting`, `ended`.
         case connecting(Attempt, until: MonotonicTime)
-        /// Before another try. Can transition to: `connecting`, `ended`.
+        /// The wait before another attempt. Can transition to: `connecting`, `ended`.
         case waiting(until: MonotonicTime)
         /// Accepted. Can transition to: `connecting`, `waiting`, `closing`, `leaving`, `ended`.
         case online(Attempt, since: MonotonicTime, unanswered: MonotonicTime?)
-        /// Asked to close; waits for what is outstanding. Can transition to: `leaving`, `ended`.
+        /// The role closed the connection; answers are outstanding. Can transition to: `leaving`, `ended`.
         case closing(since: MonotonicTime, until: MonotonicTime)
-        /// DISCONNECT is on its way. Can transition to: `ended`.
+        /// DISCONNECT is being written. Can transition to: `ended`.
         case leaving(since: MonotonicTime, until: MonotonicTime)
-        /// Nothing comes any more.
+        /// The end. Final.
         case ended
     }
 
     let configuration: Configuration
     var state = State.idle
     var generator: SplitMix64
-    /// The versions that endpoints are known to accept.
+    /// The versions that endpoints have accepted.
     var known: [Int: Version] = [:]
-    /// The endpoints that keep no messages, and so refuse who has a will that is to be kept.
+    /// The endpoints that have no retained messages and refuse a will that is to be retained.
     var withoutRetain: Set<Int> = []
     var endpoint = 0
     var connections = 0
-    /// Waits since a connection last stood a while.
-    var round = 0
-    /// Endpoints tried since the last wait.
+    /// The waits since a connection last lasted ``Configuration/settlesAfter``.
+    var backoff: Backoff
+    /// The number of endpoints tried since the last wait.
     var triedInRound = 0
-    /// Connections in a row that the peer closed soon after they were made.
+    /// The number of connections in a row that the broker closed soon after they were made.
     var shortLives = 0
 
-    /// Starts a machine that waits to be started.
+    /// Creates a machine that is not started.
     ///
-    /// - Parameter seed: Where the jitter of the waits begins; different in every process.
+    /// - Parameters:
+    ///   - configuration: The settings; at least one endpoint.
+    ///   - seed: The start of the jitter of the waits; different in every process.
     public init(configuration: Configuration, seed: UInt64) {
         precondition(configuration.endpoints > 0, "a connection needs at least one endpoint")
         self.configuration = configuration
+        self.backoff = Backoff(first: configuration.firstWait, maximum: configuration.longestWait, jitter: 0.5)
         self.generator = SplitMix64(seed: seed)
     }
 
-    /// When ``timerFired(now:)`` is to be called; `nil` when nothing is waited for.
+    /// The time at which ``timerFired(now:)`` is to be called; `nil` for never.
     public var nextDeadline: MonotonicTime? {
         switch self.state {
         case .idle, .ended: nil
@@ -107,7 +111,7 @@ public struct ConnectionStateMachine: Sendable {
         }
     }
 
-    /// Whether commands can be sent now.
+    /// `true` while commands can be sent.
     public var isOnline: Bool {
         switch self.state {
         case .online, .closing: true
@@ -115,7 +119,7 @@ public struct ConnectionStateMachine: Sendable {
         }
     }
 
-    /// Whether the end was asked for or has come: commands that come now are ignored.
+    /// `true` once the end was requested or has come: later commands are ignored.
     public var isClosing: Bool {
         switch self.state {
         case .closing, .leaving, .ended: true
@@ -123,7 +127,7 @@ public struct ConnectionStateMachine: Sendable {
         }
     }
 
-    /// Begins. Call it once, before anything else.
+    /// Starts the machine. Call it once, before any other method.
     public mutating func started(now: MonotonicTime) -> [Action] {
         switch self.state {
         case .idle: return [self.connect(now: now)]
@@ -141,13 +145,13 @@ public struct ConnectionStateMachine: Sendable {
             self.connections += 1
             self.triedInRound = 0
             self.state = .online(attempt, since: now, unanswered: nil)
-            return [.tell(.connected(connection: attempt.connection, sessionPresent: sessionPresent))]
+            return [.deliver(.connected(connection: attempt.connection, sessionPresent: sessionPresent))]
         case .idle, .waiting, .online, .closing, .leaving, .ended:
             return []  // an answer to an attempt that was given up
         }
     }
 
-    /// The attempt under way came to nothing; its connection is gone.
+    /// The current attempt failed; its connection is closed.
     public mutating func attemptFailed(_ failure: Failure, now: MonotonicTime) -> [Action] {
         switch self.state {
         case .connecting(let attempt, _):
@@ -166,7 +170,7 @@ public struct ConnectionStateMachine: Sendable {
         }
     }
 
-    /// A connection that stood is gone.
+    /// The connection was lost.
     public mutating func connectionLost(_ reason: TrackingError, now: MonotonicTime) -> [Action] {
         switch self.state {
         case .online(_, let since, _):
@@ -178,15 +182,15 @@ public struct ConnectionStateMachine: Sendable {
         }
     }
 
-    /// The oldest PUBLISH or SUBSCRIBE that is not answered was sent at `since`; `nil` when all are answered, or while the
-    /// driver itself holds back reading.
+    /// The driver reports the time at which the oldest unanswered PUBLISH or SUBSCRIBE was sent; `nil` when all are
+    /// answered, or while the driver itself stops reading.
     public mutating func answersAwaited(since unanswered: MonotonicTime?) {
         if case .online(let attempt, let since, _) = self.state {
             self.state = .online(attempt, since: since, unanswered: unanswered)
         }
     }
 
-    /// The role asked for an orderly end, with `limit` for what is outstanding.
+    /// The role requested an orderly end, with `limit` for outstanding answers.
     public mutating func closeRequested(within limit: Duration, now: MonotonicTime) -> [Action] {
         switch self.state {
         case .online(_, let since, _):
@@ -206,14 +210,14 @@ public struct ConnectionStateMachine: Sendable {
         }
     }
 
-    /// The task that runs the connection is cancelled: it ends at once. Where nobody asked to close it, the role has said no
-    /// goodbye, so the broker is given none either: its will tells the others.
+    /// The task of the connection was cancelled: the connection ends at once. Unless the role has requested the end,
+    /// the broker receives no DISCONNECT and publishes the will, because the role has published no goodbye.
     public mutating func cancelled(now: MonotonicTime) -> [Action] {
         guard case .online(_, let since, _) = self.state else { return self.closeRequested(within: .zero, now: now) }
         return [.abandon] + self.end(nil, since: since, now: now)
     }
 
-    /// The role wants the next try now: a wait that is under way ends. Nothing happens otherwise.
+    /// The role requested an attempt now, which ends a current wait. Without a wait the request has no effect.
     public mutating func tryRequested(now: MonotonicTime) -> [Action] {
         guard case .waiting = self.state else { return [] }
         return [self.connect(now: now)]
@@ -235,7 +239,7 @@ public struct ConnectionStateMachine: Sendable {
         }
     }
 
-    /// The time is ``nextDeadline``, or later, or an old timer fired.
+    /// The time is ``nextDeadline`` or later, or an outdated timer fired.
     public mutating func timerFired(now: MonotonicTime) -> [Action] {
         guard let deadline = self.nextDeadline, now >= deadline else { return [] }
         switch self.state {

@@ -1,13 +1,14 @@
-/// Deadlines by key, of which the next is always at hand: leases, grace periods, waits.
+/// Deadlines by key, such as those of leases, grace periods and waits, with constant-time access to the next one.
 ///
-/// A key has at most one deadline. Setting and removing cost O(log n); a replaced deadline stays in the heap until it comes
-/// up, or until such leftovers outnumber the living, so that memory stays proportional to `count`. Inlinable: deciders ask it
-/// several times an event, and compiled for their keys it takes a fraction of the time.
+/// A key has at most one deadline. Setting and removing cost O(log n). A replaced deadline stays in the heap until its
+/// time comes, or until such leftovers outnumber the current ones, so that memory stays proportional to `count`. The
+/// type is inlinable, because deciders use it several times for each event and specialised code takes a fraction of the
+/// time.
 public struct DeadlineQueue<Key: Hashable & Sendable>: Sendable {
     @usableFromInline
     struct Entry: Comparable, Sendable {
         @usableFromInline let deadline: MonotonicTime
-        /// Counts the settings: tells a living entry from a leftover, and orders equal deadlines.
+        /// The number of the setting, which distinguishes a current entry from a leftover and orders equal deadlines.
         @usableFromInline let order: UInt64
         @usableFromInline let key: Key
 
@@ -25,7 +26,7 @@ public struct DeadlineQueue<Key: Hashable & Sendable>: Sendable {
     }
 
     @usableFromInline var living: [Key: Entry] = [:]
-    /// Its least entry is always a living one.
+    /// The heap, whose least entry is always a current one.
     @usableFromInline var heap = MinHeap<Entry>()
     @usableFromInline var settings: UInt64 = 0
 
@@ -37,22 +38,22 @@ public struct DeadlineQueue<Key: Hashable & Sendable>: Sendable {
     @inlinable
     public var next: MonotonicTime? { self.heap.min?.deadline }
 
-    /// How many keys have a deadline.
+    /// The number of keys with a deadline.
     @inlinable
     public var count: Int { self.living.count }
 
-    /// Whether no key has a deadline.
+    /// `true` when no key has a deadline.
     @inlinable
     public var isEmpty: Bool { self.living.isEmpty }
 
-    /// How many entries the heap holds, leftovers included; for tests of the bound.
+    /// The number of entries in the heap, leftovers included; for tests of the bound.
     var heapCount: Int { self.heap.count }
 
     /// The deadline of `key`; `nil` when it has none.
     @inlinable
     public func deadline(of key: Key) -> MonotonicTime? { self.living[key]?.deadline }
 
-    /// Gives `key` a deadline, in place of the one it had.
+    /// Sets the deadline of `key`, in place of an earlier one.
     @inlinable
     public mutating func set(_ key: Key, deadline: MonotonicTime) {
         self.settings += 1
@@ -62,14 +63,14 @@ public struct DeadlineQueue<Key: Hashable & Sendable>: Sendable {
         self.dropLeftovers()
     }
 
-    /// Gives `key` this deadline, or none; nothing is done where that is so already.
+    /// Sets the deadline of `key`, or removes it (`nil`). Does nothing if the deadline is unchanged.
     @inlinable
     public mutating func keep(_ key: Key, at deadline: MonotonicTime?) {
         guard self.living[key]?.deadline != deadline else { return }
         if let deadline { self.set(key, deadline: deadline) } else { self.remove(key) }
     }
 
-    /// Takes the deadline of `key` away and returns it; `nil` when it had none.
+    /// Removes and returns the deadline of `key`; `nil` when it had none.
     @discardableResult @inlinable
     public mutating func remove(_ key: Key) -> MonotonicTime? {
         guard let entry = self.living.removeValue(forKey: key) else { return nil }
@@ -77,7 +78,8 @@ public struct DeadlineQueue<Key: Hashable & Sendable>: Sendable {
         return entry.deadline
     }
 
-    /// Takes out every key whose deadline is at or before `now`: the earliest first, equal ones in the order they were set.
+    /// Removes and returns every key whose deadline is at or before `now`: the earliest first, equal ones in the order
+    /// of setting.
     @inlinable
     public mutating func popExpired(now: MonotonicTime) -> [Key] {
         var expired: [Key] = []

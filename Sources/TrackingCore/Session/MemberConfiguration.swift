@@ -1,16 +1,16 @@
-/// What names one run of a client program to the broker; its will is made of nothing else.
+/// The identity of one run of a client program at the broker, from which its will is made.
 public protocol MemberConfiguration: Sendable {
-    /// The name of the connection.
+    /// The client id of the connection.
     var client: ClientID { get }
-    /// This run of the program.
+    /// The run of the program.
     var session: SessionID { get }
-    /// Where in the broker's tree the topics live.
+    /// The root of the topics in the broker's tree.
     var topicRoot: TopicRoot { get }
 }
 
 extension MemberConfiguration {
-    /// What the broker is to say when the connection of this number ends without a goodbye, so that a program that dies is
-    /// known to be gone at once, on every trackable.
+    /// Returns the will: the message that the broker publishes when the connection of this number ends without a
+    /// goodbye. It informs the members on every trackable at once that the program is gone.
     public func will(connection: Int) -> OutgoingMessage {
         OutgoingMessage(
             topic: self.topicRoot.path(.liveness(self.client)),

@@ -1,12 +1,12 @@
-/// One message on its way to the broker. QoS is always 1.
+/// A message to publish, always at QoS 1.
 public struct OutgoingMessage: Hashable, Sendable {
-    /// The full topic, root included.
+    /// The full topic, with the root.
     public var topic: String
-    /// The bytes; empty and retained clears the topic.
+    /// The payload; an empty retained payload clears the topic.
     public var payload: [UInt8]
-    /// Whether the broker keeps it for those who come later.
+    /// `true` for a message that the broker retains for later subscribers.
     public var isRetained: Bool
-    /// What MQTT 5 carries beside the payload; dropped on MQTT 3.1.1.
+    /// The MQTT 5 properties of the message; dropped on MQTT 3.1.1.
     public var properties: MessageProperties
 
     /// Makes a message.
@@ -20,30 +20,30 @@ public struct OutgoingMessage: Hashable, Sendable {
     }
 }
 
-/// What MQTT 5 carries beside a payload. Nothing depends on it for correctness: MQTT 3.1.1 has none of it.
+/// The MQTT 5 properties of a message. Correctness never depends on them, because MQTT 3.1.1 has none.
 public struct MessageProperties: Hashable, Sendable {
     /// The media type of the payload.
     public var contentType: String?
-    /// How long the broker may keep the message for a subscriber, in whole seconds.
+    /// The time for which the broker may hold the message for a subscriber, in whole seconds.
     public var expiry: Duration?
-    /// Where an answer is expected.
+    /// The topic for an answer.
     public var responseTopic: String?
-    /// What an answer repeats.
+    /// The data that an answer repeats.
     public var correlationData: [UInt8]?
 
-    /// Makes properties of which none is set.
+    /// Creates empty properties.
     public init() {}
 }
 
-/// One message from the broker.
+/// A message received from the broker.
 public struct IncomingMessage: Hashable, Sendable {
-    /// The full topic, root included.
+    /// The full topic, with the root.
     public var topic: String
-    /// The bytes; often a slice of a larger buffer.
+    /// The payload, often a slice of a larger buffer.
     public var payload: ArraySlice<UInt8>
-    /// Whether this is the broker's kept copy, sent because we subscribed.
+    /// `true` for the broker's retained copy, sent in response to a subscription.
     public var isRetained: Bool
-    /// What MQTT 5 carried beside the payload.
+    /// The MQTT 5 properties of the message.
     public var properties: MessageProperties
 
     /// Makes a message.
@@ -57,52 +57,53 @@ public struct IncomingMessage: Hashable, Sendable {
     }
 }
 
-/// Names one command, so that its outcome can be told; unique within a connection's life.
+/// The number of a command, which identifies its outcome; unique within a transport's life.
 public typealias TransportToken = UInt64
 
-/// What a role asks of its connection. Asking never blocks; what came of it arrives as a ``TransportEvent``.
+/// A command of a role to its connection. Sending never blocks; the outcome arrives as a ``TransportEvent``.
 public enum TransportCommand: Hashable, Sendable {
-    /// Publish at QoS 1. Answered by `.published`. Ignored while not connected: the caller hears `.disconnected` first.
+    /// Publish at QoS 1. Answered by `.published`. Ignored while not connected: the role receives `.disconnected`
+    /// before.
     case publish(OutgoingMessage, TransportToken)
-    /// Subscribe at QoS 1. Answered by `.subscribed` with one outcome a filter, in order.
+    /// Subscribe at QoS 1. Answered by `.subscribed` with one outcome for each filter, in order.
     case subscribe([String], TransportToken)
     /// Unsubscribe. Not answered.
     case unsubscribe([String])
-    /// Try to connect now, where the next try is waited for. Ignored otherwise; not answered by itself.
+    /// Connect now, if the transport waits for the next attempt. Otherwise ignored. There is no answer of its own.
     case tryNow
     /// Let the broker know that the first `through` messages received on this connection are safe; for connections that
     /// withhold acknowledgements, others ignore it. It is not answered.
-    ///
-    /// - Parameter connection: The connection that they are counted on; ignored when that is gone.
+    /// The messages are counted on `connection`; the command is ignored when that connection is gone.
     case acknowledge(through: Int, connection: Int)
-    /// Say goodbye in order (no will is sent) once everything sent before is acknowledged or `within` has passed, and do
+    /// Disconnect in order, without a will, once everything sent before is acknowledged or `within` has passed, and do
     /// not connect again. Answered by `.disconnected` with `retry == nil`, after which the event stream ends.
     case close(within: Duration)
 }
 
-/// What a connection tells, in the order in which it happened: messages and outcomes in one line, so that a retained
-/// message that came before a SUBACK is seen before it.
+/// An event of a connection. Messages and outcomes share one stream in the order of their arrival, so that a retained
+/// message that came before a SUBACK is delivered before it.
 public enum TransportEvent: Hashable, Sendable {
-    /// The broker accepted the connection; nothing is subscribed on it unless `sessionPresent`.
-    /// `connection` counts from 0 within the session.
+    /// The broker accepted the connection, which has no subscriptions unless `sessionPresent`. `connection` counts from
+    /// 0 within the session.
     case connected(connection: Int, sessionPresent: Bool)
-    /// The connection is gone or could not be made. Everything outstanding is void, tokens included.
+    /// The connection was lost or could not be made. All outstanding commands and their tokens are void.
     case disconnected(Disconnection)
     /// A message arrived.
     case received(IncomingMessage)
-    /// The broker answered a publish: `nil` when it took responsibility, or why it refused.
+    /// The broker answered a publish: `nil` if it accepted the message, otherwise the reason of the refusal.
     case published(TransportToken, refusal: TrackingError?)
-    /// The broker answered a subscription: for each filter `nil` when granted, or why it was refused.
+    /// The broker answered a subscription: for each filter `nil` if it was granted, otherwise the reason of the
+    /// refusal.
     case subscribed(TransportToken, refusals: [TrackingError?])
 }
 
-/// Why there is no connection, and what comes next.
+/// The loss or absence of a connection, and the next attempt.
 public struct Disconnection: Hashable, Sendable {
-    /// Why; `nil` after an orderly close.
+    /// The reason; `nil` after an orderly close.
     public var reason: TrackingError?
-    /// When it is tried again; `nil` means never.
+    /// The wait before the next attempt; `nil` for no further attempt.
     public var retry: Duration?
-    /// How long the connection had stood; `nil` when it was never made.
+    /// The duration of the connection; `nil` if it was never made.
     public var lasted: Duration?
 
     /// Makes a disconnection.
@@ -112,12 +113,13 @@ public struct Disconnection: Hashable, Sendable {
         self.lasted = lasted
     }
 
-    /// Why no connection can be made; `nil` where one stood, and while another of the broker's addresses is tried at once.
+    /// The reason why no connection can be made; `nil` if there was a connection, and while another of the broker's
+    /// addresses is tried at once.
     public var failure: TrackingError? { self.lasted == nil && self.retry != .zero ? self.reason : nil }
 }
 
 extension TrackingError: Hashable {
-    /// Hashes what `==` compares.
+    /// Hashes the properties that `==` compares.
     public func hash(into hasher: inout Hasher) {
         hasher.combine(self.code)
         hasher.combine(self.message)
@@ -125,22 +127,24 @@ extension TrackingError: Hashable {
     }
 }
 
-/// The one seam between tracking and MQTT. Real: `MQTTTransport`. Test: `InMemoryBroker.Client`.
+/// The connection of a role to the broker: the only interface between tracking and MQTT. Programs use `MQTTTransport`,
+/// tests use `InMemoryBroker.Client`.
 ///
-/// One transport is one client id and at most one connection at a time. When to connect, wait and try again is its own
-/// business; what to say on a connection is the caller's, who therefore subscribes anew on each `.connected`.
+/// A transport has one client id and at most one connection at a time. The transport decides when to connect, to wait
+/// and to try again. The role decides which messages to publish, and subscribes again after each `.connected`.
 public protocol MessageTransport: Sendable {
     /// The type of ``events``.
     associatedtype Events: AsyncSequence<[TransportEvent], Never> & Sendable
 
-    /// What happened, in order, in batches. Consume it from one task. While it is not consumed the broker is held back.
+    /// The events, in order, in batches, for one task. The transport stops reading from the broker while the events are
+    /// not read.
     var events: Events { get }
 
-    /// Asks for `commands`, in order. Returns at once.
+    /// Sends commands in order and returns at once.
     func send(_ commands: [TransportCommand])
 
-    /// Where a role's own tasks run best: on the thread that reads and writes, so that no message changes threads between
-    /// being received, decided upon and answered. What runs there must never block. `nil` is wherever tasks run by default.
+    /// The preferred executor of the role's own tasks: the thread that reads and writes, so that a message is received,
+    /// handled and answered without a change of threads. A task there must never block. `nil` for the default executor.
     var executor: (any TaskExecutor)? { get }
 
     /// Connects and stays connected until closed (see `TransportCommand.close`) or cancelled. Call it once.
@@ -148,6 +152,6 @@ public protocol MessageTransport: Sendable {
 }
 
 extension MessageTransport {
-    /// Wherever tasks run by default.
+    /// The default executor.
     public var executor: (any TaskExecutor)? { nil }
 }

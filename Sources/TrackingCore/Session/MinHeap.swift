@@ -1,4 +1,4 @@
-/// A binary heap whose least element is at hand. Adding and taking cost O(log n).
+/// A binary heap with constant-time access to its least element. Adding and removing cost O(log n).
 @usableFromInline
 struct MinHeap<Element: Comparable & Sendable>: Sendable {
     @usableFromInline var elements: [Element]
@@ -6,7 +6,7 @@ struct MinHeap<Element: Comparable & Sendable>: Sendable {
     @inlinable
     init() { self.elements = [] }
 
-    /// Makes a heap of `elements` in O(n).
+    /// Creates a heap of `elements` in O(n).
     @inlinable
     init(_ elements: [Element]) {
         self.elements = elements
@@ -16,7 +16,7 @@ struct MinHeap<Element: Comparable & Sendable>: Sendable {
     @inlinable
     var count: Int { self.elements.count }
 
-    /// The least element, left in place.
+    /// The least element, which remains in the heap.
     @inlinable
     var min: Element? { self.elements.first }
 
@@ -26,7 +26,7 @@ struct MinHeap<Element: Comparable & Sendable>: Sendable {
         self.siftUp(from: self.elements.count - 1)
     }
 
-    /// Takes the least element out.
+    /// Removes and returns the least element.
     @inlinable
     mutating func popMin() -> Element? {
         guard let last = self.elements.popLast() else { return nil }

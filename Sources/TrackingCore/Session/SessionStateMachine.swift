@@ -1,14 +1,14 @@
-/// Decides what one client program says of itself on each connection, and when: birth, heartbeats, the answer to a stray
-/// goodbye, and whether somebody else uses its client id (docs/protocol.md, "Who is there").
+/// The decisions about a client's own liveness on each connection: birth, heartbeats, the answer to a stray goodbye,
+/// and the detection of another program with the same client id (docs/reference/protocol.md, "Who is there").
 ///
-/// A connection goes: connected → its own `_clients/{client}` is read → settled → announced → heartbeats.
-public struct SessionStateMachine: Sendable {
-    /// Where a connection stands.
-    public enum Phase: Hashable, Sendable {
+/// The phases of a connection: connected, own `_clients/{client}` received, settled, announced, heartbeats.
+package struct SessionStateMachine: Sendable {
+    /// The phase of a connection.
+    package enum Phase: Hashable, Sendable {
         /// No connection. Can transition to: `reading`.
         case offline
-        /// Connected; what stands at the own liveness topic is being read. Can transition to: `online`, `takenOver`,
-        /// `offline`.
+        /// Connected; the retained liveness of the own client id is being received. Can transition to: `online`,
+        /// `takenOver`, `offline`.
         case reading(standing: SessionID?)
         /// Announced. Can transition to: `offline`.
         case online(nextHeartbeat: MonotonicTime)
@@ -16,21 +16,21 @@ public struct SessionStateMachine: Sendable {
         case takenOver(by: SessionID)
     }
 
-    /// The name of the connection.
-    public let client: ClientID
-    /// This run of the program.
-    public let session: SessionID
-    /// How long others believe a heartbeat.
-    public let lease: Duration
-    /// Counts the reconnects of this session, from 0.
-    public private(set) var connection = 0
-    /// Where the connection stands.
-    public private(set) var phase = Phase.offline
-    /// Whether the own liveness came back on this connection.
-    public private(set) var isLivenessConfirmed = false
+    /// The client id of the connection.
+    package let client: ClientID
+    /// The run of the program.
+    package let session: SessionID
+    /// The time for which others believe a heartbeat.
+    package let lease: Duration
+    /// The number of the connection in this session, from 0.
+    package private(set) var connection = 0
+    /// The phase of the connection.
+    package private(set) var phase = Phase.offline
+    /// `true` once the own liveness came back on this connection.
+    package private(set) var isLivenessConfirmed = false
 
-    /// How often somebody may overwrite the own liveness until the next heartbeat, and be answered at once.
-    public static let answersPerHeartbeat = 4
+    /// The highest number of stray goodbyes that are answered at once between two heartbeats.
+    package static let answersPerHeartbeat = 4
 
     private var answersLeft = Self.answersPerHeartbeat
     private var isFirstConnection = true
@@ -38,39 +38,42 @@ public struct SessionStateMachine: Sendable {
 
     /// Starts a session that is not connected.
     ///
-    /// - Parameter lease: Beyond 1…86,400 s the nearest of these counts.
-    public init(client: ClientID, session: SessionID, lease: Duration) {
+    /// - Parameters:
+    ///   - client: The own client id.
+    ///   - session: The id of this run of the program.
+    ///   - lease: The time for which others believe a heartbeat; limited to 1…86,400 s.
+    package init(client: ClientID, session: SessionID, lease: Duration) {
         self.client = client
         self.session = session
         self.lease = max(.seconds(1), min(.seconds(86_400), lease))
     }
 
-    /// Whether there is a connection, announced or not.
-    public var isConnected: Bool {
+    /// `true` while there is a connection, announced or not.
+    package var isConnected: Bool {
         switch self.phase {
         case .reading, .online: true
         case .offline, .takenOver: false
         }
     }
 
-    /// Whether the birth was published on this connection.
-    public var isAnnounced: Bool { if case .online = self.phase { true } else { false } }
+    /// `true` once the birth was published on this connection.
+    package var isAnnounced: Bool { if case .online = self.phase { true } else { false } }
 
-    /// When the next heartbeat is due; `nil` while there is nothing to say.
-    public var nextDeadline: MonotonicTime? { if case .online(let next) = self.phase { next } else { nil } }
+    /// The time of the next heartbeat; `nil` while the client is not announced.
+    package var nextDeadline: MonotonicTime? { if case .online(let next) = self.phase { next } else { nil } }
 
-    /// What the liveness topic is to hold while the program lives.
-    public var birth: Liveness {
+    /// The liveness of the program while it lives.
+    package var birth: Liveness {
         Liveness(status: .online(lease: self.lease), session: self.session, connection: self.connection)
     }
 
-    /// What the will, or an orderly goodbye, says.
-    public static func goodbye(session: SessionID, connection: Int) -> Liveness {
+    /// The liveness that the will and an orderly goodbye publish.
+    package static func goodbye(session: SessionID, connection: Int) -> Liveness {
         Liveness(status: .offline, session: session, connection: connection)
     }
 
     /// The broker accepted a connection. The caller subscribes, its own liveness first.
-    public mutating func connected(connection: Int) {
+    package mutating func connected(connection: Int) {
         if case .takenOver = self.phase { return }
         self.connection = connection
         self.isLivenessConfirmed = false
@@ -78,18 +81,18 @@ public struct SessionStateMachine: Sendable {
     }
 
     /// The connection is gone.
-    public mutating func disconnected() {
+    package mutating func disconnected() {
         if case .takenOver = self.phase { return }
         self.isLivenessConfirmed = false
         self.phase = .offline
     }
 
-    /// Something arrived on the own liveness topic; `isRetained` when it is the broker's kept copy.
+    /// A message arrived on the own liveness topic; `isRetained` is `true` for the broker's retained copy.
     ///
-    /// - Returns: Whether the own liveness must be published again at once: something that says offline stands in its
-    ///   place, such as a late will or the goodbye of another program under this client id. Answered
-    ///   ``answersPerHeartbeat`` times between two heartbeats, so that nobody can keep two programs answering each other.
-    public mutating func heardOwn(_ liveness: Liveness?, isRetained: Bool = false) -> Bool {
+    /// - Returns: `true` if the own liveness must be published again at once, because a goodbye has replaced it: a late will, or
+    ///   the goodbye of another program with this client id. That is so ``answersPerHeartbeat`` times between two heartbeats at
+    ///   most, so that two programs cannot answer each other without end.
+    package mutating func receivedOwn(_ liveness: Liveness?, isRetained: Bool = false) -> Bool {
         switch self.phase {
         case .reading:
             self.phase = .reading(standing: liveness?.session)
@@ -100,7 +103,7 @@ public struct SessionStateMachine: Sendable {
                 if isOwn { self.isLivenessConfirmed = true }
                 return false
             }
-            // A kept copy of somebody else's goodbye stood there before the birth that has replaced it.
+            // A retained goodbye of another program is older than the birth that has replaced it.
             guard !isRetained || liveness?.session == self.session, self.answersLeft > 0 else { return false }
             self.answersLeft -= 1
             return true
@@ -109,11 +112,11 @@ public struct SessionStateMachine: Sendable {
         }
     }
 
-    /// Everything this connection subscribed to is answered, so what stood was read.
+    /// The broker answered all subscriptions of the connection, so the retained messages were received.
     ///
-    /// - Returns: Whether to announce: publish ``birth``, then presences, then requests. When `false` the id was taken over
-    ///   and the connection is to be closed without a word.
-    public mutating func settled(now: MonotonicTime) -> Bool {
+    /// - Returns: `true` to announce: publish ``birth``, then presences, then requests. `false` if the client id was
+    ///   taken over; the connection is then closed without a message.
+    package mutating func settled(now: MonotonicTime) -> Bool {
         guard case .reading(let standing) = self.phase else { return false }
         if self.isFirstConnection {
             self.isFirstConnection = false
@@ -126,10 +129,10 @@ public struct SessionStateMachine: Sendable {
         return true
     }
 
-    /// The next deadline has come, or another reason to look.
+    /// The next deadline has come, or the caller checks for one.
     ///
-    /// - Returns: Whether ``birth`` is to be published as a heartbeat.
-    public mutating func timerFired(now: MonotonicTime) -> Bool {
+    /// - Returns: `true` if ``birth`` is to be published as a heartbeat.
+    package mutating func timerFired(now: MonotonicTime) -> Bool {
         guard case .online(let next) = self.phase, now >= next else { return false }
         self.beat(now)
         return true

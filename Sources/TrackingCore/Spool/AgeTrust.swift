@@ -1,24 +1,26 @@
-/// Decides whether the device's clock may be asked how old records are (`--keep-days`): a clock that jumped ahead would let go
-/// everything that was not sent, so it is not asked until a receiver says the same.
+/// Decides whether the device's clock is reliable enough to judge the age of records (`--keep-days`). With a clock that
+/// jumped ahead, all unsent records would look expired. After such a jump, ages are not judged until a receiver
+/// confirms the time.
 public struct AgeTrust: Hashable, Sendable {
-    /// A jump ahead of less makes no difference to days.
+    /// The maximum jump ahead that is ignored, because it does not matter for ages in days.
     private static let harmless: Duration = .seconds(3600)
-    /// How far a clock that is right may be from a receiver's.
-    private static let tolerance: Duration = .seconds(60)
+    /// The maximum difference between a correct clock and a receiver's time.
+    private static let tolerance = LivePosition.maximumAhead
 
-    /// How far the clock was set ahead, all in all, since it was last believed.
+    /// The sum of the jumps ahead since the clock was last trusted.
     private var ahead: Duration = .zero
 
-    /// Makes a value that believes the clock.
+    /// Makes a value that trusts the clock.
     public init() {}
 
-    /// Whether the clock is believed.
+    /// `true` while the clock is trusted.
     public var isGiven: Bool { self.ahead < Self.harmless }
 
-    /// The clock was set, so far ahead; negative: back.
+    /// Records a step of the clock: positive for a step ahead, negative for a step back.
     public mutating func clockStepped(by step: Duration) { self.ahead = max(.zero, self.ahead + step) }
 
-    /// A fix came while the clock said `wall`. Recordings tell nothing of today.
+    /// Compares a fix of a receiver with the wall clock. Fixes of recordings are ignored, because their times are in
+    /// the past.
     public mutating func moved(_ fix: Location, wall: UnixTime) {
         guard !self.isGiven, fix.source == .gps || fix.source == .network else { return }
         let difference = wall.since(fix.time).inSeconds

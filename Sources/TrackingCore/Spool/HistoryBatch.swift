@@ -1,18 +1,18 @@
-/// A batch of records on the recording lane (`history`).
+/// A batch of records for the recorders (topic `history`).
 public struct HistoryBatch: Hashable, Sendable {
-    /// A random UUID, in lower case; a retry keeps it.
+    /// A random UUID in lower case. A repeated batch has the same id.
     public var id: String
-    /// The stream that every `seq` here counts in.
+    /// The stream that numbers the records.
     public var stream: StreamID
-    /// Nothing below it is left on the device.
+    /// The lowest number that the device still has.
     public var oldest: UInt64
-    /// Ranges inside the stream, from `oldest` on, that the device no longer has; ascending.
+    /// The ranges of numbers from `oldest` on that the device no longer has, ascending.
     public var gone: [ClosedRange<UInt64>]
     /// The records, in order of `seq`.
     public var records: SpoolRecords
-    /// How many records wait behind this batch.
+    /// The number of records that remain to be sent after this batch.
     public var remaining: Int
-    /// No higher `seq` than this will come; `nil` while the stream goes on.
+    /// The stream's last number; `nil` while the stream continues.
     public var end: UInt64?
 
     /// Makes a batch.
@@ -30,12 +30,12 @@ public struct HistoryBatch: Hashable, Sendable {
     }
 }
 
-/// What a recorder has durably stored (`ack/{recorder}`).
+/// A recorder's acknowledgement of durably stored records (topic `ack/{recorder}`).
 public struct Acknowledgement: Hashable, Sendable {
-    /// For each stream: every record up to and including this `seq` is on disk, or was declared gone.
+    /// For each stream, the number up to which all records are stored or declared gone.
     public var streams: [StreamID: UInt64]
 
-    /// The most streams that are written or read.
+    /// The maximum number of streams in an acknowledgement.
     public static let maximumStreams = 8
 
     /// Makes an acknowledgement.

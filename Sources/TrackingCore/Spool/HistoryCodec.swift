@@ -1,6 +1,6 @@
-/// The bytes of the recording lane: batches of records (`history`) and what is durably stored (`ack/{recorder}`).
+/// The encoding of batches of records (topic `history`) and of their acknowledgements (topic `ack/{recorder}`).
 public enum HistoryCodec {
-    /// Writes a batch; every record's own bytes go in as they are.
+    /// Encodes a batch. The JSON of each record is copied unchanged.
     public static func encode(_ batch: HistoryBatch) -> [UInt8] {
         var head = JSONWriter(capacity: 512)
         head.raw("{")
@@ -17,7 +17,7 @@ public enum HistoryCodec {
         tail.member("remaining", batch.remaining)
         tail.member("end", batch.end)
         tail.raw("}")
-        // Points are most of it: they are copied once.
+        // Points are the largest part, so they are copied only once.
         var bytes: [UInt8] = []
         bytes.reserveCapacity(head.count + batch.records.byteCount + batch.records.count + tail.count)
         bytes += head.bytes
@@ -30,10 +30,11 @@ public enum HistoryCodec {
         return bytes
     }
 
-    /// Reads a batch: its records in order of `seq`, each with the bytes it came with.
+    /// Decodes a batch. Its records are ordered by `seq` and retain their original JSON.
     ///
-    /// - Throws: `invalidPayload` that names the member, or `payloadTooLarge`. A record that cannot be read is not an error of
-    ///   the batch: see ``DecodedBatch/refused``.
+    /// - Throws: ``TrackingError/Code/invalidPayload`` that names the wrong member, or
+    ///   ``TrackingError/Code/payloadTooLarge``. An unreadable record is not an error of the batch; see
+    ///   ``DecodedBatch/refused``.
     public static func decode(_ payload: some Collection<UInt8>) throws(TrackingError) -> DecodedBatch {
         let message = try JSONObject(payload: payload)
         var batch = HistoryBatch(
@@ -60,10 +61,11 @@ public enum HistoryCodec {
         return decoded
     }
 
-    /// Reads the trips and events of a batch, in order of `seq`; its points are passed over.
+    /// Decodes the trips and events of a batch, ordered by `seq`, without decoding its points.
     ///
-    /// - Throws: `invalidPayload` that names the member, or `payloadTooLarge`. A record that cannot be read is not an error of
-    ///   the batch: see ``BatchDocuments/refusal``.
+    /// - Throws: ``TrackingError/Code/invalidPayload`` that names the wrong member, or
+    ///   ``TrackingError/Code/payloadTooLarge``. An unreadable record is not an error of the batch; see
+    ///   ``BatchDocuments/refusal``.
     package static func decodeDocuments(_ payload: some Collection<UInt8>) throws(TrackingError) -> BatchDocuments {
         let message = try JSONObject(payload: payload)
         let stream = try message.required("stream") { json throws(Refusal) in try json.stream() }
@@ -81,7 +83,7 @@ public enum HistoryCodec {
         return documents
     }
 
-    /// Writes an acknowledgement; streams in the order of their names.
+    /// Encodes an acknowledgement. Its streams are ordered by name.
     public static func encode(_ acknowledgement: Acknowledgement) -> [UInt8] {
         var writer = JSONWriter(capacity: 256)
         writer.raw(#"{"streams":{"#)
@@ -95,9 +97,10 @@ public enum HistoryCodec {
         return writer.bytes
     }
 
-    /// Reads an acknowledgement; of more than ``Acknowledgement/maximumStreams`` streams some are passed over.
+    /// Decodes an acknowledgement. Streams beyond ``Acknowledgement/maximumStreams`` are ignored.
     ///
-    /// - Throws: `invalidPayload` that names the member, or `payloadTooLarge`.
+    /// - Throws: ``TrackingError/Code/invalidPayload`` that names the wrong member, or
+    ///   ``TrackingError/Code/payloadTooLarge``.
     public static func decodeAcknowledgement(
         _ payload: some Collection<UInt8>
     ) throws(TrackingError) -> Acknowledgement {
@@ -107,13 +110,13 @@ public enum HistoryCodec {
     }
 }
 
-/// What a batch tells beside points.
+/// The trips and events of a batch.
 package struct BatchDocuments: Hashable, Sendable {
     /// Versions of trips.
     package var trips: [Trip] = []
-    /// What happened.
+    /// Events.
     package var events: [TrackingEvent] = []
-    /// Why the last of those could not be read that cannot; `nil` where all can.
+    /// The error of the last record that could not be decoded; `nil` when all could.
     package var refusal: TrackingError?
 
     fileprivate mutating func read<Document>(
@@ -128,20 +131,20 @@ package struct BatchDocuments: Hashable, Sendable {
     }
 }
 
-/// A batch as it was read.
+/// A decoded batch.
 public struct DecodedBatch: Hashable, Sendable {
-    /// The batch, with the records that can be read.
+    /// The batch with its readable records.
     public var batch: HistoryBatch
-    /// What cannot be read: its bytes, its number where that can be read, and why.
+    /// The unreadable records.
     public var refused: [RefusedRecord]
 
-    /// A record that cannot be read.
+    /// A record that cannot be decoded.
     public struct RefusedRecord: Hashable, Sendable {
-        /// Its number, where it has a readable one.
+        /// The record's number; `nil` when it is unreadable.
         public var seq: UInt64?
-        /// As it came.
+        /// The record's original bytes.
         public var payload: [UInt8]
-        /// Why.
+        /// The reason.
         public var reason: TrackingError
     }
 
@@ -171,7 +174,7 @@ public struct DecodedBatch: Hashable, Sendable {
         }
     }
 
-    /// The number of a record that cannot be read as a whole.
+    /// Returns the number of a record that cannot be decoded completely; `nil` when the number is unreadable too.
     private static func seq(_ bytes: [UInt8], _ kind: SpoolRecord.Kind) -> UInt64? {
         guard let record = try? JSONObject(payload: bytes) else { return nil }
         let owner = kind == .point ? try? record.object("properties", .message) : record
@@ -227,7 +230,7 @@ extension JSONScanner {
         return ranges
     }
 
-    /// The bytes of each element of an array.
+    /// Reads an array and returns the bytes of each element.
     fileprivate mutating func elements() throws(Refusal) -> [[UInt8]] {
         var elements: [[UInt8]] = []
         try self.beginArray()

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A log in memory, for tests: it outlives ``close()`` and ``crash()`` for as long as the object is there.
+/// A log in memory, for tests. Its records survive ``close()`` and ``crash()`` while the object exists.
 public final class InMemorySpool: SpoolStorage {
     private struct Stream {
         var id: StreamID
@@ -16,7 +16,7 @@ public final class InMemorySpool: SpoolStorage {
         var streams: [Stream] = []
         var values: [String: [UInt8]] = [:]
         var quarantine: [QuarantinedRecord] = []
-        /// By trackable, oldest first, with when each was added.
+        /// The marks of each trackable with their times of addition, oldest first.
         var marks: [TrackableID: [(mark: RecordMark, name: RecordName, added: UnixTime)]] = [:]
         var nextPlace: Int64 = 1
         var failure: TrackingError?
@@ -36,7 +36,7 @@ public final class InMemorySpool: SpoolStorage {
             if old > 0 { self.marks[entry.trackable]?.removeFirst(old) }
         }
 
-        /// These are gone, and what those that were there were known by.
+        /// Removes damaged or missing records together with their marks.
         mutating func lose(_ seqs: SeqSet, at place: Int) {
             guard !seqs.isEmpty else { return }
             let (id, trackable) = (self.streams[place].id, self.streams[place].trackable)
@@ -47,13 +47,14 @@ public final class InMemorySpool: SpoolStorage {
         }
 
         mutating func append(_ records: [SpoolEntry], now: UnixTime, knowsAges: Bool) throws(TrackingError) {
-            guard self.isOpen else { throw TrackingError(.stopped, "the log is not open") }
+            guard self.isOpen else { throw TrackingError(.stopped, "cannot use the log: it is not open") }
             var failure = self.failure
             for entry in records {
                 guard let place = self.place(of: entry.stream) else { continue }
                 if self.streams[place].records[entry.record.seq] != nil {
                     failure = TrackingError(
-                        .spoolFailed, "the log has a record \(entry.record.seq) of this stream already")
+                        .spoolFailed,
+                        "cannot append record \(entry.record.seq): its stream already has a record with this number")
                 }
                 self.streams[place].last = max(self.streams[place].last, entry.record.seq)
             }
@@ -92,13 +93,13 @@ public final class InMemorySpool: SpoolStorage {
     /// Makes an empty log.
     public init() {}
 
-    /// The log ends without being closed in order.
+    /// Ends the log without closing it in order.
     public func crash() { self.state.withLock { $0.isOpen = false } }
 
-    /// Everything fails with this from now on; `nil` ends that.
+    /// Makes every following operation fail with `error`; `nil` ends the failures.
     public func fail(with error: TrackingError?) { self.state.withLock { $0.failure = error } }
 
-    /// A record is not whole any more.
+    /// Damages a record, so that it can no longer be read.
     public func damage(_ seq: UInt64, of stream: StreamID) {
         self.state.withLock { state in
             guard let place = state.place(of: stream) else { return }
@@ -106,17 +107,17 @@ public final class InMemorySpool: SpoolStorage {
         }
     }
 
-    /// How often records were added.
+    /// The number of successful appends.
     public var appends: Int { self.state.withLock { $0.appends } }
 
-    /// See ``SpoolStorage/executor``: none.
+    /// `nil`: the log runs on the caller's thread. See ``SpoolStorage/executor``.
     public var executor: (any TaskExecutor)? { nil }
 
     /// See ``SpoolStorage/open(now:)``.
     public func open(now: UnixTime) async throws(TrackingError) -> SpoolContents {
         try self.state.withLock { state throws(TrackingError) in
             if let failure = state.failure { throw failure }
-            guard !state.isOpen else { throw TrackingError(.spoolFailed, "the log is open already") }
+            guard !state.isOpen else { throw TrackingError(.spoolFailed, "cannot open the log: it is already open") }
             if !state.isOrderly { for place in state.streams.indices { state.streams[place].isEnded = true } }
             state.isOpen = true
             state.isOrderly = false
@@ -230,7 +231,8 @@ public final class InMemorySpool: SpoolStorage {
             var rows: [(entry: SpoolEntry, row: QuarantinedRecord)] = []
             for record in records {
                 guard let row = state.quarantine.first(where: { $0.place == record.place }) else {
-                    throw TrackingError(.spoolFailed, "a record is not set aside any more")
+                    throw TrackingError(
+                        .spoolFailed, "cannot return a record to the backlog: it is no longer quarantined")
                 }
                 rows.append((SpoolEntry(record.record, of: trackable, in: stream), row))
             }
@@ -257,7 +259,8 @@ public final class InMemorySpool: SpoolStorage {
     public func trim(to limits: SpoolLimits, now: UnixTime) async throws(TrackingError) -> [SpoolPart] {
         try self.withOpen { state in
             let count = state.streams.reduce(0) { $0 + $1.records.count }
-            // Asked after every append: nothing is gone through where a look at the count is enough.
+            // The method is called after every append, so the records are examined only when the count does not
+            // suffice.
             guard count > limits.maximumCount ?? .max || limits.maximumBytes != nil || limits.maximumAge != nil else {
                 return []
             }
@@ -312,7 +315,7 @@ public final class InMemorySpool: SpoolStorage {
 
     private func withOpen<Value>(_ body: (inout State) -> sending Value) throws(TrackingError) -> Value {
         try self.state.withLock { state throws(TrackingError) in
-            guard state.isOpen else { throw TrackingError(.stopped, "the log is not open") }
+            guard state.isOpen else { throw TrackingError(.stopped, "cannot use the log: it is not open") }
             if let failure = state.failure { throw failure }
             return body(&state)
         }

@@ -1,34 +1,34 @@
-/// The records of the next batches of one stream: they are read while those before them are in flight.
+/// The records of the next batches of one stream, which are read while previous batches are in flight.
 struct ReadAhead: Hashable, Sendable {
     let stream: StreamID
-    /// The number under which some were asked for that did not come yet.
+    /// The number of the pending read query; `nil` when none is pending.
     var question: UInt64?
-    /// As they were when they were read, in order; the first are next.
+    /// The records as they were read, in order; the first are next.
     private var chunks: [SpoolRecords] = []
 
     init(of stream: StreamID) { self.stream = stream }
 
-    /// Whether some were asked for that did not come yet.
+    /// `true` while a read query is pending.
     var isAsked: Bool { self.question != nil }
-    /// How many there are.
+    /// The number of records.
     var count: Int { self.chunks.reduce(0) { $0 + $1.count } }
     private var byteCount: Int { self.chunks.reduce(0) { $0 + $1.byteCount } }
     var last: UInt64? { self.chunks.last?.lastSeq }
 
-    /// What was asked for came.
+    /// Adds the result of the pending query.
     mutating func loaded(_ records: SpoolRecords) {
         self.question = nil
         if !records.isEmpty { self.chunks.append(records) }
     }
 
-    /// It may be long until they can go: they are read again.
+    /// Discards the records. They are read again when sending resumes, which may be much later.
     mutating func forget() { self.chunks = [] }
 
-    /// Whether they are a whole batch of at most so many records and bytes.
+    /// Returns `true` when the records fill a batch of `count` records or `bytes` bytes.
     func isFull(_ count: Int, _ bytes: Int) -> Bool { self.count >= count || self.byteCount > bytes }
 
-    /// The records of the next batch, without what became safe meanwhile; none, and nothing stays, where that is not the beginning
-    /// of `ready` any more.
+    /// Removes and returns the records of the next batch, without those that are no longer ready. Returns no records,
+    /// and discards the rest, when they are no longer the beginning of `ready`.
     mutating func take(from ready: SeqSet, _ maximumCount: Int, maximumBytes: Int) -> SpoolRecords {
         while self.chunks.count > 1, !(self.chunks.first?.count ?? 0 >= maximumCount) { self.join() }
         if let first = self.chunks.first {

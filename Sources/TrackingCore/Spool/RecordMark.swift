@@ -1,12 +1,12 @@
-/// The first 128 bits of a digest of a record's content, by which it is known again when it comes once more.
+/// The first 128 bits of a digest of a record's content. They identify a record that is received again.
 public struct RecordDigest: Hashable, Sendable {
-    /// Its first and its last eight bytes, the first byte the highest.
+    /// The first and the second eight bytes, most significant byte first.
     let high, low: UInt64
 
-    /// How many bytes of a digest are looked at.
+    /// The number of bytes used of a digest.
     public static let size = 16
 
-    /// Takes the first 16 bytes of a digest; `nil` when it has fewer.
+    /// Makes a digest of the first 16 bytes; returns `nil` when there are fewer.
     public init?(_ bytes: some Collection<UInt8>) {
         guard bytes.count >= Self.size else { return nil }
         func number(_ bytes: some Sequence<UInt8>) -> UInt64 { bytes.reduce(0) { $0 << 8 | UInt64($1) } }
@@ -15,20 +15,21 @@ public struct RecordDigest: Hashable, Sendable {
     }
 }
 
-/// What a record from outside is known by: what it says, and when it was so.
+/// The identity of an ingested record: its time and a digest of its content.
 ///
-/// The time comes first, so that records of one time lie together in the log, wherever their digests fall.
+/// The time comes first in the mark's key, so that records of nearby times are adjacent in the log's index.
 public struct RecordMark: Hashable, Sendable {
     /// The time of the record.
     public var time: UnixTime
     /// The digest of its content.
     public var digest: RecordDigest
 
-    /// How long a log knows a record at least, while it has no more than ``maximumCount`` of its trackable.
+    /// The minimum time for which a log remembers a mark, unless there are more than ``maximumCount`` for its
+    /// trackable.
     public static let maximumAge = Duration.seconds(90 * 86_400)
-    /// How many records of one trackable a log knows at least, while they are no older than ``maximumAge``.
+    /// The minimum number of marks that a log remembers for one trackable, unless they are older than ``maximumAge``.
     public static let maximumCount = 1_000_000
-    /// How many more than that are let go together.
+    /// The number of surplus marks that are removed together.
     public static let slack = 10_000
 
     /// Makes a mark.
@@ -37,10 +38,10 @@ public struct RecordMark: Hashable, Sendable {
         self.digest = digest
     }
 
-    /// 24 bytes: the time, in an order that is that of the times for all times since 1970, then the digest.
+    /// The mark as 24 bytes, time first. Keys order by time for all times since 1970.
     package var key: [UInt8] { Self.bytes(self.time.seconds.bitPattern, self.digest.high, self.digest.low) }
 
-    /// The lowest and the highest ``key`` of that time.
+    /// Returns the lowest and the highest ``key`` of a time.
     package static func keys(at time: UnixTime) -> (lowest: [UInt8], highest: [UInt8]) {
         (Self.bytes(time.seconds.bitPattern, 0, 0), Self.bytes(time.seconds.bitPattern, .max, .max))
     }

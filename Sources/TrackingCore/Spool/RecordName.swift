@@ -1,6 +1,6 @@
-/// Names one record of the log.
+/// The name of one record in a log: its stream and its number.
 public struct RecordName: Hashable, Sendable, CustomStringConvertible {
-    /// The stream that `seq` counts in.
+    /// The stream that numbers the record.
     public var stream: StreamID
     /// The record's number, from 1.
     public var seq: UInt64
@@ -11,7 +11,7 @@ public struct RecordName: Hashable, Sendable, CustomStringConvertible {
         self.seq = seq
     }
 
-    /// Reads `STREAM:SEQ`; `nil` when it is not of that form.
+    /// Parses `STREAM:SEQ`; returns `nil` for other texts.
     public init?(_ text: String) {
         guard let colon = text.lastIndex(of: ":"), let stream = StreamID(String(text[..<colon])),
             let seq = UInt64(text[text.index(after: colon)...]), (1...WireLimits.maximumInteger).contains(seq)
@@ -19,6 +19,6 @@ public struct RecordName: Hashable, Sendable, CustomStringConvertible {
         self.init(stream: stream, seq: seq)
     }
 
-    /// `STREAM:SEQ`.
+    /// The name as `STREAM:SEQ`.
     public var description: String { "\(self.stream):\(self.seq)" }
 }

@@ -1,12 +1,12 @@
-/// Records that are to be read: as many of the first as have so many bytes together.
+/// A request to read records from the log, limited by their size.
 public struct RecordQuery: Hashable, Sendable {
-    /// Names it in its answer.
+    /// The number of the query. The result refers to it.
     public var number: UInt64
-    /// The stream that the numbers count in.
+    /// The stream of the records.
     public var stream: StreamID
-    /// Which.
+    /// The numbers of the records.
     public var seqs: SeqSet
-    /// The most bytes of payload, but one record at least.
+    /// The maximum number of payload bytes. At least one record is read regardless.
     public var maximumBytes: Int
 
     /// Makes a query.

@@ -1,24 +1,25 @@
-/// How much goes together: less when it is refused, and more again after ever longer runs of success, so that a limit of the
-/// broker's is found, and not run into again and again.
+/// An adaptive maximum number of records in one message. It shrinks after a rejection and grows again after successes.
+/// The required number of successes increases with each rejection, so that an unknown limit of the broker is found
+/// without repeated failures.
 package struct SendLimit: Hashable, Sendable {
-    /// The most that ever go together.
+    /// The upper limit.
     let maximum: Int
-    /// The most that go together now.
+    /// The current limit.
     package private(set) var current: Int
-    /// After so many successes more is tried.
+    /// The number of successes before the limit grows.
     private var patience = 1
     private var successes = 0
 
-    /// The longest run of successes before more is tried.
+    /// The maximum of `patience`.
     static let longestPatience = 256
 
-    /// Begins with the most.
+    /// Makes a limit that begins at `maximum`.
     package init(maximum: Int) {
         self.maximum = maximum
         self.current = maximum
     }
 
-    /// What went together was taken.
+    /// Records a success.
     package mutating func taken() {
         guard self.current < self.maximum else { return }
         self.successes += 1
@@ -27,13 +28,13 @@ package struct SendLimit: Hashable, Sendable {
         self.current = min(self.maximum, max(1, self.current * 2))
     }
 
-    /// What went together was refused; no more than `next` go together now.
+    /// Records a rejection and sets the limit to `next`.
     package mutating func refused(to next: Int) {
         self.current = next
         self.patience = min(self.patience * 4, Self.longestPatience)
         self.successes = 0
     }
 
-    /// The size was not to blame.
+    /// Resets the required number of successes, after a rejection turned out to be independent of the size.
     package mutating func acquitted() { self.patience = 1 }
 }

@@ -1,48 +1,50 @@
-/// A set of record numbers, exact, held as ranges: its size depends on the number of gaps, not of numbers.
+/// An exact set of record numbers, stored as ranges. Its memory depends on the number of gaps, not on the number of
+/// elements.
 public struct SeqSet: Hashable, Sendable {
-    /// The numbers: disjoint, not touching, ascending.
+    /// The numbers as disjoint ascending ranges that do not touch.
     public private(set) var ranges: [ClosedRange<UInt64>] = []
-    /// How many numbers it holds.
+    /// The number of elements.
     public private(set) var count = 0
 
     /// Makes an empty set.
     public init() {}
 
-    /// Makes a set of these ranges, in any order, overlapping or not.
+    /// Makes a set of ranges in any order, overlapping or not.
     public init(_ ranges: some Sequence<ClosedRange<UInt64>>) {
         for range in ranges { self.insert(range) }
     }
 
-    /// Whether it holds nothing.
+    /// `true` when the set is empty.
     public var isEmpty: Bool { self.ranges.isEmpty }
-    /// The lowest number.
+    /// The lowest number; `nil` when the set is empty.
     public var first: UInt64? { self.ranges.first?.lowerBound }
-    /// The highest number.
+    /// The highest number; `nil` when the set is empty.
     public var last: UInt64? { self.ranges.last?.upperBound }
 
-    /// Whether it holds `seq`. Costs O(log n) in the number of ranges.
+    /// Returns `true` when the set contains `seq`. Costs O(log n) in the number of ranges.
     public func contains(_ seq: UInt64) -> Bool {
         let place = self.firstEnding(atOrAbove: seq)
         return place < self.ranges.count && self.ranges[place].contains(seq)
     }
 
-    /// The last number of the range that `seq` is in; `nil` when the set does not hold it. Costs O(log n) in the number of ranges.
+    /// Returns the last number of the range that contains `seq`; `nil` when none does. Costs O(log n) in the number of
+    /// ranges.
     package func end(ofRangeWith seq: UInt64) -> UInt64? {
         let place = self.firstEnding(atOrAbove: seq)
         return place < self.ranges.count && self.ranges[place].contains(seq) ? self.ranges[place].upperBound : nil
     }
 
-    /// Adds one number.
+    /// Inserts one number.
     public mutating func insert(_ seq: UInt64) { self.insert(seq...seq) }
 
-    /// Adds a range.
+    /// Inserts a range.
     public mutating func insert(_ range: ClosedRange<UInt64>) {
         if let last = self.ranges.last, range.lowerBound > last.upperBound {
-            // Most numbers come in order.
+            // Most numbers arrive in ascending order.
             self.append(range, after: last)
             return
         }
-        // Touching ranges become one: those that end just below or begin just above are joined as well.
+        // Ranges that touch are merged, including those that end just below or begin just above.
         let low = self.firstEnding(atOrAbove: range.lowerBound == 0 ? 0 : range.lowerBound - 1)
         var high = low
         var joined = range
@@ -67,10 +69,10 @@ public struct SeqSet: Hashable, Sendable {
         self.count += Self.size(range)
     }
 
-    /// Adds all of another set.
+    /// Inserts all numbers of another set.
     public mutating func formUnion(_ other: SeqSet) { for range in other.ranges { self.insert(range) } }
 
-    /// Takes a range out.
+    /// Removes a range.
     public mutating func remove(_ range: ClosedRange<UInt64>) {
         let low = self.firstEnding(atOrAbove: range.lowerBound)
         var high = low
@@ -86,10 +88,10 @@ public struct SeqSet: Hashable, Sendable {
         self.ranges.replaceSubrange(low..<high, with: left)
     }
 
-    /// Takes all of another set out.
+    /// Removes all numbers of another set.
     public mutating func subtract(_ other: SeqSet) { for range in other.ranges { self.remove(range) } }
 
-    /// What both hold.
+    /// Returns the numbers that both sets contain.
     public func intersection(_ other: SeqSet) -> SeqSet {
         var outside = self
         outside.subtract(other)
@@ -98,21 +100,21 @@ public struct SeqSet: Hashable, Sendable {
         return both
     }
 
-    /// The numbers up to and with `seq`.
+    /// Returns the numbers up to and including `seq`.
     public func through(_ seq: UInt64) -> SeqSet {
         var part = self
         if seq < .max { part.remove((seq + 1)...UInt64.max) }
         return part
     }
 
-    /// The numbers from `seq` on.
+    /// Returns the numbers from `seq` on.
     public func from(_ seq: UInt64) -> SeqSet {
         var part = self
         if seq > 0 { part.remove(0...(seq - 1)) }
         return part
     }
 
-    /// The lowest numbers, at most `count` of them.
+    /// Returns the lowest numbers, at most `count` of them.
     public func prefix(_ count: Int) -> SeqSet {
         var part = SeqSet()
         for range in self.ranges {
@@ -123,7 +125,7 @@ public struct SeqSet: Hashable, Sendable {
         return part
     }
 
-    /// The ranges between `bounds` that are not in the set, ascending, at most `limit` of them.
+    /// Returns the ranges within `bounds` that the set does not contain, ascending, at most `limit` of them.
     public func gaps(in bounds: ClosedRange<UInt64>, limit: Int = .max) -> [ClosedRange<UInt64>] {
         var gaps: [ClosedRange<UInt64>] = []
         var next = bounds.lowerBound
@@ -139,7 +141,7 @@ public struct SeqSet: Hashable, Sendable {
 
     private static func size(_ range: ClosedRange<UInt64>) -> Int { Int(range.upperBound - range.lowerBound) + 1 }
 
-    /// The first range that does not end below `seq`.
+    /// Returns the index of the first range that ends at or above `seq`.
     private func firstEnding(atOrAbove seq: UInt64) -> Int {
         var low = 0
         var high = self.ranges.count

@@ -1,6 +1,6 @@
-/// One record of a device's log: a captured point, a version of a trip, or an event, as it will be sent.
+/// One record of a device's log: a captured point, a version of a trip, or an event, encoded for sending.
 public struct SpoolRecord: Hashable, Sendable {
-    /// What the record is; the raw values are those of the log's files.
+    /// The kind of a record. The raw values are stored in the log's files.
     public enum Kind: UInt8, Hashable, Sendable, CaseIterable {
         /// A GeoJSON Feature.
         case point = 0
@@ -10,15 +10,15 @@ public struct SpoolRecord: Hashable, Sendable {
         case event = 2
     }
 
-    /// Its number in its stream, from 1.
+    /// The record's number in its stream, from 1.
     public var seq: UInt64
-    /// The time of the fix or of what happened; order is by `seq` alone.
+    /// The time of the fix or event. Records are ordered by `seq` alone.
     public var time: UnixTime
-    /// What it is.
+    /// The kind of the record.
     public var kind: Kind
-    /// The trip it belongs to.
+    /// The trip of the record; `nil` for none.
     public var tripID: String?
-    /// The record's own JSON, written once: a retry sends the same bytes.
+    /// The record's JSON. It is encoded once, so that every attempt sends the same bytes.
     public var payload: [UInt8]
 
     /// Makes a record.
@@ -30,7 +30,8 @@ public struct SpoolRecord: Hashable, Sendable {
         self.payload = payload
     }
 
-    /// A 64-bit checksum (FNV-1a) over stream, seq, time, kind, trip and payload: any change of a single byte changes it.
+    /// Returns a 64-bit checksum (FNV-1a) of stream, seq, time, kind, trip and payload. Any change of a single byte
+    /// changes it.
     public func checksum(in stream: StreamID) -> UInt64 {
         var sum = FNV1a()
         sum.add(stream.rawValue.utf8)
@@ -45,7 +46,7 @@ public struct SpoolRecord: Hashable, Sendable {
     }
 }
 
-/// Fowler, Noll and Vo's hash FNV-1a of 64 bits (RFC 9923).
+/// The 64-bit hash FNV-1a of Fowler, Noll and Vo (RFC 9923).
 package struct FNV1a {
     package private(set) var value: UInt64 = 0xCBF2_9CE4_8422_2325
 

@@ -1,33 +1,33 @@
-/// Records of one stream as they were read, their payloads in one piece: to read, hand on and send some hundreds takes no memory
-/// for each of them.
+/// Records of one stream with their payloads in one contiguous buffer. Reading, passing and sending hundreds of records
+/// needs no allocation for each of them.
 public struct SpoolRecords: RandomAccessCollection, Hashable, Sendable {
-    /// All of a record but its payload.
+    /// A record without its payload.
     private struct Entry: Hashable, Sendable {
         var seq: UInt64
         var time: UnixTime
         var kind: SpoolRecord.Kind
         var tripID: String?
-        /// Where its payload ends.
+        /// The end of the payload in the buffer.
         var end: Int
     }
 
     private var entries: [Entry] = []
     private var bytes: [UInt8] = []
-    /// Those of the entries that are meant.
+    /// The entries that this value represents.
     private var range = 0..<0
 
-    /// Holds nothing yet.
+    /// Makes an empty collection.
     public init() {}
 
-    /// Holds these.
+    /// Makes a collection of records.
     public init(_ records: some Sequence<SpoolRecord>) { for record in records { self.append(record) } }
 
     /// Always 0.
     public var startIndex: Int { 0 }
-    /// How many there are.
+    /// The number of records.
     public var endIndex: Int { self.range.count }
 
-    /// A record, with a copy of its payload.
+    /// Returns a record with a copy of its payload.
     public subscript(position: Int) -> SpoolRecord {
         let entry = self.entries[self.range.lowerBound + position]
         return SpoolRecord(
@@ -35,21 +35,21 @@ public struct SpoolRecords: RandomAccessCollection, Hashable, Sendable {
             payload: Array(self.payload(at: position)))
     }
 
-    /// The payload of a record, without a copy.
+    /// Returns the payload of a record without copying it.
     public func payload(at position: Int) -> ArraySlice<UInt8> {
         let place = self.range.lowerBound + position
         return self.bytes[self.start(of: place)..<self.entries[place].end]
     }
 
-    /// What a record is.
+    /// Returns the kind of a record.
     func kind(at position: Int) -> SpoolRecord.Kind { self.entries[self.range.lowerBound + position].kind }
 
-    /// How many bytes the payloads have together.
+    /// The number of bytes of all payloads.
     public var byteCount: Int {
         self.isEmpty ? 0 : self.entries[self.range.upperBound - 1].end - self.start(of: self.range.lowerBound)
     }
 
-    /// Their numbers.
+    /// The numbers of the records.
     public var seqs: SeqSet {
         var seqs = SeqSet()
         guard var run = self.entries[self.range].first.map({ $0.seq...$0.seq }) else { return seqs }
@@ -65,12 +65,12 @@ public struct SpoolRecords: RandomAccessCollection, Hashable, Sendable {
         return seqs
     }
 
-    /// The first number.
+    /// The number of the first record.
     var firstSeq: UInt64? { self.entries[self.range].first?.seq }
-    /// The last number.
+    /// The number of the last record.
     var lastSeq: UInt64? { self.entries[self.range].last?.seq }
 
-    /// Adds one.
+    /// Appends a record.
     public mutating func append(_ record: SpoolRecord) {
         record.payload.withUnsafeBytes {
             self.append(
@@ -78,7 +78,7 @@ public struct SpoolRecords: RandomAccessCollection, Hashable, Sendable {
         }
     }
 
-    /// Adds one, with a copy of its payload.
+    /// Appends a record with a copy of its payload.
     package mutating func append(
         seq: UInt64, time: UnixTime, kind: SpoolRecord.Kind, tripID: String?, payload: UnsafeRawBufferPointer
     ) {
@@ -88,13 +88,14 @@ public struct SpoolRecords: RandomAccessCollection, Hashable, Sendable {
         self.range = self.range.lowerBound..<self.entries.count
     }
 
-    /// Makes room for so many, that have so many bytes together.
+    /// Reserves room for `count` records with `bytes` bytes of payload in total.
     package mutating func reserve(_ count: Int, bytes: Int) {
         self.entries.reserveCapacity(count)
         self.bytes.reserveCapacity(bytes)
     }
 
-    /// The first of them: at most so many, and as many as have `maximumBytes` together, but at least one where one is there.
+    /// Returns the first records: at most `maximumCount`, and at most `maximumBytes` of payload, but at least one if
+    /// there is one.
     func first(_ maximumCount: Int, maximumBytes: Int) -> Self {
         guard let place = self.range.first else { return self }
         let end = Swift.min(self.range.upperBound, place + Swift.max(maximumCount, 1))
@@ -107,14 +108,14 @@ public struct SpoolRecords: RandomAccessCollection, Hashable, Sendable {
         return part
     }
 
-    /// What comes behind the first `count`.
+    /// Returns the records after the first `count`.
     func rest(after count: Int) -> Self {
         var part = self
         part.range = Swift.min(self.range.lowerBound + count, self.range.upperBound)..<self.range.upperBound
         return part
     }
 
-    /// Calls `body` with the payload of each record of a kind.
+    /// Calls `body` with the payload of each record of a kind, in order.
     func forEachPayload(of kind: SpoolRecord.Kind, _ body: (UnsafeBufferPointer<UInt8>) -> Void) {
         self.bytes.withUnsafeBufferPointer { bytes in
             var start = self.range.isEmpty ? 0 : self.start(of: self.range.lowerBound)
@@ -130,14 +131,14 @@ public struct SpoolRecords: RandomAccessCollection, Hashable, Sendable {
 
     private func start(of place: Int) -> Int { place == 0 ? 0 : self.entries[place - 1].end }
 
-    /// Whether both hold the same records.
+    /// Two collections are equal when their records are equal.
     public static func == (left: Self, right: Self) -> Bool { left.elementsEqual(right) }
 
-    /// By their numbers.
+    /// Hashes the numbers of the records.
     public func hash(into hasher: inout Hasher) { hasher.combine(self.seqs) }
 }
 
 extension SpoolRecords: ExpressibleByArrayLiteral {
-    /// Holds these.
+    /// Makes a collection of the elements.
     public init(arrayLiteral elements: SpoolRecord...) { self.init(elements) }
 }

@@ -1,9 +1,9 @@
-/// What happens to the log and around it.
+/// The events of the log, of the connection and of the user.
 extension SpoolStateMachine {
     // MARK: - The log
 
-    /// These records are on disk now. A stream that ended while they were written has them all the same, and one that was forgotten
-    /// comes back with them.
+    /// Handles records that are now on disk. A stream that ended during the write keeps them, and a forgotten stream
+    /// exists again.
     public mutating func appended(_ seqs: SeqSet, of stream: StreamID, now: MonotonicTime) -> [Action] {
         if self.place(of: stream) == nil {
             self.streams.insert(SpoolStream(StoredStream(id: stream), isEnded: true, now: now), at: 0)
@@ -14,25 +14,23 @@ extension SpoolStateMachine {
         return self.progress(now: now)
     }
 
-    /// These records could not be written; they are declared gone.
+    /// Handles records that could not be written. They are declared gone.
     public mutating func appendFailed(_ seqs: SeqSet) {
         self.streams[self.streams.count - 1].givenUp(seqs)
     }
 
-    /// The log let these go unsent, to keep to its limits.
+    /// Handles unsent records that the log removed to comply with its limits.
     public mutating func dropped(_ seqs: SeqSet, of stream: StreamID, now: MonotonicTime) -> [Action] {
         guard let place = self.place(of: stream) else { return [] }
         let before = self.streams[place].stored.count
         self.streams[place].removed(seqs)
         let count = before - self.streams[place].stored.count
-        self.dropped += count
-        self.droppedUntold += count
-        if count > 0, self.loss == .none { self.loss = .untold }
+        self.losses.drop(count)
         return self.progress(now: now)
     }
 
-    /// The user let these go: they are declared gone. What is on its way with them is not tried again, and its answer
-    /// changes nothing.
+    /// Handles records that the user removed. They are declared gone. A batch in flight that contains no other records
+    /// is not repeated, and its answer is ignored.
     public mutating func cleared(_ seqs: SeqSet, of stream: StreamID, now: MonotonicTime) -> [Action] {
         guard !seqs.isEmpty, let place = self.place(of: stream) else { return [] }
         self.streams[place].removed(seqs)
@@ -41,7 +39,7 @@ extension SpoolStateMachine {
         return self.progress(now: now)
     }
 
-    /// What is on its way without a record that is still there is not tried again.
+    /// Gives up the current batch when none of its records is still on disk.
     private mutating func giveUpBatch(ofStreamAt place: Int) {
         guard let attempt = self.attempt, attempt.stream == self.streams[place].id,
             attempt.seqs.intersection(self.streams[place].stored).isEmpty
@@ -50,72 +48,74 @@ extension SpoolStateMachine {
         if case .waiting = self.phase { self.phase = .idle }
     }
 
-    /// The record is set aside, durably: it is no record of its stream any more, and is declared gone.
+    /// Handles a record that is durably quarantined. It no longer belongs to its stream and is declared gone.
     public mutating func setAside(_ seq: UInt64, of stream: StreamID, now: MonotonicTime) -> [Action] {
-        self.quarantined += 1
+        self.rejection.quarantined += 1
         if let place = self.place(of: stream) {
             self.streams[place].removed(SeqSet([seq...seq]))
-            // Of a stream that goes on, the next batch tells it.
+            // The next batch of a stream that continues declares it.
             if self.streams[place].isEnded { self.streams[place].needsDeclaration = true }
         }
-        if self.refused?.name == RecordName(stream: stream, seq: seq) { self.endSettingAside() }
+        if self.rejection.record?.name == RecordName(stream: stream, seq: seq) { self.endSettingAside() }
         return self.progress(now: now)
     }
 
-    /// The record could not be set aside: it stays a record of its stream, and that is tried again, unless it became safe or was
-    /// forgotten meanwhile.
+    /// Handles a failure to quarantine a record. The record still belongs to its stream. The machine tries again,
+    /// unless the record has become safe or its stream was forgotten.
     public mutating func setAsideFailed(_ seq: UInt64, of stream: StreamID, now: MonotonicTime) -> [Action] {
         let name = RecordName(stream: stream, seq: seq)
-        guard self.refused?.name == name, self.phase == .settingAside else { return [] }
+        guard self.rejection.record?.name == name, self.phase == .settingAside else { return [] }
         if self.holds(name) { return self.wait(now: now) }
         self.endSettingAside()
         return self.progress(now: now)
     }
 
     private mutating func endSettingAside() {
-        self.refused = nil
+        self.rejection.record = nil
         if self.phase == .settingAside { self.phase = .idle }
     }
 
-    /// What a query found; `missing` were damaged or are not there. The answer to a query that nobody waits for any more changes
-    /// nothing.
+    /// Handles the result of a query; `missing` contains damaged and absent records. The result of an outdated query is
+    /// ignored.
     public mutating func loaded(
         _ records: SpoolRecords, missing: SeqSet, by query: UInt64, now: MonotonicTime
     ) -> [Action] {
-        guard self.ahead?.question == query, let stream = self.ahead?.stream, let place = self.place(of: stream) else {
+        guard self.reading.ahead?.question == query, let stream = self.reading.ahead?.stream,
+            let place = self.place(of: stream)
+        else {
             return []
         }
-        self.ahead?.loaded(records)
+        self.reading.ahead?.loaded(records)
         self.streams[place].removed(missing)
-        // Where nothing is in flight they are what goes now, even if some of what was asked for is missing; unless somebody
-        // has to say so first, and nobody has since.
+        // Without a batch in flight, the records form the next batch, even when some requested ones are missing. If
+        // sending needs a request that is no longer pending, they wait.
         if self.phase == .idle, self.attempt == nil, self.mayGo(from: records.first?.seq, of: self.streams[place]) {
             self.takeLoaded(of: stream)
         }
         return self.progress(now: now)
     }
 
-    /// What a query was to find can not be read now.
+    /// Handles a query that failed.
     public mutating func readFailed(_ query: UInt64, now: MonotonicTime) -> [Action] {
-        guard self.ahead?.question == query else { return [] }
-        self.ahead = nil
-        // A batch that is in flight is answered all the same; what comes after it is asked for again.
+        guard self.reading.ahead?.question == query else { return [] }
+        self.reading.ahead = nil
+        // A batch in flight is answered regardless; the records after it are queried again.
         return self.phase == .idle ? self.wait(now: now) : []
     }
 
     // MARK: - The live lane
 
-    /// An update with these records of the current stream went out.
+    /// Handles an update on the live lane that was published with these records of the current stream.
     public mutating func sentLive(_ seqs: SeqSet) { self.streams[self.streams.count - 1].sentLive(seqs) }
 
-    /// The broker took them.
+    /// Handles the broker's acknowledgement of an update on the live lane.
     public mutating func takenLive(_ seqs: SeqSet, now: MonotonicTime) -> [Action] {
         let place = self.streams.count - 1
         self.streams[place].liveEnded(seqs)
         return self.taken(seqs, at: place, now: now) + self.progress(now: now)
     }
 
-    /// The broker did not take them: they wait for the recording lane.
+    /// Handles an update on the live lane that the broker did not accept. Its records wait for the recording lane.
     public mutating func failedLive(_ seqs: SeqSet, now: MonotonicTime) -> [Action] {
         self.streams[self.streams.count - 1].liveEnded(seqs)
         return self.progress(now: now)
@@ -123,50 +123,52 @@ extension SpoolStateMachine {
 
     // MARK: - The connection
 
-    /// Something may be sent from now on, on whatever lane.
-    public mutating func spoke() { self.maySpeak = true }
+    /// Handles the permission to publish, on any lane.
+    public mutating func publishingAllowed() { self.connection.mayHavePublished = true }
 
-    /// Records may be sent from now on.
+    /// Handles the permission to publish records.
     public mutating func opened(now: MonotonicTime) -> [Action] {
-        self.isOpen = true
-        self.maySpeak = true
-        self.isTopicAllowed = false
-        if self.wasOpened, self.configuration.needsRecorder {
+        self.connection.isOpen = true
+        self.connection.mayHavePublished = true
+        self.connection.isTopicAllowed = false
+        if self.connection.wasOpened, self.configuration.needsRecorder {
             for place in self.streams.indices { self.streams[place].reopened(now: now, wait: Self.reopenedWait) }
         }
-        self.wasOpened = true
-        // A new connection is a new chance: waits begin anew.
-        self.lastWait = nil
+        self.connection.wasOpened = true
+        // A new connection is a new chance, so the backoff starts again.
+        self.backoff.reset()
         if case .waiting = self.phase { self.phase = .idle }
         return self.progress(now: now)
     }
 
-    /// Records can not be sent any more: what was in flight is lost with the connection.
+    /// Handles the end of the permission to publish records. A batch in flight is lost with the connection.
     ///
-    /// - Parameter isOrderly: Whether that was asked for, and the batch in flight is not the cause.
+    /// - Parameters:
+    ///   - isOrderly: `true` when the connection was closed on request, so that the batch in flight is not the cause.
+    ///   - now: The time on the monotonic clock.
     public mutating func closed(isOrderly: Bool = false, now: MonotonicTime) -> [Action] {
         guard self.isOpen else { return [] }
-        self.isOpen = false
-        if self.loss == .told { self.loss = .none }
-        self.ahead?.forget()
+        self.connection.isOpen = false
+        self.losses.outageEnded()
+        self.reading.ahead?.forget()
         guard case .inFlight(let isProbe) = self.phase else { return [] }
         self.phase = .idle
         guard !isProbe, !isOrderly else { return [] }
         self.attempt?.disconnections += 1
         guard let attempt = self.attempt, attempt.disconnections >= Self.maximumDisconnections else { return [] }
         let error = TrackingError(
-            .refused, "the broker ended the connection \(Self.maximumDisconnections) times on this record")
+            .refused, "the broker closed the connection \(Self.maximumDisconnections) times in a row on this record")
         return self.refusedForGood(attempt, error, now: now)
     }
 
-    /// The broker answered the batch in flight: `nil` when it took it.
+    /// Handles the broker's answer to the batch in flight; `refusal` is `nil` when the broker acknowledged it.
     public mutating func answered(_ refusal: TrackingError?, now: MonotonicTime) -> [Action] {
         guard case .inFlight(let isProbe) = self.phase else { return [] }
         self.phase = .idle
         switch (refusal, isProbe) {
         case (nil, true):
-            self.isTopicAllowed = true
-            self.isProbing = false
+            self.connection.isTopicAllowed = true
+            self.rejection.isProbing = false
         case (nil, false):
             return self.batchTaken(now: now) + self.progress(now: now)
         case (let refusal?, true):
@@ -177,12 +179,15 @@ extension SpoolStateMachine {
         return self.progress(now: now)
     }
 
-    /// A recorder tells what is durably stored.
+    /// Handles a recorder's acknowledgement.
     ///
     /// - Parameters:
-    ///   - given: The last number that was given out in the current stream: what bears it may have been told before it is
-    ///     written.
-    ///   - isRetained: Whether it said so some time ago: that does not show that it is there.
+    ///   - recorder: The recorder.
+    ///   - acknowledgement: The numbers up to which each stream is durably stored.
+    ///   - given: The last number assigned in the current stream. A record with that number may have been sent on the
+    ///     live lane before it is written.
+    ///   - isRetained: `true` for a retained message, which may be old and does not prove that the recorder is running.
+    ///   - now: The time on the monotonic clock.
     public mutating func acknowledged(
         by recorder: ClientID, _ acknowledgement: Acknowledgement, given: UInt64 = 0, isRetained: Bool = false,
         now: MonotonicTime
@@ -191,54 +196,61 @@ extension SpoolStateMachine {
         var actions: [Action] = []
         for (stream, seq) in acknowledgement.streams {
             guard let place = self.place(of: stream) else { continue }
-            if self.tellsOfReuse(seq, given: given, ofStreamAt: place) { actions += self.beginAnew(now: now) }
-            // What a power cut took of a stream that has ended may have been sent before.
+            if self.provesReuse(seq, given: given, ofStreamAt: place) { actions += self.beginAnew(now: now) }
+            // Records of an ended stream that were lost in a power failure may have been sent before.
             guard seq <= self.streams[place].last || self.streams[place].isEnded else { continue }
-            let (before, safe) = (self.acknowledged[recorder]?[stream] ?? 0, self.safe(of: stream))
-            self.acknowledged[recorder, default: [:]][stream] = seq
-            if self.safe(of: stream) > safe { self.heard(isWorking: true, at: place, now: now) }
+            let (before, safe) = (self.recorders.acknowledged[recorder]?[stream] ?? 0, self.safe(of: stream))
+            self.recorders.acknowledged[recorder, default: [:]][stream] = seq
+            if self.safe(of: stream) > safe { self.recorderAnswered(isWorking: true, at: place, now: now) }
             if seq < before {
-                // Believed: what is still there goes again, and what is not is declared gone.
+                // The acknowledgement is trusted: records that are still on disk are sent again, and the others are
+                // declared gone.
                 self.streams[place].sendAgain(above: seq, now: now)
                 self.streams[place].needsDeclaration = true
             }
             actions += self.removeSafe(at: place)
         }
-        if !isRetained { self.heard(recorder, now: now) }
+        if !isRetained { self.recorderAnswered(recorder, now: now) }
         return actions + self.progress(now: now)
     }
 
-    /// Returns whether the acknowledgements of a recorder count: those of the named ones, or where none is named, of any.
+    /// Returns `true` when the acknowledgements of a recorder count: that of a named recorder or, where none is named,
+    /// of any recorder.
     private func counts(_ recorder: ClientID) -> Bool {
         guard self.configuration.recorders.isEmpty else { return self.configuration.recorders.contains(recorder) }
         guard self.configuration.unnamedRecorder != .none else { return false }
-        return self.acknowledged[recorder] != nil || self.answeringRecorders.contains(recorder)
-            || max(self.acknowledged.count, self.answeringRecorders.count) < Self.maximumUnnamedRecorders
+        return self.recorders.acknowledged[recorder] != nil || self.recorders.answering.contains(recorder)
+            || max(self.recorders.acknowledged.count, self.recorders.answering.count) < Self.maximumUnnamedRecorders
     }
 
-    /// A recorder is there: what it lacks may have been lost on its way to it. An unnamed one may have just been started.
-    private mutating func heard(_ recorder: ClientID, now: MonotonicTime) {
-        let isNew = self.answeringRecorders.insert(recorder).inserted
+    /// Handles proof that a recorder is running. Records that it lacks may have been lost on the way to it. An unnamed
+    /// recorder may just have started.
+    private mutating func recorderAnswered(_ recorder: ClientID, now: MonotonicTime) {
+        let isNew = self.recorders.answering.insert(recorder).inserted
         let isUnnamed = self.configuration.recorders.isEmpty
         for place in self.streams.indices {
             let stream = self.streams[place].id
-            // Another one may be the one that is missed.
-            guard isUnnamed || self.acknowledged[recorder]?[stream] ?? 0 == self.safe(of: stream) else { continue }
+            // Another recorder may be the one that does not answer.
+            guard isUnnamed || self.recorders.acknowledged[recorder]?[stream] ?? 0 == self.safe(of: stream) else {
+                continue
+            }
             let wait = isNew && isUnnamed ? Self.reopenedWait : self.configuration.acknowledgementWait
-            self.streams[place].heard(isWorking: false, now: now, wait: wait)
+            self.streams[place].recorderAnswered(isWorking: false, now: now, wait: wait)
         }
     }
 
-    private mutating func heard(isWorking: Bool, at place: Int, now: MonotonicTime) {
-        self.streams[place].heard(isWorking: isWorking, now: now, wait: self.configuration.acknowledgementWait)
+    private mutating func recorderAnswered(isWorking: Bool, at place: Int, now: MonotonicTime) {
+        self.streams[place].recorderAnswered(
+            isWorking: isWorking, now: now, wait: self.configuration.acknowledgementWait)
     }
 
-    /// Whether a recorder has what the log never sent under that number: it was put back to an earlier state, as by a disk's
-    /// snapshot, and its last numbers are given out for the second time. Of a stream that began since it was opened that is a lie.
-    private func tellsOfReuse(_ seq: UInt64, given: UInt64, ofStreamAt place: Int) -> Bool {
+    /// Returns `true` when a recorder has a number that this log never sent. That proves that the log was restored to
+    /// an earlier state, for example from a snapshot of the disk, and assigns its last numbers for the second time. For
+    /// a stream that began after the log was opened, such an acknowledgement is false.
+    private func provesReuse(_ seq: UInt64, given: UInt64, ofStreamAt place: Int) -> Bool {
         let stream = self.streams[place]
         guard !stream.isEnded, stream.lastTakenOver > 0 else { return false }
-        return seq > (self.maySpeak ? max(given, stream.last) : stream.lastTakenOver)
+        return seq > (self.connection.mayHavePublished ? max(given, stream.last) : stream.lastTakenOver)
     }
 
     private mutating func beginAnew(now: MonotonicTime) -> [Action] {
@@ -253,7 +265,7 @@ extension SpoolStateMachine {
 
     // MARK: - Time and the user
 
-    /// The deadline came.
+    /// Handles the expiry of ``nextDeadline``.
     public mutating func timerFired(now: MonotonicTime) -> [Action] {
         if self.isOpen { self.sendUnacknowledgedAgain(now: now) }
         if case .waiting(let until) = self.phase, until <= now { self.phase = .idle }
@@ -270,13 +282,13 @@ extension SpoolStateMachine {
 
     private mutating func probe(streamAt place: Int, now: MonotonicTime) {
         let stream = self.streams[place]
-        let wait = self.acknowledgementWait(of: stream, afterProbes: stream.unheardProbes + 1)
-        // Nothing waits for a recorder that may be started much later.
+        let wait = self.acknowledgementWait(of: stream, afterProbes: stream.unansweredProbes + 1)
+        // Pending records do not wait for a recorder that may be started much later.
         let stalls = !self.configuration.expectsLaterRecorder
         self.streams[place].probe(self.limit.current, stalls: stalls, now: now, wait: wait)
     }
 
-    /// Send a batch now, whatever waits; joins the one in flight.
+    /// Sends one batch now, whatever its size. A batch in flight counts as that batch.
     public mutating func sendNow(now: MonotonicTime) -> [Action] {
         switch self.phase {
         case .inFlight:
@@ -284,7 +296,7 @@ extension SpoolStateMachine {
         case .waiting:
             self.phase = .idle
         case .idle, .settingAside:
-            // Behind a silent recorder the oldest unacknowledged batch is the one that goes.
+            // Behind a silent recorder, the oldest unacknowledged batch is sent.
             let stalled = self.streams.firstIndex { $0.stalledThrough != nil }
             if let stalled, !self.streams[stalled].hasReady { self.probe(streamAt: stalled, now: now) }
             self.isOneBatchUrgent = self.attempt == nil && self.unsent > 0
@@ -292,7 +304,7 @@ extension SpoolStateMachine {
         return self.progress(now: now)
     }
 
-    /// Sends everything that waits, and before it what silent recorders have not acknowledged.
+    /// Sends all pending records, preceded by those that silent recorders have not acknowledged.
     public mutating func flush(now: MonotonicTime) -> [Action] {
         for index in self.streams.indices {
             self.streams[index].endStall(now: now)
@@ -301,17 +313,18 @@ extension SpoolStateMachine {
         return self.progress(now: now)
     }
 
-    /// Send what waits in one stream, up to a number.
+    /// Sends the pending records of one stream up to a number.
     public mutating func hurried(through seq: UInt64, of stream: StreamID, now: MonotonicTime) -> [Action] {
         guard let place = self.place(of: stream) else { return [] }
         self.streams[place].hurry(through: seq)
         return self.progress(now: now)
     }
 
-    /// Sending is deferred: what waits, and what comes, stays where it is.
+    /// Defers sending: pending and new records stay in the log.
     public mutating func held() { self.isHeld = true }
 
-    /// Sending is deferred no more: what there is up to `seq` of the current stream goes now, where anything goes by itself.
+    /// Ends the deferral. Records up to `seq` of the current stream are sent now, unless the configuration disables
+    /// automatic sending.
     public mutating func released(through seq: UInt64, now: MonotonicTime) -> [Action] {
         self.isHeld = false
         guard self.configuration.batchWindow != nil else { return [] }
@@ -322,11 +335,11 @@ extension SpoolStateMachine {
         return self.progress(now: now)
     }
 
-    /// The user chose otherwise: waits begin anew.
+    /// Replaces the configuration. The backoff starts again.
     public mutating func configure(_ configuration: Configuration, now: MonotonicTime) -> [Action] {
         self.configuration = configuration
         self.limit = SendLimit(maximum: configuration.batchSize)
-        self.lastWait = nil
+        self.backoff.reset()
         if case .waiting = self.phase { self.phase = .idle }
         return self.streams.indices.flatMap { self.removeSafe(at: $0) } + self.progress(now: now)
     }

@@ -1,15 +1,16 @@
-/// Which batch is next, and what its answer means.
+/// Selection of the next batch, and the answers to batches.
 extension SpoolStateMachine {
-    /// Starts what can be started now.
+    /// Starts every action that is possible now.
     mutating func progress(now: MonotonicTime) -> [Action] {
-        // What was asked for is gone: what comes was not.
+        // A requested batch of records that no longer exist does not apply to later records.
         if self.isOneBatchUrgent, self.unsent == 0 { self.isOneBatchUrgent = false }
-        var actions = self.tellDropped() + self.forgetDone()
+        var actions = self.reportDropped() + self.forgetDone()
         guard self.isOpen, self.phase == .idle else { return actions }
-        if let refused = self.refused, self.holds(refused.name) {
+        if let refused = self.rejection.record, self.holds(refused.name) {
             actions += self.setAside(refused)
-        } else if self.isProbing || (self.attempt?.disconnections ?? 0 > 0 && !self.isTopicAllowed) {
-            // A batch that was followed by a disconnect goes again only on a connection that is seen to work.
+        } else if self.rejection.isProbing || (self.attempt?.disconnections ?? 0 > 0 && !self.connection.isTopicAllowed)
+        {
+            // A batch that was followed by a disconnection is repeated only on a connection that is known to work.
             actions.append(self.probe())
         } else if let attempt = self.attempt {
             actions += self.publish(attempt)
@@ -24,7 +25,7 @@ extension SpoolStateMachine {
         return actions
     }
 
-    /// The records of the next batch: of the oldest stream in which some are due.
+    /// Returns the records of the next batch, from the oldest stream with due records.
     private func nextBatch(now: MonotonicTime) -> (stream: StreamID, seqs: SeqSet)? {
         for stream in self.sendableStreams {
             let ready = stream.ready
@@ -34,35 +35,38 @@ extension SpoolStateMachine {
         return nil
     }
 
-    /// The streams whose records may go, oldest first: none behind one whose recorders are silent.
+    /// The streams whose records may be sent, oldest first. Streams behind one with silent recorders are excluded.
     var sendableStreams: ArraySlice<SpoolStream> {
         let stalled = self.streams.firstIndex { $0.stalledThrough != nil }
         return self.streams[...(stalled ?? self.streams.endIndex - 1)]
     }
 
-    /// Sends these, as far as they were read already; else asks for them.
+    /// Sends records if they were read already; otherwise queries them.
     private mutating func begin(_ stream: StreamID, _ seqs: SeqSet) -> [Action] {
-        // What is under way makes a batch full.
-        if self.isReading, self.ahead?.isFull(seqs.count, self.configuration.batchBytes) != true { return [] }
+        // A pending query completes the batch.
+        if self.isReading, self.reading.ahead?.isFull(seqs.count, self.configuration.batchBytes) != true { return [] }
         self.takeLoaded(of: stream)
         if let attempt = self.attempt { return self.publish(attempt) }
         return self.isReading ? [] : [self.ask(for: seqs, of: stream, maximumBytes: self.configuration.batchBytes)]
     }
 
     private mutating func ask(for seqs: SeqSet, of stream: StreamID, maximumBytes: Int) -> Action {
-        if self.ahead?.stream != stream { self.ahead = ReadAhead(of: stream) }
-        self.lastQuery &+= 1
-        self.ahead?.question = self.lastQuery
-        return .read(RecordQuery(number: self.lastQuery, stream: stream, seqs: seqs, maximumBytes: maximumBytes))
+        if self.reading.ahead?.stream != stream { self.reading.ahead = ReadAhead(of: stream) }
+        self.reading.lastQuery &+= 1
+        self.reading.ahead?.question = self.reading.lastQuery
+        return .read(
+            RecordQuery(number: self.reading.lastQuery, stream: stream, seqs: seqs, maximumBytes: maximumBytes))
     }
 
-    /// Makes the next batch of what was read, where that is still what comes next.
+    /// Makes the next batch of the records that were read, if they are still the next ones.
     mutating func takeLoaded(of stream: StreamID) {
-        guard self.ahead?.stream == stream, self.ahead?.count ?? 0 > 0, let place = self.place(of: stream) else {
+        guard self.reading.ahead?.stream == stream, self.reading.ahead?.count ?? 0 > 0,
+            let place = self.place(of: stream)
+        else {
             return
         }
         let next = self.streams[place].next(self.limit.current)
-        let records = self.ahead?.take(
+        let records = self.reading.ahead?.take(
             from: next.batch == nil ? self.streams[place].ready : next.seqs, max(1, next.seqs.count),
             maximumBytes: self.configuration.batchBytes)
         guard let records, !records.isEmpty else { return }
@@ -72,22 +76,23 @@ extension SpoolStateMachine {
         self.streams[place].batched(records.seqs)
     }
 
-    /// While a batch is in flight the next ones are read, several together, where they would be full ones and go at once.
+    /// Queries the records of the next batches while a batch is in flight. It reads several batches together if they
+    /// are full and can be sent at once.
     private mutating func readAhead(of attempt: Attempt) -> [Action] {
         guard !self.isReading, let place = self.place(of: attempt.stream) else { return [] }
         let full = self.limit.current
         let together = max(1, self.batchesAhead / 2)
         let enough = self.batchesAhead - together + 1
-        if self.ahead?.stream == attempt.stream,
-            self.ahead?.isFull(enough * full, enough * self.configuration.batchBytes) == true
+        if self.reading.ahead?.stream == attempt.stream,
+            self.reading.ahead?.isFull(enough * full, enough * self.configuration.batchBytes) == true
         {
             return []
         }
         let stream = self.streams[place]
         guard stream.repeats.isEmpty else { return [] }
         var rest = stream.ready
-        // An answer that was read for another stream is of no use any more.
-        let read = self.ahead?.stream == attempt.stream ? self.ahead?.last : nil
+        // Records that were read for another stream are useless.
+        let read = self.reading.ahead?.stream == attempt.stream ? self.reading.ahead?.last : nil
         rest.remove(0...max(attempt.seqs.last ?? 0, read ?? 0))
         guard let first = rest.first, rest.count >= full, self.mayGo(from: first, of: stream),
             rest.count >= self.configuration.batchSize || stream.isEnded || first <= stream.urgentThrough
@@ -100,7 +105,7 @@ extension SpoolStateMachine {
         ]
     }
 
-    /// Whether records from this one on go without being asked for once more.
+    /// Returns `true` when records from `first` on are sent without another request by the user.
     func mayGo(from first: UInt64?, of stream: SpoolStream) -> Bool {
         if self.isOneBatchUrgent || first ?? .max <= stream.urgentThrough { return true }
         return !self.isHeld && self.configuration.batchWindow != nil
@@ -108,7 +113,7 @@ extension SpoolStateMachine {
 
     private func isDue(_ ready: SeqSet, of stream: SpoolStream, now: MonotonicTime) -> Bool {
         if self.isOneBatchUrgent || ready.first ?? .max <= stream.urgentThrough { return true }
-        // Nothing goes by itself where the user wants to say when.
+        // Without automatic sending, the user requests each transmission.
         guard !self.isHeld, let window = self.configuration.batchWindow else { return false }
         if ready.count >= self.configuration.batchSize || stream.isEnded { return true }
         guard let since = stream.waitingSince else { return false }
@@ -127,14 +132,14 @@ extension SpoolStateMachine {
         return .publish(self.batch(UUIDText.random(using: &self.random), stream, [], SeqSet()))
     }
 
-    /// A batch with what is current about its stream: what was lost, what waits, whether more will come.
+    /// Makes a batch with the current state of its stream: lost records, pending records, end.
     private func batch(
         _ id: String, _ stream: StreamID, _ records: SpoolRecords, _ seqs: SeqSet
     ) -> HistoryBatch {
         var batch = HistoryBatch(id: id, stream: stream, oldest: 1, records: records)
         guard let place = self.place(of: stream) else { return batch }
         let state = self.streams[place]
-        // A record that was let go while its batch waited is in the batch all the same.
+        // A record that was removed while its batch waited is still part of the batch.
         batch.oldest = min(state.oldest, seqs.first ?? .max)
         let reach = seqs.last ?? state.last
         if batch.oldest <= reach {
@@ -152,33 +157,39 @@ extension SpoolStateMachine {
     mutating func batchTaken(now: MonotonicTime) -> [Action] {
         guard let attempt = self.attempt else { return [] }
         self.attempt = nil
-        self.refusal = nil
-        self.lastWait = nil
+        self.rejection.reason = nil
+        self.backoff.reset()
         if !attempt.records.isEmpty { self.limit.taken() }
         guard let place = self.place(of: attempt.stream) else { return [] }
         self.streams[place].needsDeclaration = false
         let actions = self.taken(attempt.seqs, by: attempt.id, at: place, now: now)
-        // A queue that is being worked off has waited already; what is left behind its last batch waits anew.
+        // The records of a large backlog have waited long enough. Those after its last batch wait for the full window
+        // again.
         if self.streams[place].ready.count < self.configuration.batchSize {
             self.streams[place].windowRestarted(now: now)
         }
         return actions
     }
 
-    /// The broker took these records of the stream at `place`.
+    /// Handles records of the stream at `place` that the broker acknowledged.
     ///
-    /// - Parameter batch: The identifier of the batch that had them; `nil` for an update on the live lane.
+    /// - Parameters:
+    ///   - seqs: The numbers of the records.
+    ///   - batch: The id of their batch; `nil` for an update on the live lane.
+    ///   - place: The index of the stream.
+    ///   - now: The time on the monotonic clock.
     mutating func taken(_ seqs: SeqSet, by batch: String? = nil, at place: Int, now: MonotonicTime) -> [Action] {
         let there = seqs.intersection(self.streams[place].stored)
         guard !there.isEmpty else { return [] }
         guard self.configuration.needsRecorder else { return self.becameSafe(there, at: place) }
-        let wait = self.acknowledgementWait(of: self.streams[place], afterProbes: self.streams[place].unheardProbes)
+        let wait = self.acknowledgementWait(of: self.streams[place], afterProbes: self.streams[place].unansweredProbes)
         self.streams[place].taken(there, by: batch, now: now, wait: wait)
         let answer = self.configuration.expectsLaterRecorder ? [Action.taken(self.streams[place].id, there)] : []
         return answer + self.removeSafe(at: place)
     }
 
-    /// How long what the broker took waits for the recorders: longer after each time that they did not answer, with jitter.
+    /// Returns the time for which acknowledged records wait for the recorders. It grows with each unanswered probe,
+    /// with jitter.
     mutating func acknowledgementWait(of stream: SpoolStream, afterProbes count: Int) -> Duration {
         let first = stream.isReopened ? Self.reopenedWait : self.configuration.acknowledgementWait
         guard count > 0 else { return first }
@@ -186,7 +197,7 @@ extension SpoolStateMachine {
         return wait * Double.random(in: 0.5...1, using: &self.random)
     }
 
-    /// Lets go what every recorder has.
+    /// Removes the records that every recorder has stored.
     mutating func removeSafe(at place: Int) -> [Action] {
         guard self.configuration.needsRecorder else { return [] }
         let stream = self.streams[place].id
@@ -194,50 +205,52 @@ extension SpoolStateMachine {
         return safe.isEmpty ? [] : self.becameSafe(safe, at: place)
     }
 
-    /// The number up to which every named recorder has stored a stream; where none is named, any recorder.
+    /// Returns the number up to which every named recorder has stored a stream; with unnamed recorders, up to which any
+    /// recorder has.
     func safe(of stream: StreamID) -> UInt64 {
         guard !self.configuration.recorders.isEmpty else {
-            return self.acknowledged.values.lazy.compactMap { $0[stream] }.max() ?? 0
+            return self.recorders.acknowledged.values.lazy.compactMap { $0[stream] }.max() ?? 0
         }
-        return self.configuration.recorders.map { self.acknowledged[$0]?[stream] ?? 0 }.min() ?? 0
+        return self.configuration.recorders.map { self.recorders.acknowledged[$0]?[stream] ?? 0 }.min() ?? 0
     }
 
     private mutating func becameSafe(_ seqs: SeqSet, at place: Int) -> [Action] {
         self.streams[place].removed(seqs)
         self.done += seqs.count
-        if self.loss == .told, self.queued == 0 { self.loss = .none }
+        if self.queued == 0 { self.losses.outageEnded() }
         return [.remove(self.streams[place].id, seqs)]
     }
 
     mutating func batchRefused(_ refusal: TrackingError, now: MonotonicTime) -> [Action] {
         guard let attempt = self.attempt, !attempt.records.isEmpty else { return self.wait(now: now) }
         let mayBeContent = Self.mayBeContent(refusal)
-        if refusal.code == .payloadTooLarge || (mayBeContent && self.isTopicAllowed) {
-            // A broker in trouble says this of everything: each time an empty batch tells first.
-            if refusal.reasonCode == Self.implementationError { self.isTopicAllowed = false }
+        if refusal.code == .payloadTooLarge || (mayBeContent && self.connection.isTopicAllowed) {
+            // A failing broker returns this code for every message, so an empty batch is sent first each time.
+            if refusal.reasonCode == Self.implementationError { self.connection.isTopicAllowed = false }
             return self.refusedForGood(attempt, refusal, now: now) + self.progress(now: now)
         }
-        // The broker may forbid the topic, or what this batch says: an empty one tells which.
-        self.isProbing = mayBeContent
+        // The broker rejects either the topic or the content of this batch. An empty batch distinguishes the two.
+        self.rejection.isProbing = mayBeContent
         return self.wait(now: now)
     }
 
     /// MQTT 5, 2.4: "Implementation specific error".
     private static let implementationError: UInt8 = 0x83
 
-    /// Whether it may be what a record says that is refused: by the broker's rules, or by one that looks into payloads.
+    /// Returns `true` when the broker may have rejected the content of a record, by its rules or by inspecting
+    /// payloads.
     private static func mayBeContent(_ refusal: TrackingError) -> Bool {
         refusal.code == .notAuthorized || refusal.isContentRefusal
     }
 
-    /// Told once, until a batch is taken.
+    /// Reports a rejection once, until a batch is accepted.
     mutating func refused(_ refusal: TrackingError) -> [Action] {
-        defer { self.refusal = refusal }
-        // Too large is dealt with by halving it.
-        return self.refusal == nil && refusal.code != .payloadTooLarge ? [.tellRefused(refusal)] : []
+        defer { self.rejection.reason = refusal }
+        // A batch that is too large is divided instead.
+        return self.refusal == nil && refusal.code != .payloadTooLarge ? [.reportRejection(refusal)] : []
     }
 
-    /// Half of it is tried by itself, down to the one record that is refused.
+    /// Divides a rejected batch into halves, down to the one record that is rejected. That record is quarantined.
     mutating func refusedForGood(_ attempt: Attempt, _ refusal: TrackingError, now: MonotonicTime) -> [Action] {
         self.attempt = nil
         guard attempt.records.count == 1, let seq = attempt.seqs.first else {
@@ -246,22 +259,20 @@ extension SpoolStateMachine {
             return []
         }
         self.limit.acquitted()
-        self.refusal = nil
+        self.rejection.reason = nil
         return self.setAside(Refused(name: RecordName(stream: attempt.stream, seq: seq), reason: refusal))
     }
 
     private mutating func setAside(_ refused: Refused) -> [Action] {
-        self.refused = refused
+        self.rejection.record = refused
         self.phase = .settingAside
         return [.quarantine(refused.name.stream, refused.name.seq, refused.reason)]
     }
 
-    /// The same batch again, after a wait that doubles, with jitter, up to the longest.
+    /// Waits before the same batch is sent again. The wait doubles up to the maximum, with jitter.
     mutating func wait(now: MonotonicTime) -> [Action] {
-        let wait = min((self.lastWait ?? .milliseconds(500)) * 2, self.configuration.longestWait)
-        self.lastWait = wait
-        let jitter = Double.random(in: 0.5...1, using: &self.random)
-        self.phase = .waiting(until: now.advanced(by: wait * jitter))
+        let wait = self.backoff.next(atMost: self.configuration.longestWait, using: &self.random)
+        self.phase = .waiting(until: now.advanced(by: wait))
         return []
     }
 
@@ -269,23 +280,23 @@ extension SpoolStateMachine {
 
     private mutating func forgetDone() -> [Action] {
         let done = self.streams.filter { stream in
-            stream.isDone && self.attempt?.stream != stream.id && !(self.isReading && self.ahead?.stream == stream.id)
+            stream.isDone && self.attempt?.stream != stream.id
+                && !(self.isReading && self.reading.ahead?.stream == stream.id)
         }
         guard !done.isEmpty else { return [] }
         let names = Set(done.map(\.id))
         self.streams.removeAll { names.contains($0.id) }
-        for recorder in self.acknowledged.keys {
-            for name in names { self.acknowledged[recorder]?[name] = nil }
+        for recorder in self.recorders.acknowledged.keys {
+            for name in names { self.recorders.acknowledged[recorder]?[name] = nil }
         }
         return done.map { .forget($0.id) }
     }
 
-    /// Once an outage: when the connection is back, or at once where it stands.
-    private mutating func tellDropped() -> [Action] {
-        guard self.isOpen, self.loss == .untold else { return [] }
-        defer { self.droppedUntold = 0 }
-        self.loss = .told
-        return [.tellDropped(self.droppedUntold)]
+    /// Reports dropped records once an outage: when the connection is established again, or at once on an established
+    /// connection.
+    private mutating func reportDropped() -> [Action] {
+        guard self.isOpen, let count = self.losses.takeReport() else { return [] }
+        return [.reportDropped(count)]
     }
 
     func place(of stream: StreamID) -> Int? { self.streams.firstIndex { $0.id == stream } }

@@ -1,38 +1,43 @@
-/// Decides, for one trackable, what of its log goes next on the recording lane, in which batch, and what an answer means.
+/// Decides for one trackable which records of the log are sent next to the recorders, in which batches, and what the
+/// answers mean.
 ///
-/// It knows the numbers of the records, not their contents: its size depends on gaps and on the batches that wait for an
-/// acknowledgement, of which it remembers a limited number, not on the length of the queue. One batch is in flight at a time;
-/// older streams drain before younger ones. Touches no disk, no connection, no clock.
+/// The machine knows the numbers of the records, not their contents. Its size depends on the number of gaps and on a
+/// limited number of unacknowledged batches, not on the length of the backlog. One batch is in flight at a time. Older
+/// streams are sent before newer ones. The machine uses no disk, no connection and no clock.
 public struct SpoolStateMachine: Sendable {
-    /// What the user chooses.
+    /// The user's settings.
     public struct Configuration: Hashable, Sendable {
-        /// The most records in a batch; when so many wait they go at once. Beyond 1…10,000 the nearest of these counts.
+        /// The maximum number of records in a batch, limited to 1…10,000. As soon as so many records are pending, they
+        /// are sent.
         public var batchSize = 200 {
             didSet { self.batchSize = max(1, min(10_000, self.batchSize)) }
         }
-        /// How long less than a batch waits for company; less than none is none, and `nil` never sends by itself.
+        /// The time for which an incomplete batch waits for more records; negative values count as zero. With `nil`,
+        /// records are sent only on request.
         public var batchWindow: Duration? = .seconds(20) {
             didSet { self.batchWindow = self.batchWindow.map { max(.zero, $0) } }
         }
-        /// The most bytes of records in a batch.
+        /// The maximum number of payload bytes in a batch.
         public var batchBytes = 112_000
-        /// Who must acknowledge a record before it may leave the device; empty: the broker's word is enough.
+        /// The recorders that must acknowledge a record before it leaves the device. When empty, ``unnamedRecorder``
+        /// decides.
         public var recorders: Set<ClientID> = []
-        /// The recorder that must acknowledge a record where ``recorders`` is empty.
+        /// The kind of recorder that must acknowledge a record while ``recorders`` is empty.
         public var unnamedRecorder = UnnamedRecorder.none
-        /// The time that a record that the broker took waits for the recorders before it is sent again. While the recorders that
-        /// lack it are silent, the first batch alone is sent, after waits that double up to an hour, and newer records wait.
+        /// The time for which a record that the broker acknowledged waits for the recorders before it is sent again.
+        /// While the recorders that lack it are silent, only the first batch is sent again, with a backoff up to an
+        /// hour, and newer records wait.
         public var acknowledgementWait: Duration = .seconds(30)
-        /// The longest wait before a refused batch is tried again.
+        /// The maximum backoff before a rejected batch is sent again.
         public var longestWait: Duration = .seconds(60)
 
-        /// Makes a configuration with the defaults above.
+        /// Makes a configuration with the default values.
         public init() {}
 
-        /// A Boolean value that indicates whether a record stays in the log until a recorder has acknowledged it.
+        /// `true` when a record stays in the log until a recorder has acknowledged it.
         package var needsRecorder: Bool { !self.recorders.isEmpty || self.unnamedRecorder != .none }
 
-        /// A Boolean value that indicates whether the recorder may be started later than this program.
+        /// `true` when the recorder may be started later than this program.
         package var expectsLaterRecorder: Bool { self.recorders.isEmpty && self.unnamedRecorder == .startedLater }
     }
 
@@ -47,42 +52,44 @@ public struct SpoolStateMachine: Sendable {
         case startedLater
     }
 
-    /// What is to be done.
+    /// An action for the driver.
     public enum Action: Hashable, Sendable {
-        /// Read these records, and tell ``loaded(_:missing:by:now:)`` or ``readFailed(_:now:)``.
+        /// Read these records, then call ``loaded(_:missing:by:now:)`` or ``readFailed(_:now:)``.
         case read(RecordQuery)
-        /// Publish this on `history`, and tell what came of it.
+        /// Publish this batch on the topic `history`, then call ``answered(_:now:)``.
         case publish(HistoryBatch)
-        /// These records are safe: they may leave the disk.
+        /// Remove these records from the log: they are safe.
         case remove(StreamID, SeqSet)
         /// The broker acknowledged these records, which stay in the log for a recorder that may be started later.
         case taken(StreamID, SeqSet)
-        /// This record is refused for good: set it aside, with the reason, and tell ``setAside(_:of:now:)`` or
-        /// ``setAsideFailed(_:of:now:)``.
+        /// Quarantine this record with the reason, then call ``setAside(_:of:now:)`` or ``setAsideFailed(_:of:now:)``.
         case quarantine(StreamID, UInt64, TrackingError)
-        /// The log was put back to an earlier state, and gave out numbers of the stream `after` for the second time: say so, and write
-        /// this stream from now on.
+        /// Announce a new stream and write to it from now on. The log was restored to an earlier state and assigned
+        /// numbers of the stream `after` for the second time.
         case begin(StreamID, after: StreamID)
-        /// The numbers of these were given out twice: record them anew in the stream that is written.
+        /// Append these records again to the current stream: their numbers were assigned twice.
         case renumber(StreamID, SeqSet)
-        /// Nothing of this stream is left, and everybody was told: forget it.
+        /// Forget this stream: it has no records, and everything about it was declared.
         case forget(StreamID)
-        /// Tell everyone, once an outage: so many records were dropped unsent, to keep to the limits.
-        case tellDropped(Int)
-        /// Tell the operator, once until a batch is taken again: batches are not taken, and why.
-        case tellRefused(TrackingError)
+        /// Report as an event, once an outage, that so many unsent records were dropped to comply with the limits.
+        case reportDropped(Int)
+        /// Report to the operator that the broker rejects batches, with the reason. It happens once, until a batch is
+        /// accepted.
+        case reportRejection(TrackingError)
     }
 
-    /// Where the next batch stands.
+    /// The state of the next batch.
     enum Phase: Hashable, Sendable {
-        /// Nothing is on its way. Can transition to: `inFlight`, `waiting`.
+        /// No batch is in flight. Can transition to: `inFlight`, `settingAside`, `waiting`.
         case idle
-        /// The broker has it, or an empty one that tells whether the topic is allowed. Can transition to: `idle`, `waiting`.
+        /// The broker has the batch, or an empty batch that tests whether the topic is allowed. Can transition to:
+        /// `idle`, `settingAside`, `waiting`.
         case inFlight(isProbe: Bool)
-        /// A record that was refused for good is being set aside. Nothing goes before that is done, for the next batch declares it
-        /// gone. Can transition to: `idle`, `waiting`.
+        /// A rejected record is being quarantined. No batch is sent before that is done, because the next batch
+        /// declares the record gone. Can transition to: `idle`, `waiting`.
         case settingAside
-        /// It was refused or lost and goes again, the same. Can transition to: `inFlight`.
+        /// The batch was rejected or lost, and is sent again unchanged after a backoff. Can transition to: `idle`,
+        /// `inFlight`.
         case waiting(until: MonotonicTime)
     }
 
@@ -92,7 +99,7 @@ public struct SpoolStateMachine: Sendable {
         var stream: StreamID
         var records: SpoolRecords
         let seqs: SeqSet
-        /// How often the connection ended on it, running.
+        /// The number of consecutive disconnections while the batch was in flight.
         var disconnections = 0
 
         init(id: String, stream: StreamID, records: SpoolRecords) {
@@ -103,96 +110,145 @@ public struct SpoolStateMachine: Sendable {
         }
     }
 
-    /// How far a loss of records has come to be told.
-    enum Loss: Hashable, Sendable {
-        /// None since the outage began. Can transition to: `untold`.
-        case none
-        /// To be told once there is a connection. Can transition to: `told`.
-        case untold
-        /// Told once. What telling it costs itself is told with the next. Can transition to: `none`, when the outage ends: the
-        /// connection is lost anew, or nothing is left.
-        case told
+    /// The queries for the records of the next batches.
+    struct Reading: Sendable {
+        /// The number of the last query.
+        var lastQuery: UInt64
+        /// The records that were read for the following batches.
+        var ahead: ReadAhead?
     }
 
-    /// A record that was refused for good, and is not set aside yet.
+    /// The state of the connection to the broker.
+    struct Connection: Hashable, Sendable {
+        /// `true` while records may be sent.
+        var isOpen = false
+        /// `true` when records could be sent on an earlier connection.
+        var wasOpened = false
+        /// `true` when the machine may have sent records since the log was opened, so that a recorder may have them.
+        var mayHavePublished = false
+        /// `true` when the broker accepted an empty batch on this connection.
+        var isTopicAllowed = false
+    }
+
+    /// The acknowledgements of the recorders.
+    struct Recorders: Sendable {
+        /// The numbers up to which each recorder has acknowledged each stream.
+        var acknowledged: [ClientID: [StreamID: UInt64]] = [:]
+        /// The recorders that sent an acknowledgement since the start. Retained messages do not count.
+        var answering: Set<ClientID> = []
+    }
+
+    /// The broker's rejection of batches.
+    struct Rejection: Sendable {
+        /// The reason of the last rejection; `nil` after the broker accepted a batch.
+        var reason: TrackingError?
+        /// `true` when the next batch is an empty one that tests whether the broker rejects the topic or the content of a
+        /// batch.
+        var isProbing = false
+        /// The rejected record that is being quarantined.
+        var record: Refused?
+        /// The number of records quarantined since the start.
+        var quarantined = 0
+    }
+
+    /// A rejected record that is not quarantined yet.
     struct Refused: Hashable, Sendable {
         var name: RecordName
         var reason: TrackingError
     }
 
-    /// A batch that ends the connection so often, running, is taken for refused (`protocol.md`, "A refusal may look like success").
+    /// The records that were dropped to comply with the limits of the log.
+    struct Losses: Sendable {
+        /// The progress of reporting the loss of an outage.
+        enum Report: Hashable, Sendable {
+            /// No loss since the outage began. Can transition to: `unreported`.
+            case none
+            /// A loss will be reported on the next connection. Can transition to: `reported`.
+            case unreported
+            /// The loss was reported. Records that are dropped because of the report itself are included in the next
+            /// report. Can transition to: `none`, when the connection is lost again or the backlog is empty.
+            case reported
+        }
+
+        /// The number of records dropped since the start.
+        private(set) var dropped = 0
+        /// The number of dropped records that are not reported yet.
+        private var unreported = 0
+        private var report = Report.none
+
+        /// Counts records that the log dropped.
+        mutating func drop(_ count: Int) {
+            self.dropped += count
+            self.unreported += count
+            if count > 0, self.report == .none { self.report = .unreported }
+        }
+
+        /// Returns the number of records to report, once for each outage; `nil` when no report is due.
+        mutating func takeReport() -> Int? {
+            guard self.report == .unreported else { return nil }
+            defer { self.unreported = 0 }
+            self.report = .reported
+            return self.unreported
+        }
+
+        /// Ends the outage: the next loss is reported again.
+        mutating func outageEnded() { if self.report == .reported { self.report = .none } }
+    }
+
+    /// The number of consecutive disconnections after which a batch counts as rejected (`protocol.md`, "A refusal may
+    /// look like success").
     static let maximumDisconnections = 3
-    /// The longest wait before recorders that say nothing are sent a batch again.
+    /// The maximum wait before a batch is sent again to silent recorders.
     static let longestSilence: Duration = .seconds(3600)
-    /// The first wait for an acknowledgement after a reconnection, and after the first message of an unnamed recorder: the broker may
-    /// have lost what it acknowledged before, records and acknowledgements alike.
+    /// The first wait for an acknowledgement after a reconnection, and after the first message of an unnamed recorder.
+    /// The broker may have lost records and acknowledgements from before.
     static let reopenedWait: Duration = .seconds(2)
-    /// The most unnamed recorders whose acknowledgements count.
+    /// The maximum number of unnamed recorders whose acknowledgements count.
     static let maximumUnnamedRecorders = 16
-    /// The most ranges of lost records declared in one batch.
+    /// The maximum number of ranges of lost records declared in one batch.
     static let maximumGoneRanges = 200
 
     var configuration: Configuration
-    /// How many batches are read while others are in flight, ≥ 1, half of them together: to hand them over takes as long for many
-    /// as for one. Each takes memory.
+    /// The number of batches that are read while others are in flight, ≥ 1; half of them are read together. More
+    /// batches cost memory, but reading many takes little longer than reading one.
     public var batchesAhead = 1
     var random: SplitMix64
-    /// The number of the last query.
-    var lastQuery: UInt64
-    /// Oldest first; the last one is being written, unless it ended.
+    /// The streams, oldest first. Records are appended to the last one, unless it has ended.
     var streams: [SpoolStream] = []
     var phase = Phase.idle
-    /// What was read of the batches that come behind.
-    var ahead: ReadAhead?
+    var reading: Reading
     var attempt: Attempt?
-    var refused: Refused?
-    /// How many records the next batch may have.
+    /// The limit on the number of records in the next batch.
     var limit: SendLimit
-    var lastWait: Duration?
-    /// Whether records may be sent now: connected, present, not held back by the broker's rules.
-    public internal(set) var isOpen = false
-    /// Whether anything may have been sent: of what was given out since the log was opened, a recorder may have something.
-    var maySpeak = false
-    /// Whether the next batch is an empty one, that tells whether the broker forbids the topic or what a batch says.
-    var isProbing = false
-    /// Whether the broker took an empty batch on this connection.
-    var isTopicAllowed = false
-    /// How far each recorder has acknowledged.
-    var acknowledged: [ClientID: [StreamID: UInt64]] = [:]
-    /// The recorders that sent an acknowledgement since the start; retained messages do not count.
-    var answeringRecorders: Set<ClientID> = []
-    /// A Boolean value that indicates whether records were sent on an earlier connection.
-    var wasOpened = false
-    /// Whether one batch is asked for, whatever waits.
+    /// The backoff before a rejected batch is sent again.
+    var backoff: Backoff
+    var connection = Connection()
+    var recorders = Recorders()
+    var rejection = Rejection()
+    var losses = Losses()
+    /// `true` when one batch was requested, whatever its size.
     var isOneBatchUrgent = false
-    /// Whether sending is deferred: nothing goes by itself until ``released(through:now:)``.
+    /// `true` while sending is deferred. Records are sent only on request until ``released(through:now:)``.
     public internal(set) var isHeld = false
-    /// Dropped and not told yet.
-    var droppedUntold = 0
-    /// This outage's loss.
-    var loss = Loss.none
-    /// Why the broker does not take batches; `nil` since it took one.
-    public internal(set) var refusal: TrackingError?
-    /// How many records were dropped to keep to the limits, since the start.
-    public internal(set) var dropped = 0
-    /// How many records were set aside, since the start.
-    public internal(set) var quarantined = 0
-    /// How many records the broker or the recorders took over for good, since the start.
+    /// The number of records acknowledged for good since the start, by the broker or the recorders.
     public internal(set) var done = 0
 
-    /// Takes over what a log holds.
+    /// Makes a machine for an opened log.
     ///
     /// - Parameters:
-    ///   - streams: What is on disk, oldest first.
-    ///   - current: The stream that is written from now on; one of `streams`, or a new one.
-    ///   - seed: What batch ids and waits are drawn from.
+    ///   - configuration: The user's settings.
+    ///   - streams: The streams on disk, oldest first.
+    ///   - current: The stream to append to: one of `streams`, or a new one.
+    ///   - seed: The seed of the random generator for batch ids and jitter.
+    ///   - now: The time on the monotonic clock.
     public init(
         configuration: Configuration, streams: [StoredStream], current: StreamID, seed: UInt64, now: MonotonicTime
     ) {
         self.configuration = configuration
+        self.backoff = Backoff(first: .seconds(1), maximum: configuration.longestWait, jitter: 0.5)
         self.random = SplitMix64(seed: seed)
-        // The answer to a query of an earlier life of this trackable is told apart.
-        self.lastQuery = seed
+        // Results of queries from a previous machine of this trackable have other numbers.
+        self.reading = Reading(lastQuery: seed)
         self.limit = SendLimit(maximum: configuration.batchSize)
         self.streams = streams.filter { $0.id != current }.map { SpoolStream($0, isEnded: true, now: now) }
         let own = streams.first { $0.id == current } ?? StoredStream(id: current)
@@ -204,7 +260,16 @@ public struct SpoolStateMachine: Sendable {
         }
     }
 
-    /// When something is to happen by itself; `nil` when never.
+    /// `true` while records may be sent: the publisher is connected and present, and no rule of the broker prevents it.
+    public var isOpen: Bool { self.connection.isOpen }
+    /// The reason why the broker rejects batches; `nil` after it accepted one.
+    public var refusal: TrackingError? { self.rejection.reason }
+    /// The number of records dropped since the start, to comply with the limits.
+    public var dropped: Int { self.losses.dropped }
+    /// The number of records quarantined since the start.
+    public var quarantined: Int { self.rejection.quarantined }
+
+    /// The time at which ``timerFired(now:)`` is due; `nil` for never.
     public var nextDeadline: MonotonicTime? {
         var deadlines = self.isOpen ? self.streams.compactMap(\.resendDeadline) : []
         switch self.phase {
@@ -220,50 +285,50 @@ public struct SpoolStateMachine: Sendable {
         return deadlines.min()
     }
 
-    /// How many records are on disk.
+    /// The number of records on disk.
     public var queued: Int { self.streams.reduce(0) { $0 + $1.stored.count } }
-    /// How many of them the broker has not taken, as far as is known.
+    /// The number of records on disk that the broker has not acknowledged, as far as is known.
     public var unsent: Int { self.streams.reduce(0) { $0 + $1.pending.count } }
-    /// What is on disk, oldest stream first.
+    /// The streams on disk, oldest first.
     public var contents: [StoredStream] {
         self.streams.map { StoredStream(id: $0.id, stored: $0.stored, last: $0.last) }
     }
 
-    /// Whether a record is on disk.
+    /// Returns `true` when a record is on disk.
     public func holds(_ name: RecordName) -> Bool {
         self.streams.first { $0.id == name.stream }?.stored.contains(name.seq) ?? false
     }
 
-    /// A Boolean value that indicates whether the sender of a record still waits: for a recorder, or for the broker where the
-    /// recorder may be started later.
+    /// Returns `true` while the caller that appended a record should wait: for a recorder or, when the recorder may be
+    /// started later, for the broker.
     public func isAwaited(_ name: RecordName) -> Bool {
         guard self.configuration.expectsLaterRecorder else { return self.holds(name) }
         return self.streams.first { $0.id == name.stream }?.pending.contains(name.seq) ?? false
     }
 
-    /// The time since which the oldest record waits for a recorder without progress; `nil` where none waits.
+    /// The time since which the oldest record waits for a recorder without progress; `nil` when no record waits.
     public var unrecordedSince: MonotonicTime? { self.streams.compactMap(\.unrecordedSince).min() }
 
-    /// The recorders that have not acknowledged all of these.
+    /// Returns the named recorders that have not acknowledged all of these records.
     public func recordersWithout(_ records: [StreamID: SeqSet]) -> [ClientID] {
         self.configuration.recorders.filter { recorder in
-            records.contains { $1.last ?? 0 > self.acknowledged[recorder]?[$0] ?? 0 }
+            records.contains { $1.last ?? 0 > self.recorders.acknowledged[recorder]?[$0] ?? 0 }
         }
     }
 
-    /// How many records the batch that is on its way has; `nil` when none is, or when it is an empty one that asks.
+    /// The number of records in the batch in flight; `nil` when no batch or only an empty one is in flight.
     public var inFlight: Int? { self.phase == .inFlight(isProbe: false) ? self.attempt?.records.count : nil }
 
-    /// Whether a batch is being made, is on its way, or waits to go again.
+    /// `true` while a batch is being prepared, is in flight, or waits to be repeated.
     public var isUnderWay: Bool { self.phase != .idle || self.attempt != nil || self.isReading }
 
-    /// Whether something is still to be declared gone or ended, and nothing keeps that from being tried.
+    /// `true` while a declaration (gone records, end of a stream) is outstanding and can be sent.
     public var owesDeclaration: Bool {
         if case .waiting = self.phase { return false }
         return self.streams.contains(where: \.needsDeclaration)
     }
 
-    /// Whether nothing is under way and nothing that could go now waits.
+    /// `true` when nothing is in progress and no pending record could be sent now.
     public var isQuiet: Bool {
         switch self.phase {
         case .idle: self.unsent == 0 && !self.isReading
@@ -271,16 +336,15 @@ public struct SpoolStateMachine: Sendable {
         case .inFlight, .settingAside: false
         }
     }
-    /// Whether everything is safe and nothing is under way.
+    /// `true` when all records are safe and nothing is in progress.
     public var isDrained: Bool { self.queued == 0 && self.phase == .idle && !self.isReading }
 
-    /// A Boolean value that indicates whether the trackable may be left: everything is safe, or the broker has taken everything
-    /// and no recorder answers.
+    /// `true` when tracking may stop: all records are safe, or the broker has acknowledged all and no recorder answers.
     public var isFinished: Bool {
-        guard self.configuration.expectsLaterRecorder, self.answeringRecorders.isEmpty else { return self.isDrained }
+        guard self.configuration.expectsLaterRecorder, self.recorders.answering.isEmpty else { return self.isDrained }
         return self.unsent == 0 && self.phase == .idle && !self.isReading
     }
 
-    /// Whether records were asked for and did not come yet.
-    var isReading: Bool { self.ahead?.isAsked == true }
+    /// `true` while a read query is pending.
+    var isReading: Bool { self.reading.ahead?.isAsked == true }
 }

@@ -1,147 +1,167 @@
-/// Keeps the records of one device's log: real in a file (`SQLiteSpool`), in memory for tests (`InMemorySpool`).
+/// The storage of one device's log of records. `SQLiteSpool` stores it in a file, ``InMemorySpool`` in memory for
+/// tests.
 ///
-/// What is called comes into force in the order of the calls. An error concerns the one call: nothing of it was done, and
-/// the next is tried anew. Of ``SpoolStorage/remove(_:of:)`` alone, a power cut may undo the last calls.
+/// Calls take effect in order. An error applies only to its own call: that call changed nothing, and later calls may
+/// succeed. After a power failure, the last calls of ``SpoolStorage/remove(_:of:)`` may be undone, but no others.
 public protocol SpoolStorage: Sendable {
-    /// Where its work is done: a task that asks much of it asks from there without a change of threads. `nil` where it is done on the
-    /// thread that asks. Such a task must never block.
+    /// The executor of the storage. A task that calls the storage often can run on it to avoid thread changes; such a
+    /// task must never block. `nil` when the storage works on the caller's thread.
     var executor: (any TaskExecutor)? { get }
 
-    /// Opens the log, or begins one where there is none.
+    /// Opens the log, or creates it if there is none.
     ///
-    /// A damaged log is set aside whole, and what can be read of it is taken over: ``SpoolContents/salvage``. Where there is no room
-    /// for that it may be used as it is until it is opened the next time: ``SpoolContents/damage``.
+    /// A damaged log is moved aside as a whole, and its readable records are recovered into a new log
+    /// (``SpoolContents/salvage``). Without enough disk space for that, the damaged log is used as it is until it is
+    /// opened again (``SpoolContents/damage``).
     ///
-    /// - Parameter now: Names what is set aside.
-    /// - Throws: `spoolFailed` when it cannot be read, made, or when another program has it open.
+    /// - Parameter now: The wall clock; it appears in the name of a file that is moved aside.
+    /// - Returns: The streams and values that the log contains.
+    /// - Throws: ``TrackingError/Code/spoolFailed`` when the log cannot be read or created, or another program has
+    ///   opened it.
     func open(now: UnixTime) async throws(TrackingError) -> SpoolContents
 
-    /// Adds records, and sets small values of the publisher's with them. Durable on return, all or nothing.
+    /// Appends records and sets small values of the publisher together. Durable on return, all or nothing.
     ///
-    /// A stream that is not known yet begins with its first record; the one that its trackable had before it ends. What has a
-    /// mark is known by it from now on, in the same transaction: ``known(_:of:)``.
+    /// An unknown stream begins with its first record and ends the previous stream of its trackable. A record with a
+    /// mark can be found by it from then on, in the same transaction: ``known(_:of:)``.
     ///
     /// - Parameters:
-    ///   - records: At most 10,000.
-    ///   - state: New values, by name; `nil` removes one.
-    ///   - now: Marks from more than ``RecordMark/maximumAge`` before may go.
-    ///   - knowsAges: Whether `now` tells how old marks are: where it does not none goes for its age.
-    /// - Throws: `spoolFailed` when the disk is full or fails: the numbers count as given out. `spoolDamaged` when the log
-    ///   is damaged: close it and open it again.
+    ///   - records: The records, at most 10,000.
+    ///   - state: New values by name; `nil` removes a value.
+    ///   - now: The wall clock. Marks added more than ``RecordMark/maximumAge`` before may be removed.
+    ///   - knowsAges: `true` when `now` is reliable. Otherwise, no mark is removed for its age.
+    /// - Throws: ``TrackingError/Code/spoolFailed`` when the disk is full or fails; the numbers of the records count as
+    ///   assigned. ``TrackingError/Code/spoolDamaged`` when the log is damaged; close it and open it again.
     func append(
         _ records: [SpoolEntry], state: [String: [UInt8]?], now: UnixTime, knowsAges: Bool
     ) async throws(TrackingError)
 
-    /// The names that records of these marks were given, also when they are not in the log any more.
+    /// Returns the names of the records with these marks, including records that have left the log.
     ///
-    /// - Throws: `spoolFailed`, `spoolDamaged`.
+    /// - Throws: ``TrackingError/Code/spoolFailed`` or ``TrackingError/Code/spoolDamaged``.
     func known(_ marks: [RecordMark], of trackable: TrackableID) async throws(TrackingError) -> [RecordMark: RecordName]
 
-    /// Reads records, in order of `seq`: as many of the first as `maximumCount`, and as have `maximumBytes` of payload
-    /// together, but at least one where one is there. What is missing is gone from then on, and not ``known(_:of:)`` any more.
+    /// Reads records in order of `seq`. Missing and damaged records are removed from the log together with their marks.
     ///
-    /// - Throws: `spoolFailed`, `spoolDamaged`.
+    /// - Parameters:
+    ///   - stream: The stream.
+    ///   - seqs: The numbers.
+    ///   - maximumCount: The maximum number of records.
+    ///   - maximumBytes: The maximum number of payload bytes; at least one record is returned regardless.
+    /// - Throws: ``TrackingError/Code/spoolFailed`` or ``TrackingError/Code/spoolDamaged``.
     func read(
         _ stream: StreamID, _ seqs: SeqSet, maximumCount: Int, maximumBytes: Int
     ) async throws(TrackingError) -> SpoolReading
 
-    /// Removes records that are safe elsewhere. After a power cut some may be there again.
+    /// Removes records that are safely stored elsewhere. After a power failure, some may exist again.
     ///
-    /// - Throws: `spoolFailed`, `spoolDamaged`.
+    /// - Throws: ``TrackingError/Code/spoolFailed`` or ``TrackingError/Code/spoolDamaged``.
     func remove(_ seqs: SeqSet, of stream: StreamID) async throws(TrackingError)
 
-    /// The records that are in the log, in the order in which they were added: at most `maximumCount` of those after one place
-    /// and up to another. Damaged ones are passed over.
+    /// Returns the records in the log in order of appending, without damaged ones.
     ///
-    /// - Throws: `spoolFailed`, `spoolDamaged`.
+    /// - Parameters:
+    ///   - place: The place after which to begin; 0 for the first record.
+    ///   - last: The last place to return.
+    ///   - maximumCount: The maximum number of records.
+    /// - Throws: ``TrackingError/Code/spoolFailed`` or ``TrackingError/Code/spoolDamaged``.
     func waiting(
         after place: Int64, through last: Int64, maximumCount: Int
     ) async throws(TrackingError) -> [WaitingRecord]
 
-    /// Sets a record aside that nobody takes; it is no record of its stream any more.
-    ///
-    /// - Parameter reason: Why, to read: at most 500 bytes are kept.
-    /// - Throws: `spoolFailed`, `spoolDamaged`.
-    func quarantine(_ seq: UInt64, of stream: StreamID, reason: String) async throws(TrackingError)
-
-    /// The records set aside, oldest first, at most `maximumCount` of those after `place`.
-    ///
-    /// - Throws: `spoolFailed`, `spoolDamaged`.
-    func quarantined(after place: Int64, maximumCount: Int) async throws(TrackingError) -> [QuarantinedRecord]
-
-    /// Puts records that were set aside back in line: they are appended under new names, are known by what they were known by
-    /// before, and are set aside no more. Durable on return, all or nothing.
+    /// Quarantines a record that can never be accepted. The record no longer belongs to its stream.
     ///
     /// - Parameters:
-    ///   - records: At most 10,000, with numbers that were never given out.
-    ///   - stream: See ``append(_:state:now:)``.
-    /// - Throws: `spoolFailed` also where one of them is not set aside any more; `spoolDamaged`. The numbers count as given out.
+    ///   - seq: The record's number.
+    ///   - stream: The record's stream.
+    ///   - reason: The reason, to read; at most 500 bytes are stored.
+    /// - Throws: ``TrackingError/Code/spoolFailed`` or ``TrackingError/Code/spoolDamaged``.
+    func quarantine(_ seq: UInt64, of stream: StreamID, reason: String) async throws(TrackingError)
+
+    /// Returns the quarantined records after `place`, oldest first, at most `maximumCount`.
+    ///
+    /// - Throws: ``TrackingError/Code/spoolFailed`` or ``TrackingError/Code/spoolDamaged``.
+    func quarantined(after place: Int64, maximumCount: Int) async throws(TrackingError) -> [QuarantinedRecord]
+
+    /// Returns quarantined records to the backlog: appends them under new names with their previous marks, and removes
+    /// them from quarantine. Durable on return, all or nothing.
+    ///
+    /// - Parameters:
+    ///   - records: The records, at most 10,000, with numbers that were never assigned.
+    ///   - trackable: The trackable of the records.
+    ///   - stream: The stream to append to; see ``append(_:state:now:knowsAges:)``.
+    /// - Throws: ``TrackingError/Code/spoolFailed``, also when a record is no longer quarantined;
+    ///   ``TrackingError/Code/spoolDamaged``. The numbers count as assigned.
     func putBack(
         _ records: [PutBackRecord], of trackable: TrackableID, in stream: StreamID
     ) async throws(TrackingError)
 
-    /// Deletes records that were set aside: `nil` for all. Returns how many.
+    /// Deletes quarantined records; `nil` deletes all.
     ///
-    /// - Throws: `spoolFailed`, `spoolDamaged`.
+    /// - Returns: The number of deleted records.
+    /// - Throws: ``TrackingError/Code/spoolFailed`` or ``TrackingError/Code/spoolDamaged``.
     func dropQuarantined(_ places: [Int64]?) async throws(TrackingError) -> Int
 
-    /// Forgets a stream that has no records; one that has some stays. Records that are set aside stay.
+    /// Forgets a stream without records; a stream with records remains. Quarantined records remain.
     ///
-    /// - Throws: `spoolFailed`, `spoolDamaged`.
+    /// - Throws: ``TrackingError/Code/spoolFailed`` or ``TrackingError/Code/spoolDamaged``.
     func forget(_ stream: StreamID) async throws(TrackingError)
 
-    /// Lets the oldest records go until the limits are kept, in the order in which they were added.
+    /// Removes the oldest records, in order of appending, until the log complies with the limits.
     ///
-    /// - Returns: What went; not all that should where something failed behind it.
-    /// - Throws: `spoolFailed`, `spoolDamaged`: nothing went.
+    /// - Returns: The removed records. After an error in between, some surplus records remain.
+    /// - Throws: ``TrackingError/Code/spoolFailed`` or ``TrackingError/Code/spoolDamaged`` when no record was removed.
     func trim(to limits: SpoolLimits, now: UnixTime) async throws(TrackingError) -> [SpoolPart]
 
-    /// How much there is.
+    /// Returns the number and size of the records in the log.
     ///
-    /// - Throws: `spoolFailed`, `spoolDamaged`.
+    /// - Throws: ``TrackingError/Code/spoolFailed`` or ``TrackingError/Code/spoolDamaged``.
     func summary() async throws(TrackingError) -> SpoolSummary
 
-    /// Erases the records of a trackable that are of an earlier time, or all of them (`nil`), set aside or not, and overwrites what
-    /// the log still has of removed records of any trackable. Numbers of erased records are gone.
+    /// Erases the records of a trackable before a time, or all with `nil`, including quarantined ones. Also overwrites
+    /// the remains of removed records of any trackable. The numbers of erased records are gone.
     ///
-    /// - Throws: `spoolFailed`, `spoolDamaged`: some of it may be left.
+    /// - Throws: ``TrackingError/Code/spoolFailed`` or ``TrackingError/Code/spoolDamaged``; some of the records may
+    ///   remain.
     func erase(_ trackable: TrackableID, before time: UnixTime?) async throws(TrackingError)
 
-    /// Closes the log in order: its streams go on when it is opened the next time. A log that is not open stays as it is.
+    /// Closes the log in order, so that its streams continue when it is opened again. Does nothing when the log is not
+    /// open.
     ///
-    /// - Throws: `spoolFailed`: the streams end here.
+    /// - Throws: ``TrackingError/Code/spoolFailed``; the streams then end.
     func close() async throws(TrackingError)
 }
 
 extension SpoolStorage {
-    /// Does nothing: a log in memory leaves nothing behind, and its records go out as they are.
+    /// Does nothing: a log in memory leaves no remains on a disk.
     public func erase(_ trackable: TrackableID, before time: UnixTime?) async throws(TrackingError) {}
 
-    /// Adds records by a clock that is right: see ``append(_:state:now:knowsAges:)``.
+    /// Appends records with a reliable clock; see ``append(_:state:now:knowsAges:)``.
     public func append(
         _ records: [SpoolEntry], state: [String: [UInt8]?], now: UnixTime
     ) async throws(TrackingError) {
         try await self.append(records, state: state, now: now, knowsAges: true)
     }
 
-    /// Adds records without marks: see ``append(_:state:now:knowsAges:)``.
+    /// Appends records without marks; see ``append(_:state:now:knowsAges:)``.
     public func append(_ records: [SpoolEntry], state: [String: [UInt8]?] = [:]) async throws(TrackingError) {
         try await self.append(records, state: state, now: UnixTime(0), knowsAges: false)
     }
 }
 
-/// A record, and where it belongs.
+/// A record with its trackable and stream.
 public struct SpoolEntry: Hashable, Sendable {
-    /// Whose it is.
+    /// The trackable of the record.
     public var trackable: TrackableID
-    /// The stream that its number counts in.
+    /// The stream that numbers the record.
     public var stream: StreamID
     /// The record.
     public var record: SpoolRecord
-    /// What it is known by when it comes again; `nil`, as always in what is read, for nothing.
+    /// The mark that identifies the record when it is received again; `nil` for none. Always `nil` in records that were
+    /// read.
     public var mark: RecordMark?
 
-    /// Its name.
+    /// The record's name.
     public var name: RecordName { RecordName(stream: self.stream, seq: self.record.seq) }
 
     /// Makes an entry.
@@ -155,11 +175,11 @@ public struct SpoolEntry: Hashable, Sendable {
     }
 }
 
-/// What was read.
+/// The result of a read.
 public struct SpoolReading: Hashable, Sendable {
-    /// The records that are whole.
+    /// The readable records.
     public var records: SpoolRecords
-    /// Those between them that are not there, or were damaged: they are not in the log any more.
+    /// The missing and damaged records among the requested ones. They are no longer in the log.
     public var missing: SeqSet
 
     /// Makes a reading.
@@ -169,13 +189,13 @@ public struct SpoolReading: Hashable, Sendable {
     }
 }
 
-/// Records of one stream.
+/// A set of records of one stream.
 public struct SpoolPart: Hashable, Sendable {
-    /// Whose they are.
+    /// The trackable of the records.
     public var trackable: TrackableID
-    /// The stream that the numbers count in.
+    /// The stream that numbers the records.
     public var stream: StreamID
-    /// Their numbers.
+    /// The numbers of the records.
     public var seqs: SeqSet
 
     /// Makes a part.
@@ -186,13 +206,13 @@ public struct SpoolPart: Hashable, Sendable {
     }
 }
 
-/// What a log holds when it is opened.
+/// The contents of a log when it is opened.
 public struct SpoolContents: Hashable, Sendable {
-    /// What it holds of one trackable.
+    /// The streams of one trackable.
     public struct Trackable: Hashable, Sendable {
-        /// Its streams, oldest first.
+        /// The streams, oldest first.
         public var streams: [StoredStream]
-        /// The one of them that goes on; `nil` when a new one has to begin.
+        /// The stream that continues; `nil` when a new one must begin.
         public var current: StreamID?
 
         /// Makes a description.
@@ -202,13 +222,14 @@ public struct SpoolContents: Hashable, Sendable {
         }
     }
 
-    /// By trackable.
+    /// The streams of each trackable.
     public var trackables: [TrackableID: Trackable]
-    /// The publisher's own values.
+    /// The publisher's own values, by name.
     public var state: [String: [UInt8]]
-    /// What became of a damaged log; `nil` when it was whole.
+    /// The result of recovering a damaged log; `nil` when the log was intact.
     public var salvage: SpoolSalvage?
-    /// What is wrong with a damaged log that is used as it is, for there is no room to take over what is whole of it, to read.
+    /// A description of the damage when a damaged log is used as it is, because there is no disk space to recover it;
+    /// `nil` otherwise.
     public var damage: String?
 
     /// Makes a description.
@@ -223,21 +244,21 @@ public struct SpoolContents: Hashable, Sendable {
     }
 }
 
-/// What became of a damaged log.
+/// The result of recovering a damaged log.
 public struct SpoolSalvage: Hashable, Sendable {
-    /// The file that was set aside.
+    /// The path of the damaged file that was moved aside.
     public var path: String
-    /// What was wrong with it, to read.
+    /// A description of the damage, to read.
     public var reason: String
-    /// How many records were taken over.
+    /// The number of recovered records.
     public var count: Int
-    /// The numbers between the oldest and the last known that are not there; some of them may have been sent.
+    /// The missing numbers between the oldest and the last known record; some of those records may have been sent.
     public var missing: [SpoolPart]
-    /// How many records were there whose stream is not known any more: they are in the file that was set aside alone.
+    /// The number of records whose stream is unknown. They exist only in the file that was moved aside.
     public var orphans: Int
-    /// How many files of damaged logs there are by now, this one's included.
+    /// The number of files of damaged logs, including this one.
     public var keptFiles: Int
-    /// Their size in bytes.
+    /// The total size of those files in bytes.
     public var keptBytes: Int
 
     /// Makes a report.
@@ -255,11 +276,11 @@ public struct SpoolSalvage: Hashable, Sendable {
     }
 }
 
-/// A record in the log.
+/// A record in the log with its place.
 public struct WaitingRecord: Hashable, Sendable {
-    /// Names it, for as long as it is there; what was added later has a higher place.
+    /// The record's place: unique while the record exists, and higher for records that were appended later.
     public var place: Int64
-    /// The record, and where it belongs.
+    /// The record with its trackable and stream.
     public var entry: SpoolEntry
 
     /// Makes a description.
@@ -269,13 +290,13 @@ public struct WaitingRecord: Hashable, Sendable {
     }
 }
 
-/// A record that was set aside.
+/// A quarantined record.
 public struct QuarantinedRecord: Hashable, Sendable {
-    /// Names it, for as long as it is there; later ones have higher places.
+    /// The record's place: unique while the record exists, and higher for later records.
     public var place: Int64
-    /// The record, and where it belongs.
+    /// The record with its trackable and stream.
     public var entry: SpoolEntry
-    /// Why.
+    /// The reason for the quarantine.
     public var reason: String
 
     /// Makes a description.
@@ -286,11 +307,11 @@ public struct QuarantinedRecord: Hashable, Sendable {
     }
 }
 
-/// A record that was set aside and is to be put back in line.
+/// A quarantined record that is to be returned to the backlog.
 public struct PutBackRecord: Hashable, Sendable {
-    /// Its place among those set aside.
+    /// The record's place in the quarantine.
     public var place: Int64
-    /// The record under its new name.
+    /// The record with its new number.
     public var record: SpoolRecord
 
     /// Makes a description.
@@ -300,17 +321,17 @@ public struct PutBackRecord: Hashable, Sendable {
     }
 }
 
-/// How much a log may hold.
+/// The limits of a log. The oldest records are dropped beyond them.
 public struct SpoolLimits: Hashable, Sendable {
-    /// The most records, ≥ 0.
+    /// The maximum number of records, ≥ 0; `nil` for no limit.
     public var maximumCount: Int?
-    /// The most bytes of payload, ≥ 0.
+    /// The maximum number of payload bytes, ≥ 0; `nil` for no limit.
     public var maximumBytes: Int?
-    /// The greatest age. A record from before 2001 or from the future was made without a known time: it counts as young
-    /// as the next whose time is known.
+    /// The maximum age; `nil` for no limit. A record from before 2001 or from the future has no known time. It counts
+    /// as no older than the next record with a known time.
     public var maximumAge: Duration?
 
-    /// Makes limits; `nil` is none.
+    /// Makes limits; `nil` means no limit.
     public init(maximumCount: Int? = nil, maximumBytes: Int? = nil, maximumAge: Duration? = nil) {
         self.maximumCount = maximumCount
         self.maximumBytes = maximumBytes
@@ -318,18 +339,18 @@ public struct SpoolLimits: Hashable, Sendable {
     }
 }
 
-/// How much a log holds.
+/// The amount of records in a log.
 public struct SpoolSummary: Hashable, Sendable {
-    /// By trackable.
+    /// The amount of each trackable.
     public var trackables: [TrackableID: SpoolAmount]
-    /// Records that were let go to keep to limits, in the life of the log.
+    /// The number of records that were dropped in the lifetime of the log to comply with its limits.
     public var dropped: Int
-    /// Records set aside.
+    /// The number of quarantined records.
     public var quarantined: Int
-    /// The place of the record that was added last; 0 when none ever was.
+    /// The place of the record that was appended last; 0 before the first.
     public var lastPlace: Int64
 
-    /// All trackables together.
+    /// The sum over all trackables.
     public var total: SpoolAmount { self.trackables.values.reduce(into: SpoolAmount()) { $0.add($1) } }
 
     /// Makes a summary.
@@ -343,20 +364,21 @@ public struct SpoolSummary: Hashable, Sendable {
     }
 }
 
-/// An amount of records.
+/// An amount of records, by kind and size.
 public struct SpoolAmount: Hashable, Sendable {
-    /// Captured points.
+    /// The number of captured points.
     public var points: Int
-    /// Versions of trips.
+    /// The number of versions of trips.
     public var trips: Int
-    /// Events.
+    /// The number of events.
     public var events: Int
-    /// The bytes of their payloads.
+    /// The number of payload bytes.
     public var bytes: Int
-    /// The time of the record that was added first, of several trackables the earliest such time; `nil` when there is none.
+    /// The time of the record that was appended first; for several trackables, the earliest of those times. `nil`
+    /// without records.
     public var oldest: UnixTime?
 
-    /// Records of all kinds.
+    /// The number of records of all kinds.
     public var count: Int { self.points + self.trips + self.events }
 
     /// Makes an amount.

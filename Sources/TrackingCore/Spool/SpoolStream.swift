@@ -1,10 +1,10 @@
-/// What the log holds of one stream.
+/// The records of one stream in a log.
 public struct StoredStream: Hashable, Sendable {
-    /// Its name.
+    /// The id of the stream.
     public var id: StreamID
-    /// The numbers of the records that are on disk.
+    /// The numbers of the records on disk.
     public var stored: SeqSet
-    /// The highest number ever given out in it; 0 when none was.
+    /// The highest number ever assigned in the stream; 0 for none.
     public var last: UInt64
 
     /// Makes a description.
@@ -15,61 +15,64 @@ public struct StoredStream: Hashable, Sendable {
     }
 }
 
-/// What is known of one stream while it drains: which records are on disk, and how far each of them has come.
+/// The state of one stream while its records are sent: which are on disk, and how far each has come.
 struct SpoolStream: Hashable, Sendable {
     let id: StreamID
-    /// On disk.
+    /// The records on disk.
     private(set) var stored: SeqSet
-    /// On disk, and not taken by the broker as far as is known: what the recording lane has to bring.
+    /// The records on disk that the broker has not acknowledged, as far as is known. The recording lane has to send
+    /// them.
     private(set) var pending: SeqSet
-    /// Records that the broker took and that wait for the recorders, by the batch that they went in.
+    /// The records that the broker acknowledged and that wait for the recorders, by batch.
     private var taken: [Taken] = []
-    /// Batches that are to be published again. Their records are pending.
+    /// Batches that are to be published again. Their records are in `pending`.
     private(set) var repeats: [Repeat] = []
-    /// While the recorders are silent, the last record that the broker took before the silence was noticed. Newer records wait.
+    /// While the recorders are silent, the last record that the broker acknowledged before the silence was detected.
+    /// Newer records wait.
     private(set) var stalledThrough: UInt64?
-    /// When a recorder that lacks some of it was heard last.
-    private var lastHeard: MonotonicTime?
-    /// How often it was asked, since then, whether one is there.
-    private(set) var unheardProbes = 0
-    /// A Boolean value that indicates whether no recorder was heard since a reconnection.
+    /// The time of the last message of a recorder that lacks records of this stream.
+    private var lastAnswer: MonotonicTime?
+    /// The number of batches that were repeated since then to provoke an answer.
+    private(set) var unansweredProbes = 0
+    /// `true` when no recorder has answered since a reconnection.
     private(set) var isReopened = false
-    /// The time since which records wait for a recorder without progress; `nil` where none waits.
+    /// The time since which records wait for a recorder without progress; `nil` when no record waits.
     private(set) var unrecordedSince: MonotonicTime?
-    /// On its way on the live lane.
+    /// The records in flight on the live lane.
     private(set) var live = SeqSet()
     /// The highest number that was written or given up.
     private(set) var last: UInt64
-    /// The last number that it had when it was taken over from the log.
+    /// The last number when the stream was taken from the opened log.
     let lastTakenOver: UInt64
-    /// No higher number will come.
+    /// `true` when the stream has ended: no higher number will follow.
     var isEnded: Bool
-    /// Whether the numbers above ``lastTakenOver`` were given out twice: what they name now is to be recorded anew.
+    /// `true` when the numbers above ``lastTakenOver`` were assigned twice. Their records are appended again to another
+    /// stream.
     private(set) var isReused = false
-    /// Something is to be declared even where no record waits: the end, or that what is asked for is gone.
+    /// `true` when a batch must be sent even without records, to declare the end of the stream or gone records.
     var needsDeclaration: Bool
-    /// Since when something waits; `nil` when nothing does.
+    /// The time since which records are pending; `nil` when none are.
     private(set) var waitingSince: MonotonicTime?
-    /// Whether it waits no more for company: what was asked to be sent now reaches up to here.
+    /// The number up to which pending records are sent without waiting for a full batch.
     private(set) var urgentThrough: UInt64 = 0
 
-    /// Records that the broker took and that not every recorder has acknowledged.
+    /// Records that the broker acknowledged and that some recorder has not acknowledged.
     private struct Taken: Sendable {
         var seqs: SeqSet
-        /// The identifier of their batch; `nil` where updates on the live lane, or several batches, brought them.
+        /// The id of their batch; `nil` for records of updates on the live lane or of several batches.
         let batch: String?
         var since: MonotonicTime
-        /// The deadline after which they are published again.
+        /// The time at which they are published again.
         var until: MonotonicTime
     }
 
-    /// A batch that is to be published again with the records of it that are still on disk.
+    /// A batch that is to be published again with those of its records that are still on disk.
     struct Repeat: Hashable, Sendable {
         let batch: String
         var seqs: SeqSet
     }
 
-    /// The greatest number of batches whose identifiers are remembered. A batch beyond it is repeated under another one.
+    /// The maximum number of batches whose ids are remembered. Further batches are repeated with another id.
     static let maximumTaken = 1_000
 
     static func == (left: Self, right: Self) -> Bool {
@@ -90,21 +93,21 @@ struct SpoolStream: Hashable, Sendable {
         self.waitingSince = stream.stored.isEmpty ? nil : now
     }
 
-    /// The records that a batch may take: neither those on their way, nor those that wait behind a silent recorder.
+    /// The records that a batch may contain: pending, not in flight on the live lane, not behind a silent recorder.
     var ready: SeqSet {
         var ready = self.stalledThrough.map(self.pending.through) ?? self.pending
         if !self.live.isEmpty { ready.subtract(self.live) }
         return ready
     }
 
-    /// Whether a batch could take anything.
+    /// `true` when a batch could contain records.
     var hasReady: Bool {
         self.live.isEmpty && self.stalledThrough == nil ? !self.pending.isEmpty : !self.ready.isEmpty
     }
 
-    /// Returns the records of the next batch, at most `maximum`, and the identifier of the batch that they repeat.
+    /// Returns the records of the next batch, at most `maximum`, and the id of the batch that they repeat.
     ///
-    /// A repeated batch has its own records alone: no newer record joins them.
+    /// A repeated batch contains only its own records.
     func next(_ maximum: Int) -> (seqs: SeqSet, batch: String?) {
         let ready = self.ready
         guard let first = ready.first, !self.repeats.isEmpty else { return (ready.prefix(maximum), nil) }
@@ -117,24 +120,24 @@ struct SpoolStream: Hashable, Sendable {
         return (end.map { seqs.through($0 - 1) } ?? seqs, nil)
     }
 
-    /// These records are in a batch now: the batches that they repeat are not due any more.
+    /// Records that these records are in a batch now, so that the batches that contained them are not due again.
     mutating func batched(_ seqs: SeqSet) {
         guard !self.repeats.isEmpty else { return }
         self.repeats.removeAll { !$0.seqs.intersection(seqs).isEmpty }
     }
 
-    /// Nothing below it is left on the device.
+    /// The lowest number that the device still has.
     var oldest: UInt64 { self.stored.first ?? self.last + 1 }
 
-    /// When the first of the records that the broker took is to be sent again, or asked for.
+    /// The time at which the first record waiting for a recorder is sent again.
     var resendDeadline: MonotonicTime? { self.taken.first?.until }
 
-    /// Whether everything of it is safe and declared.
+    /// `true` when all records are safe and everything was declared.
     var isDone: Bool { self.isEnded && self.stored.isEmpty && !self.needsDeclaration }
 
-    /// It ends, for its numbers were given out twice.
+    /// Ends the stream because its last numbers were assigned twice.
     ///
-    /// - Returns: The records that bear such a number: they leave it.
+    /// - Returns: The records with such a number. They leave the stream.
     mutating func endReused() -> SeqSet {
         (self.isEnded, self.isReused, self.needsDeclaration) = (true, true, true)
         let reused = self.stored.from(self.lastTakenOver + 1)
@@ -149,16 +152,21 @@ struct SpoolStream: Hashable, Sendable {
         self.waitingSince = self.waitingSince ?? now
     }
 
-    /// They could not be written: they will be declared gone.
+    /// Records that could not be written. They will be declared gone.
     mutating func givenUp(_ seqs: SeqSet) { self.last = max(self.last, seqs.last ?? 0) }
 
     mutating func sentLive(_ seqs: SeqSet) { self.live.formUnion(seqs) }
 
     mutating func liveEnded(_ seqs: SeqSet) { self.live.subtract(seqs) }
 
-    /// The broker took these; with recorders they wait for their acknowledgement, and not less than those before them.
+    /// Handles records that the broker acknowledged. With recorders, they wait for an acknowledgement at least as long
+    /// as the records before them.
     ///
-    /// - Parameter batch: The identifier of the batch; `nil` for an update on the live lane.
+    /// - Parameters:
+    ///   - seqs: The records.
+    ///   - batch: The id of their batch; `nil` for an update on the live lane.
+    ///   - now: The time on the monotonic clock.
+    ///   - wait: The time to wait for the recorders.
     mutating func taken(_ seqs: SeqSet, by batch: String?, now: MonotonicTime, wait: Duration) {
         self.pending.subtract(seqs)
         let there = seqs.intersection(self.stored)
@@ -175,7 +183,7 @@ struct SpoolStream: Hashable, Sendable {
         self.pendingMayHaveEnded()
     }
 
-    /// They are safe, dropped or set aside: not on the device any more.
+    /// Removes records that are no longer on the device: safe, dropped or quarantined.
     mutating func removed(_ seqs: SeqSet) {
         self.stored.subtract(seqs)
         self.pending.subtract(seqs)
@@ -188,21 +196,25 @@ struct SpoolStream: Hashable, Sendable {
         self.pendingMayHaveEnded()
     }
 
-    /// The connection was made anew. Where the recorders answered on the connection before, they are asked again soon: the broker may
-    /// have lost records or acknowledgements with that connection.
+    /// Handles a reconnection. If the recorders answered on the previous connection, records waiting for them are
+    /// repeated soon, because the broker may have lost records or acknowledgements with that connection.
     mutating func reopened(now: MonotonicTime, wait: Duration) {
-        guard self.unheardProbes == 0 else { return }
+        guard self.unansweredProbes == 0 else { return }
         self.isReopened = true
         let end = now.advanced(by: wait)
         for index in self.taken.indices { self.taken[index].until = min(self.taken[index].until, end) }
     }
 
-    /// A recorder that lacks some of this was heard.
+    /// Handles a message of a recorder that lacks records of this stream.
     ///
-    /// - Parameter isWorking: Whether something became safe by it: then more of what waits may be on its way to it.
-    mutating func heard(isWorking: Bool, now: MonotonicTime, wait: Duration) {
-        self.lastHeard = now
-        self.unheardProbes = 0
+    /// - Parameters:
+    ///   - isWorking: `true` when its acknowledgement made records safe. Then the remaining records may be on their way
+    ///     to it.
+    ///   - now: The time on the monotonic clock.
+    ///   - wait: The time to wait for the recorder before records are sent again.
+    mutating func recorderAnswered(isWorking: Bool, now: MonotonicTime, wait: Duration) {
+        self.lastAnswer = now
+        self.unansweredProbes = 0
         self.isReopened = false
         if isWorking, self.unrecordedSince != nil { self.unrecordedSince = now }
         let end = now.advanced(by: wait)
@@ -211,10 +223,10 @@ struct SpoolStream: Hashable, Sendable {
         }
     }
 
-    /// What the broker took long enough ago without an acknowledgement is to be sent again, where those who lack it were heard
-    /// since.
+    /// Schedules records for sending again when their wait is over and a recorder that lacks them answered since they
+    /// were sent.
     mutating func resend(now: MonotonicTime) {
-        let last = self.lastHeard
+        let last = self.lastAnswer
         let due = self.taken.prefix { entry in entry.until <= now && last.map { $0 >= entry.since } ?? false }
         guard !due.isEmpty else { return }
         self.taken.removeFirst(due.count)
@@ -224,15 +236,17 @@ struct SpoolStream: Hashable, Sendable {
         }
     }
 
-    /// Publishes the oldest unacknowledged batch again while the recorders that lack it are silent, which a recorder that is there
-    /// answers. The rest waits on, and so does everything newer.
+    /// Schedules the oldest unacknowledged batch for sending again while the recorders that lack it are silent. A
+    /// running recorder answers it. All other records wait.
     ///
     /// - Parameters:
-    ///   - count: The greatest number of records where no batch but updates brought the oldest.
-    ///   - stalls: `true` where newer records wait until a recorder answers.
+    ///   - count: The maximum number of records when the oldest were sent on the live lane and not in a batch.
+    ///   - stalls: `true` when newer records wait until a recorder answers.
+    ///   - now: The time on the monotonic clock.
+    ///   - wait: The time until the next probe.
     mutating func probe(_ count: Int, stalls: Bool, now: MonotonicTime, wait: Duration) {
         guard let oldest = self.taken.min(by: { $0.seqs.first ?? .max < $1.seqs.first ?? .max }) else { return }
-        self.unheardProbes += 1
+        self.unansweredProbes += 1
         if stalls { self.stalledThrough = max(self.stalledThrough ?? 0, self.taken.compactMap(\.seqs.last).max() ?? 0) }
         let rest = self.taken.filter { $0.batch != nil && $0.batch != oldest.batch }
         var loose = self.taken.reduce(into: SeqSet()) { if $1.batch == nil { $0.formUnion($1.seqs) } }
@@ -250,14 +264,14 @@ struct SpoolStream: Hashable, Sendable {
         self.sendAgain(first, of: oldest.batch, now: now)
     }
 
-    /// Newer records wait no more for silent recorders: everything that the broker took goes again before them, in order.
+    /// Ends the wait for silent recorders. All records that wait for them are sent again first, in order.
     mutating func endStall(now: MonotonicTime) {
         guard self.stalledThrough != nil else { return }
         self.stalledThrough = nil
         self.sendAgain(above: 0, now: now)
     }
 
-    /// What is still there above `seq` is to be sent again.
+    /// Schedules all records above `seq` that are still on disk for sending again.
     mutating func sendAgain(above seq: UInt64, now: MonotonicTime) {
         let taken = self.taken
         self.taken = []
@@ -270,21 +284,21 @@ struct SpoolStream: Hashable, Sendable {
         self.sendAgain(self.stored.from(seq + 1), of: nil, now: now)
     }
 
-    /// These are to be sent again, as far as they are still there.
+    /// Schedules records for sending again, if they are still on disk.
     private mutating func sendAgain(_ seqs: SeqSet, of batch: String?, now: MonotonicTime) {
         let there = seqs.intersection(self.stored)
         guard !there.isEmpty else { return }
         self.pending.formUnion(there)
         if let batch { self.repeats.append(Repeat(batch: batch, seqs: there)) }
         self.waitingSince = self.waitingSince ?? now
-        // They have waited already.
+        // The records have waited long enough.
         self.hurry(through: there.last ?? 0)
     }
 
-    /// What is there up to `seq` waits no more for company.
+    /// Sends pending records up to `seq` without waiting for a full batch.
     mutating func hurry(through seq: UInt64) { self.urgentThrough = max(self.urgentThrough, seq) }
 
-    /// Less than a batch was sent: what comes now waits for company anew.
+    /// Starts the wait for a full batch again after a smaller one was sent.
     mutating func windowRestarted(now: MonotonicTime) {
         self.waitingSince = self.pending.isEmpty ? nil : now
     }
@@ -292,7 +306,7 @@ struct SpoolStream: Hashable, Sendable {
     private mutating func pendingMayHaveEnded() {
         guard self.pending.isEmpty else { return }
         self.waitingSince = nil
-        // What is being written was meant as well.
+        // A request also applies to records that are being written.
         if self.urgentThrough <= self.last { self.urgentThrough = 0 }
     }
 }

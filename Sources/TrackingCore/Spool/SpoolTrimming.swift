@@ -1,16 +1,16 @@
-/// Decides, oldest first, which records go to keep a log's limits.
+/// Decides, from the oldest record on, which records are dropped to comply with a log's limits.
 package struct SpoolTrimming {
-    /// What becomes of a record.
+    /// The decision about a record.
     package enum Verdict: Hashable, Sendable {
-        /// It goes, and with it all before it.
+        /// Drop the record and all records before it.
         case goes
-        /// The next one decides.
+        /// The next record decides.
         case undecided
-        /// It stays, and with it all after it.
+        /// Keep the record and all records after it.
         case stays
     }
 
-    /// A time before 2001 was made without a clock.
+    /// The earliest time from a clock that was set.
     private static let earliestTime = UnixTime(978_307_200)
 
     private let limits: SpoolLimits
@@ -19,7 +19,7 @@ package struct SpoolTrimming {
     private var count: Int
     private var bytes: Int
 
-    /// Begins with what there is. A clock that says it is before this program was made knows no ages.
+    /// Makes a value for a log's current amount. With a clock before the build date of this program, ages are ignored.
     package init(limits: SpoolLimits, count: Int, bytes: Int, now: UnixTime) {
         self.limits = limits
         self.maximumAge = now < ClockTrust.buildFloor ? nil : limits.maximumAge
@@ -28,14 +28,14 @@ package struct SpoolTrimming {
         self.bytes = bytes
     }
 
-    /// Whether anything may have to go.
+    /// `true` when the limits may require dropping a record.
     package var mayTrim: Bool { self.isOverfull || self.maximumAge != nil }
 
     private var isOverfull: Bool {
         self.count > self.limits.maximumCount ?? .max || self.bytes > self.limits.maximumBytes ?? .max
     }
 
-    /// The next record.
+    /// Decides about the next record.
     package mutating func consider(bytes: Int, time: UnixTime) -> Verdict {
         let isOverfull = self.isOverfull
         self.count -= 1

@@ -1,9 +1,9 @@
-/// What becomes of points that are not sent yet when another trackable is bound.
+/// The treatment of unsent points when the device is bound to another trackable.
 public enum UnsentPoints: String, Hashable, Sendable, CaseIterable {
-    /// Nothing is bound while there are any.
+    /// Reject the change while there are unsent points.
     case refuse
-    /// They are forgotten.
+    /// Delete the unsent points.
     case clear
-    /// They are sent first.
+    /// Send the unsent points first.
     case send
 }

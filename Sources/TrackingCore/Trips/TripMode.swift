@@ -1,13 +1,13 @@
-/// How one travels: one of the known words, or one's own.
+/// The mode of travel of a trip: one of the known words, or another one.
 public struct TripMode: Hashable, Sendable, CustomStringConvertible {
-    /// The words that other programs know and have pictures for.
+    /// The words that other programs know and have symbols for.
     public static let known = [
         "walk", "run", "bicycle", "car", "taxi", "bus", "tram", "train", "metro", "gondola", "monorail", "sleigh",
         "plane",
         "boat", "scooter",
     ]
 
-    /// The word: 1 to 64 bytes without control characters and without characters that turn the direction of text.
+    /// The word: 1 to 64 bytes without control characters and without characters that change the direction of text.
     public let rawValue: String
 
     /// The word.
@@ -15,7 +15,7 @@ public struct TripMode: Hashable, Sendable, CustomStringConvertible {
 
     /// Makes a mode.
     ///
-    /// - Throws: `invalidConfiguration` that says which rule is broken.
+    /// - Throws: ``TrackingError/Code/invalidConfiguration`` that names the violated rule.
     public init(_ rawValue: String) throws(TrackingError) {
         guard (1...64).contains(rawValue.utf8.count) else {
             throw TrackingError(
@@ -25,7 +25,7 @@ public struct TripMode: Hashable, Sendable, CustomStringConvertible {
         guard rawValue.isPlainText else {
             throw TrackingError(
                 .invalidConfiguration,
-                "the mode of a trip has no control characters and none that turn the direction of text; this one has one"
+                "the mode of a trip must not contain control characters or characters that change the direction of text"
             )
         }
         self.rawValue = rawValue

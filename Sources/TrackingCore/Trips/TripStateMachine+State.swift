@@ -1,6 +1,6 @@
 extension TripStateMachine {
-    /// What has to be kept so that a trip survives a restart: JSON; `nil` when there is no trip. To be stored once in
-    /// each transaction that has a point or a version of it, behind the last of them.
+    /// Returns the state to store, as JSON, so that a trip survives a restart; `nil` without a trip. Store it once in
+    /// each transaction with a point or a version of the trip, after the last of them.
     public func encoded(at moment: Moment) -> [UInt8]? {
         guard let journey = self.journey else { return nil }
         let trip = Self.updated(journey, at: moment)
@@ -18,12 +18,15 @@ extension TripStateMachine {
         return writer.bytes
     }
 
-    /// Goes on with the trip that was under way when the program ended.
+    /// Resumes the trip that was in progress when the program ended.
     ///
-    /// The time between counts for its duration, as far as the device's clock tells it; where that has been set back, or was set
-    /// for the first time meanwhile, the trip goes on with the duration it had.
+    /// The time between counts as part of its duration, measured by the device's clock. When that clock was set back,
+    /// or set for the first time meanwhile, the trip continues with its previous duration.
     ///
-    /// - Throws: `invalidPayload` that names the member; the machine goes on as it was.
+    /// - Parameters:
+    ///   - bytes: The stored state.
+    ///   - moment: The time on both clocks.
+    /// - Throws: ``TrackingError/Code/invalidPayload`` that names the wrong member. The machine then remains unchanged.
     public mutating func restore(_ bytes: [UInt8], at moment: Moment) throws(TrackingError) {
         let state = try JSONObject(payload: bytes)
         let tripBytes = try state.required("trip") { json throws(Refusal) in
@@ -39,7 +42,7 @@ extension TripStateMachine {
         let wall = UnixTime(try state.required("wall") { json throws(Refusal) in try json.number(.time) })
         let hasNews = try state.optional("news") { json throws(Refusal) in try json.flag() } ?? false
         let between = Self.isSet(wall) == Self.isSet(moment.wall) ? max(0, moment.wall.since(wall).inSeconds) : 0
-        // No trip is longer than what can be a time.
+        // The duration is limited to the range of times.
         trip.duration = min(trip.duration + between, NumberRule.time.highest)
         let startedNow = moment.now.advanced(by: .zero - .seconds(trip.duration))
         self.journey = Journey(

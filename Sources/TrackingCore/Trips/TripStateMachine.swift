@@ -1,14 +1,14 @@
-/// Begins, measures and ends trips (`docs/capture.md`, "Trips").
+/// Begins, measures and ends trips (`docs/reference/capture.md`, "Trips").
 ///
-/// Every change is a version of the trip, to be recorded and shown; each method is told the name that the next record gets,
-/// and a version, where one is returned, has taken it. Positions come in after zones were applied: ``moved(_:at:next:)`` gets
-/// every fix, ``recorded(_:at:next:)`` those that became records.
+/// Every change is a new version of the trip, to be recorded and published. Each method takes the name of the next
+/// record; a returned version uses that name. Positions must have passed the privacy zones. ``moved(_:at:next:)`` takes
+/// every fix, ``recorded(_:at:next:)`` only the recorded ones.
 public struct TripStateMachine: Hashable, Sendable {
-    /// A version of a trip, and what it was made for.
+    /// A version of a trip, with its cause.
     public enum Change: Hashable, Sendable {
         /// The trip began.
         case started(Trip)
-        /// It goes on: the newest distance, duration and location.
+        /// The trip continues, with a new distance, duration and location.
         case progressed(Trip)
         /// It ended.
         case ended(Trip)
@@ -20,7 +20,7 @@ public struct TripStateMachine: Hashable, Sendable {
             }
         }
 
-        /// The change as an event; `nil` for mere progress.
+        /// The change as an event; `nil` for progress.
         public var happening: Happening? {
             switch self {
             case .started(let trip): Happening(.tripStarted, ["tripId": .text(trip.id), "mode": .text(trip.mode)])
@@ -36,28 +36,29 @@ public struct TripStateMachine: Hashable, Sendable {
         }
     }
 
-    /// A trip under way.
+    /// A trip in progress.
     struct Journey: Hashable, Sendable {
         /// The last version.
         var trip: Trip
-        /// The last point that the distance was measured to.
+        /// The last point that the distance includes.
         var counted: Location?
-        /// When it would have begun, had the monotonic clock run all the time.
+        /// The begin of the trip on the monotonic clock, as if that clock had run without interruption.
         var startedNow: MonotonicTime
         var lastVersion: MonotonicTime
         var lastFix: MonotonicTime
-        /// Whether a point came since the last version.
+        /// `true` when a point was added since the last version.
         var hasNews = false
     }
 
-    /// How often a trip under way is shown and recorded anew, at most.
+    /// The minimum time between two versions of a trip in progress.
     public static let cadence: Duration = .seconds(60)
-    /// Points with this radius of accuracy or more, in metres, count neither for the distance nor as places. Unknown is less.
+    /// The accuracy radius in metres from which a point counts neither for the distance nor as a location. A point with
+    /// unknown accuracy counts.
     public static let worstAccuracy = 200.0
-    /// A trip that ends by itself ends also when there was no fix for so long.
+    /// The time without a fix after which an automatic trip ends.
     public static let longestSilence: Duration = .seconds(1800)
 
-    /// The mode of trips that begin by themselves; `nil`: none does, and none ends by itself.
+    /// The mode of automatic trips; `nil` when trips neither begin nor end automatically.
     public private(set) var automatic: TripMode?
 
     var journey: Journey?
@@ -67,9 +68,9 @@ public struct TripStateMachine: Hashable, Sendable {
     /// Makes a machine without a trip.
     ///
     /// - Parameters:
-    ///   - automatic: The mode of trips that begin on motion and end by standing; `nil` leaves both to the user.
-    ///   - rest: What counts as standing and as leaving; one that was told nothing.
-    ///   - seed: What ids are drawn from.
+    ///   - automatic: The mode of trips that begin with motion and end with a stop; `nil` leaves both to the user.
+    ///   - rest: The machine that detects stops, without fixes.
+    ///   - seed: The seed of the random generator for trip ids.
     public init(automatic: TripMode? = nil, rest: PauseStateMachine = PauseStateMachine(activity: .other), seed: UInt64)
     {
         self.automatic = automatic
@@ -77,24 +78,24 @@ public struct TripStateMachine: Hashable, Sendable {
         self.random = SplitMix64(seed: seed)
     }
 
-    /// The same without a trip, with ids of its own.
+    /// Returns a machine with the same settings, without a trip, and with another seed.
     public func reseeded(_ seed: UInt64) -> TripStateMachine {
         TripStateMachine(automatic: self.automatic, rest: self.rest.fresh, seed: seed)
     }
 
-    /// Begins and ends trips as `other` does from now on; the trip under way goes on.
+    /// Takes over the settings of another machine. A trip in progress continues.
     public mutating func configure(_ other: TripStateMachine) {
         self.automatic = other.automatic
         self.rest = other.rest.fresh
     }
 
-    /// The trip under way, as of its last version; `nil` when there is none.
+    /// The last version of the trip in progress; `nil` without one.
     public var current: Trip? { self.journey?.trip }
 
-    /// What the trip under way is like now: distance, duration and location are those of this moment.
+    /// Returns the trip in progress with its current distance, duration and location; `nil` without one.
     public func status(at moment: Moment) -> Trip? { self.journey.map { Self.updated($0, at: moment) } }
 
-    /// When something happens by itself; `nil` when nothing does.
+    /// The time at which ``timerFired(at:next:)`` is due; `nil` for never.
     public var nextDeadline: MonotonicTime? {
         guard let journey = self.journey else { return nil }
         let version = journey.hasNews ? journey.lastVersion.advanced(by: Self.cadence) : nil
@@ -103,30 +104,30 @@ public struct TripStateMachine: Hashable, Sendable {
         return [version, silence, isAutomatic ? self.rest.nextDeadline : nil].compactMap { $0 }.min()
     }
 
-    /// The user begins a trip.
+    /// Begins a trip at the user's request.
     ///
-    /// - Throws: `tripUnderWay` when there is one, which goes on unchanged.
+    /// - Throws: ``TrackingError/Code/tripUnderWay`` when a trip is in progress; that trip continues unchanged.
     public mutating func start(_ mode: TripMode, at moment: Moment, next: RecordName) throws(TrackingError) -> Change {
         if let trip = self.journey?.trip {
             throw TrackingError(
-                .tripUnderWay, "a trip (\(trip.mode)) is under way; stop it before another one is started")
+                .tripUnderWay, "cannot start a trip: a trip (\(trip.mode)) is in progress; stop it first")
         }
-        // Where it stands now is where this trip begins, not where an earlier one ended.
+        // The trip begins at the current place, not at the end of an earlier trip.
         self.rest = self.rest.fresh
         return self.begin(mode, at: moment, next: next)
     }
 
-    /// The user ends the trip.
+    /// Ends the trip at the user's request.
     ///
-    /// - Throws: `noTrip` when there is none.
+    /// - Throws: ``TrackingError/Code/noTrip`` when no trip is in progress.
     public mutating func stop(at moment: Moment, next: RecordName) throws(TrackingError) -> Change {
         guard let change = self.end(.user, at: moment, next: next) else {
-            throw TrackingError(.noTrip, "there is no trip to stop; start one first")
+            throw TrackingError(.noTrip, "cannot stop a trip: no trip is in progress; start one first")
         }
         return change
     }
 
-    /// A fix arrived, recorded or not: a trip may begin or end by itself.
+    /// Takes a fix, recorded or not. Returns the begin or end of an automatic trip; `nil` for neither.
     public mutating func moved(_ fix: Location, at moment: Moment, next: RecordName) -> Change? {
         guard let mode = self.automatic else { return nil }
         if self.journey == nil { self.rest.rest(with: fix) }
@@ -138,7 +139,8 @@ public struct TripStateMachine: Hashable, Sendable {
         }
     }
 
-    /// A point of the trip was recorded, or is about to be: it carries ``current``'s id.
+    /// Takes a point of the trip that was or will be recorded, with the id of ``current``. Returns a version when one
+    /// is due.
     public mutating func recorded(_ point: Location, at moment: Moment, next: RecordName) -> Change? {
         guard self.journey != nil, Self.counts(point) else { return nil }
         var place = point
@@ -147,7 +149,7 @@ public struct TripStateMachine: Hashable, Sendable {
         return self.versionIfDue(at: moment, next: next)
     }
 
-    /// The time is `moment`.
+    /// Handles the expiry of ``nextDeadline``.
     public mutating func timerFired(at moment: Moment, next: RecordName) -> Change? {
         guard let journey = self.journey else { return nil }
         if self.automatic != nil {
@@ -160,7 +162,7 @@ public struct TripStateMachine: Hashable, Sendable {
         return self.versionIfDue(at: moment, next: next)
     }
 
-    /// The clock was set: what stands has not stood for as long as it seems.
+    /// Handles a step of the clock: the detection of a stop begins again.
     public mutating func clockStepped() { self.rest.clockStepped() }
 
     // MARK: - Versions
@@ -177,7 +179,7 @@ public struct TripStateMachine: Hashable, Sendable {
         guard let journey = self.journey else { return nil }
         var trip = Self.updated(journey, at: moment)
         trip.state = .ended
-        // A clock that was set back meanwhile does not end a trip before it began.
+        // After a clock was set back, the trip ends at its begin, not before it.
         trip.end = max(moment.wall, trip.start)
         trip.endedBy = by
         trip.stream = next.stream
@@ -203,12 +205,12 @@ public struct TripStateMachine: Hashable, Sendable {
         var trip = journey.trip
         let duration = max(.zero, journey.startedNow.duration(to: moment.now))
         trip.duration = duration.inSeconds
-        // It began while nobody knew the time, which is known now.
+        // A trip that began before the clock was set gets its correct begin now.
         if !Self.isSet(trip.start), Self.isSet(moment.wall) { trip.start = moment.wall.advanced(by: .zero - duration) }
         return trip
     }
 
-    /// Whether this is the time of a clock that was set.
+    /// Returns `true` for a time of a clock that was set.
     static func isSet(_ time: UnixTime) -> Bool { time >= ClockTrust.buildFloor }
 
     private static func counts(_ point: Location) -> Bool {
@@ -217,7 +219,7 @@ public struct TripStateMachine: Hashable, Sendable {
 }
 
 extension TripStateMachine.Journey {
-    /// A point that counts was recorded. The centre of a zone is a place to be shown, and no way that was gone.
+    /// Adds a recorded point. The centre of a zone counts as a location, but not for the distance.
     fileprivate mutating func add(_ point: Location) {
         self.trip.startLocation = self.trip.startLocation ?? point
         self.trip.lastLocation = point

@@ -1,19 +1,19 @@
-/// Something that an operator, or whoever has the device in hand, wants a publisher to do (`command`).
+/// An instruction to a publisher from an operator or from a person at the device (topic `command`).
 public struct Command: Hashable, Sendable {
-    /// A random UUID; the answer repeats it, and the same id is carried out once.
+    /// A random UUID of 1 to 64 bytes. The answer repeats it, and a publisher executes the same id only once.
     public var id: String
-    /// What is to be done.
+    /// The instruction.
     public var name: Name
-    /// When it was given, by the clock of whoever gave it.
+    /// The time at which the command was issued, by the issuer's clock.
     public var time: UnixTime
-    /// When it is no longer to be carried out; 60 s after ``time`` when `nil`.
+    /// The time after which the command must not be executed; `nil` for 60 s after ``time``.
     public var expires: UnixTime?
-    /// What there is to say about it.
+    /// The arguments of the instruction, by name.
     public var arguments: [String: JSONValue]
 
-    /// The most bytes of a command: 16 KiB.
+    /// The maximum size of an encoded command in bytes: 16 KiB.
     public static let maximumBytes = 16_384
-    /// How long a command stands that does not say until when.
+    /// The validity of a command without `expires`.
     public static let standardLife: Duration = .seconds(60)
 
     /// Makes a command.
@@ -27,48 +27,49 @@ public struct Command: Hashable, Sendable {
         self.arguments = arguments
     }
 
-    /// When it is no longer to be carried out.
+    /// The time after which the command must not be executed.
     public var deadline: UnixTime { self.expires ?? self.time.advanced(by: Self.standardLife) }
 
-    /// What can be done: one of these, or a word of a later version.
+    /// The name of an instruction: one of the constants here, or a word of a later version.
     public struct Name: Hashable, Sendable, RawRepresentable {
         /// The word on the wire.
         public let rawValue: String
         /// Makes a name.
         public init(rawValue: String) { self.rawValue = rawValue }
 
-        /// Tell a fix now.
+        /// Report a fix now.
         public static let report = Name(rawValue: "REPORT")
-        /// Send one batch now.
+        /// Send one batch of pending records now.
         public static let sendNow = Name(rawValue: "SEND_NOW")
-        /// Send everything that waits.
+        /// Send all pending records.
         public static let flush = Name(rawValue: "FLUSH")
-        /// Begin a trip: `mode`.
+        /// Begin a trip. Argument: `mode`.
         public static let startTrip = Name(rawValue: "START_TRIP")
-        /// End the trip under way.
+        /// End the current trip.
         public static let stopTrip = Name(rawValue: "STOP_TRIP")
-        /// Sample and send again.
+        /// Resume sampling and sending after ``off``.
         public static let on = Name(rawValue: "ON")
-        /// Sample nothing, send nothing, be absent; the log is kept.
+        /// Stop sampling and sending, and withdraw the presence. The log is preserved.
         public static let off = Name(rawValue: "OFF")
-        /// Change settings: each argument is a key.
+        /// Change settings. Each argument is a setting's key with its new value.
         public static let configure = Name(rawValue: "CONFIGURE")
-        /// Carry this trackable alone: `trackable`, `destination`.
+        /// Track this trackable and stop tracking all others. Arguments: `trackable`, `destination`.
         public static let track = Name(rawValue: "TRACK")
-        /// Carry this trackable, too: `trackable`, `destination`.
+        /// Track this trackable in addition. Arguments: `trackable`, `destination`.
         public static let add = Name(rawValue: "ADD")
-        /// Carry this trackable no longer: `trackable`.
+        /// Stop tracking this trackable. Argument: `trackable`.
         public static let remove = Name(rawValue: "REMOVE")
-        /// Go to another place, or nowhere: `trackable`, `destination`.
+        /// Set or remove the destination of a trackable. Arguments: `trackable`, `destination`.
         public static let destination = Name(rawValue: "DESTINATION")
     }
 }
 
-/// What came of a command: an event of kind COMMAND has it as its detail, and a response topic as its payload.
+/// The result of a command. It is the detail of an event of kind COMMAND, and the payload of a message on a response
+/// topic.
 public struct CommandAnswer: Hashable, Sendable {
     /// The command's id.
     public var id: String
-    /// What there is to tell, or why it was not done.
+    /// The result's members, or the reason for the failure.
     public var outcome: Result<[String: JSONValue], CommandFailure>
 
     /// Makes an answer.
@@ -78,42 +79,43 @@ public struct CommandAnswer: Hashable, Sendable {
     }
 }
 
-/// Why a command was not carried out: a code to match and a sentence to read, without coordinates or credentials.
+/// The reason why a command was not executed: a code to match and a message to read, without coordinates or
+/// credentials.
 public struct CommandFailure: Error, Hashable, Sendable, CustomStringConvertible {
-    /// The part to match on; the list is open.
+    /// The code to match. Later versions may add codes.
     public struct Code: Hashable, Sendable, RawRepresentable {
         /// The word on the wire.
         public let rawValue: String
         /// Makes a code.
         public init(rawValue: String) { self.rawValue = rawValue }
 
-        /// No such command here.
+        /// The publisher has no such command.
         public static let unknownCommand = Code(rawValue: "UNKNOWN_COMMAND")
         /// An argument is missing, of the wrong kind or out of its range.
         public static let invalidArguments = Code(rawValue: "INVALID_ARGUMENTS")
-        /// This command is not taken from here.
+        /// The publisher does not accept this command from this sender.
         public static let notAllowed = Code(rawValue: "NOT_ALLOWED")
-        /// The agent does not carry this trackable.
+        /// The agent does not track this trackable.
         public static let unknownTrackable = Code(rawValue: "UNKNOWN_TRACKABLE")
-        /// A trip is under way already.
+        /// A trip is in progress already.
         public static let tripUnderWay = Code(rawValue: "TRIP_UNDER_WAY")
-        /// No trip is under way.
+        /// No trip is in progress.
         public static let noTrip = Code(rawValue: "NO_TRIP")
         /// Points of the trackable are not sent yet.
         public static let unsentPoints = Code(rawValue: "UNSENT_POINTS")
-        /// The agent is off.
+        /// The agent is switched off.
         public static let isOff = Code(rawValue: "OFF")
         /// There is no connection to the broker.
         public static let notConnected = Code(rawValue: "NOT_CONNECTED")
-        /// Too many ask at once.
+        /// Too many commands are executed at once.
         public static let busy = Code(rawValue: "BUSY")
-        /// Something else, which the message says.
+        /// Another failure, which the message describes.
         public static let failed = Code(rawValue: "FAILED")
     }
 
-    /// What went wrong, to match on.
+    /// The reason, to match.
     public var code: Code
-    /// What went wrong, to read; at most 1,000 bytes are written.
+    /// The reason, to read. At most 1,000 bytes of it are encoded.
     public var message: String
 
     /// Makes a failure.
@@ -122,7 +124,7 @@ public struct CommandFailure: Error, Hashable, Sendable, CustomStringConvertible
         self.message = message
     }
 
-    /// What one of the libraries says, as the answer to a command.
+    /// Makes a failure from a library's error.
     public init(_ error: TrackingError) {
         switch error.code {
         case .invalidName, .invalidConfiguration, .invalidPayload: self.init(.invalidArguments, error.message)
@@ -134,6 +136,6 @@ public struct CommandFailure: Error, Hashable, Sendable, CustomStringConvertible
         }
     }
 
-    /// The sentence to read.
+    /// The message.
     public var description: String { self.message }
 }

@@ -1,8 +1,9 @@
-/// The bytes of commands and of their answers.
+/// The encoding of commands and of their answers as JSON.
 public enum CommandCodec {
-    /// Writes a command.
+    /// Encodes a command.
     ///
-    /// - Throws: `invalidPayload` for an id, name or time that cannot stand on the wire, `payloadTooLarge` above 16 KiB.
+    /// - Throws: ``TrackingError/Code/invalidPayload`` when the id or the name does not have 1 to 64 bytes, or a time
+    ///   is out of range; ``TrackingError/Code/payloadTooLarge`` above 16 KiB.
     public static func encode(_ command: Command) throws(TrackingError) -> [UInt8] {
         guard Self.isName(command.id), Self.isName(command.name.rawValue) else {
             throw TrackingError(.invalidPayload, "id and command must be strings of 1 to 64 bytes")
@@ -23,9 +24,10 @@ public enum CommandCodec {
         return writer.bytes
     }
 
-    /// Reads a command of at most 16 KiB; one without arguments has none.
+    /// Decodes a command of at most 16 KiB. Without the member `arguments`, the command has no arguments.
     ///
-    /// - Throws: `invalidPayload` that names the member, or `payloadTooLarge`.
+    /// - Throws: ``TrackingError/Code/invalidPayload`` that names the wrong member, or
+    ///   ``TrackingError/Code/payloadTooLarge``.
     public static func decode(_ payload: some Collection<UInt8>) throws(TrackingError) -> Command {
         try Self.check(payload.count, Command.maximumBytes, "a command")
         let message = try JSONObject(payload: payload)
@@ -38,18 +40,19 @@ public enum CommandCodec {
             arguments: try message.optional("arguments") { json throws(Refusal) in try json.members() } ?? [:])
     }
 
-    /// Writes an answer.
+    /// Encodes an answer.
     ///
-    /// - Throws: `payloadTooLarge` above 128 KB.
+    /// - Throws: ``TrackingError/Code/payloadTooLarge`` above 128 KB.
     public static func encode(_ answer: CommandAnswer) throws(TrackingError) -> [UInt8] {
         let bytes = JSONValue.object(answer.members).json
         try Self.check(bytes.count, WireLimits.maximumPayloadBytes, "an answer")
         return bytes
     }
 
-    /// Reads an answer.
+    /// Decodes an answer.
     ///
-    /// - Throws: `invalidPayload` that names the member, or `payloadTooLarge`.
+    /// - Throws: ``TrackingError/Code/invalidPayload`` that names the wrong member, or
+    ///   ``TrackingError/Code/payloadTooLarge``.
     public static func decodeAnswer(_ payload: some Collection<UInt8>) throws(TrackingError) -> CommandAnswer {
         let message = try JSONValue(json: payload)
         guard let members = message.object else {
@@ -58,12 +61,12 @@ public enum CommandCodec {
         return try CommandAnswer(members: members)
     }
 
-    /// The answer that an event of kind COMMAND has in its detail.
+    /// Returns the answer in the detail of an event of kind COMMAND.
     ///
-    /// - Throws: `invalidPayload` that names the member.
+    /// - Throws: ``TrackingError/Code/invalidPayload`` when the event has another kind, or a member is wrong.
     public static func answer(in event: TrackingEvent) throws(TrackingError) -> CommandAnswer {
         guard event.kind == .command else {
-            throw TrackingError(.invalidPayload, "kind must be COMMAND; found another string")
+            throw TrackingError(.invalidPayload, "the kind of the event must be COMMAND; found another kind")
         }
         return try CommandAnswer(members: event.detail)
     }
@@ -78,7 +81,7 @@ public enum CommandCodec {
 }
 
 extension CommandAnswer {
-    /// The answer as the members of an object: the payload of a response topic, and the detail of an event.
+    /// The answer as the members of an object: the payload on a response topic and the detail of an event.
     public var members: [String: JSONValue] {
         switch self.outcome {
         case .success(let result):
@@ -92,7 +95,7 @@ extension CommandAnswer {
         }
     }
 
-    /// The answer as the detail of an event: ``members``, without the result where they have more than
+    /// The answer as the detail of an event: ``members``, or a version without the result when that exceeds
     /// ``WireLimits/maximumDetailBytes``.
     package var eventDetail: [String: JSONValue] {
         let members = self.members
@@ -100,9 +103,9 @@ extension CommandAnswer {
         return ["id": .text(self.id), "ok": .flag(true), "resultOmitted": .flag(true)]
     }
 
-    /// Reads the members of an object.
+    /// Makes an answer from the members of an object.
     ///
-    /// - Throws: `invalidPayload` that names the member.
+    /// - Throws: ``TrackingError/Code/invalidPayload`` that names the wrong member.
     public init(members: [String: JSONValue]) throws(TrackingError) {
         guard let id = members["id"]?.text, CommandCodec.isName(id) else {
             throw TrackingError(.invalidPayload, "id must be a string of 1 to 64 bytes")

@@ -1,41 +1,46 @@
-/// Decides which commands from the broker are carried out: each once, and none that has expired.
+/// Decides which commands from the broker are executed: each id once, and no expired command.
 public struct CommandGate: Sendable {
-    /// What becomes of a command.
+    /// The decision about a command.
     public enum Verdict: Equatable, Sendable {
-        /// Carry it out.
+        /// Execute the command.
         case take
-        /// It came too late; nobody waits for an answer.
+        /// Ignore the command: it expired, so its sender no longer waits for an answer.
         case expired
-        /// It came before.
+        /// Ignore the command: its id was received before.
         case seen
     }
 
-    /// How many ids are remembered.
+    /// The maximum number of remembered ids.
     public static let capacity = 256
 
     private var known: Set<String> = []
-    /// The ids in the order in which they came, the oldest overwritten first.
+    /// The remembered ids in order of arrival. A new id overwrites the oldest.
     private var ring: [String] = []
     private var next = 0
 
-    /// Makes a gate that has seen nothing.
+    /// Makes a gate without remembered ids.
     public init() {}
 
-    /// Makes a gate that has seen what another had, as ``kept`` had it; one that has seen nothing where that cannot be read.
+    /// Restores a gate from ``kept``. The gate starts empty when `kept` is `nil` or unreadable.
     public init(keeping kept: [UInt8]?) {
         let ids = kept.flatMap { try? JSONValue(json: $0) }?.list?.compactMap(\.text) ?? []
         for id in ids.suffix(Self.capacity) where CommandCodec.isName(id) { self.remember(id) }
     }
 
-    /// What has to be kept so that a command is carried out once though the program was restarted between: JSON, at most
-    /// 120 KB.
+    /// The remembered ids as JSON, at most 120 KB. Stored and restored, they prevent a second execution after a restart
+    /// of the program.
     public var kept: [UInt8] {
         let oldestFirst = self.ring[self.next...] + self.ring[..<self.next]
         return JSONValue.list(oldestFirst.map { .text($0) }).json
     }
 
-    /// Decides on a command that arrived at `now`, by the publisher's clock. One that was expired is not remembered: its
-    /// id says nothing.
+    /// Decides about a command.
+    ///
+    /// An expired command is not remembered, because it was never executed.
+    ///
+    /// - Parameters:
+    ///   - command: The command that arrived.
+    ///   - now: The time on the publisher's clock.
     public mutating func consider(_ command: Command, now: UnixTime) -> Verdict {
         guard !self.known.contains(command.id) else { return .seen }
         guard now <= command.deadline else { return .expired }

@@ -1,16 +1,16 @@
-/// One JSON object whose grammar was checked and whose members are read when they are asked for, by the type they should
-/// have. For messages that are rare; the hot ones are read by ``JSONScanner`` alone.
+/// A JSON object with checked grammar, whose members are decoded on demand by their expected type. It serves rare
+/// messages; frequent messages are decoded by ``JSONScanner`` directly.
 struct JSONObject {
     private let bytes: [UInt8]
     private let members: [String: Range<Int>]
     private let root: WireRoot
 
-    /// Reads a payload from the network.
+    /// Parses a payload from the network.
     init(payload: some Collection<UInt8>) throws(TrackingError) {
         try self.init(Array(payload), .message)
     }
 
-    /// Reads the object `bytes`, whose members are beneath `root`.
+    /// Parses an object whose members are named beneath `root` in errors.
     private init(_ bytes: [UInt8], _ root: WireRoot) throws(TrackingError) {
         self.members = try bytes.withUnsafeBufferPointer { bytes throws(TrackingError) in
             try JSONScanner.read(bytes) { json throws(Refusal) in try json.places() }
@@ -19,10 +19,10 @@ struct JSONObject {
         self.root = root
     }
 
-    /// Whether there is a member of this name, `null` included.
+    /// Returns `true` when there is a member of this name, `null` included.
     func has(_ name: StaticString) -> Bool { self.members[name.description] != nil }
 
-    /// Reads a member with `read`; `nil` when it is absent or `null`.
+    /// Decodes a member with `read`; returns `nil` when the member is absent or `null`.
     func optional<Value>(
         _ name: StaticString, _ read: (inout JSONScanner) throws(Refusal) -> Value
     ) throws(TrackingError) -> Value? {
@@ -36,9 +36,9 @@ struct JSONObject {
         }
     }
 
-    /// Reads a member with `read`.
+    /// Decodes a member with `read`.
     ///
-    /// - Throws: `invalidPayload` when it is absent or `null`, too.
+    /// - Throws: ``TrackingError/Code/invalidPayload`` when the member is absent, `null` or wrong.
     func required<Value>(
         _ name: StaticString, _ read: (inout JSONScanner) throws(Refusal) -> Value
     ) throws(TrackingError) -> Value {
@@ -46,7 +46,7 @@ struct JSONObject {
         throw TrackingError(.invalidPayload, "\(self.root.path(name.description)) is missing")
     }
 
-    /// Reads a member that is an object, whose own members are beneath `root`.
+    /// Returns a member that is an object. Its own members are named beneath `root` in errors.
     func object(_ name: StaticString, _ root: WireRoot) throws(TrackingError) -> JSONObject {
         let bytes = try self.required(name) { json throws(Refusal) in
             let start = json.position
@@ -58,7 +58,7 @@ struct JSONObject {
 }
 
 extension JSONScanner {
-    /// Reads an object and returns the range of the value of each of its members.
+    /// Reads an object and returns the byte range of each member's value.
     mutating func places() throws(Refusal) -> [String: Range<Int>] {
         var members: [String: Range<Int>] = [:]
         try self.beginObject()

@@ -7,7 +7,9 @@ extension JSONScanner {
 
     /// Reads a GeoJSON Feature whose geometry is a Point.
     ///
-    /// - Parameter isWhole: Becomes `false` where a property was passed over.
+    /// - Parameters:
+    ///   - root: The kind of message that contains the Feature, for errors.
+    ///   - isWhole: Set to `false` when the Feature has a property that the protocol does not define.
     mutating func feature(_ root: WireRoot, isWhole: inout Bool) throws(Refusal) -> Location {
         var draft = FeatureDraft()
         try self.beginObject()
@@ -94,9 +96,9 @@ extension JSONScanner {
         self.prefix = ""
     }
 
-    /// Reads a property that is not a measured number.
+    /// Reads a property other than a measured number.
     ///
-    /// - Returns: Whether it is known.
+    /// - Returns: `true` when the protocol defines the property; `false` after skipping another one.
     private mutating func label(_ fix: inout Location) throws(Refusal) -> Bool {
         switch self.key {
         case "floor":
@@ -115,12 +117,12 @@ extension JSONScanner {
         return true
     }
 
-    /// Reads the id of a stream.
+    /// Reads a stream id.
     mutating func stream() throws(Refusal) -> StreamID {
         try self.text("a string of 1 to 64 bytes without control characters", StreamID.init)
     }
 
-    /// Reads the id of a point's trip; an empty one stands for its absence.
+    /// Reads a point's trip id; returns `nil` for an empty string, which means the point has no trip.
     private mutating func tripID() throws(Refusal) -> String? {
         let text = try self.text(WireLimits.tripIDRule) { $0.isEmpty || $0.isTripID ? $0 : nil }
         return text.isEmpty ? nil : text
@@ -135,7 +137,7 @@ extension JSONScanner {
         return words
     }
 
-    /// Passes over an object, checking its grammar, and returns its bytes as they came.
+    /// Skips an object after checking its grammar, and returns its unchanged bytes.
     private mutating func extra() throws(Refusal) -> [UInt8] {
         guard self.peek() == UInt8(ascii: "{") else { throw self.mismatch("an object") }
         let start = self.position
@@ -158,7 +160,7 @@ extension JSONScanner {
     }
 }
 
-/// A fix while it is being read, with what it cannot do without.
+/// A fix under construction, with flags for the mandatory members that were read.
 private struct FeatureDraft {
     var fix = Location(coordinate: Coordinate(wrappingLatitude: 0, longitude: 0), time: UnixTime(0))
     var isFeature = false

@@ -1,8 +1,8 @@
 extension JSONScanner {
-    /// Reads the number that comes next, rounded to the nearest `Double`; infinite when it is too large.
+    /// Reads the next number, rounded to the nearest `Double`; returns infinity when the number is too large.
     ///
-    /// Up to 2^53 the digits, and up to 10^22 the power of ten are exact, so one division or multiplication rounds once and
-    /// correctly (Clinger 1990). Everything else is left to the standard library.
+    /// Significands up to 2^53 and powers of ten up to 10^22 are exact as `Double`. One multiplication or division of
+    /// the two rounds once and correctly (Clinger 1990). All other numbers are converted by the standard library.
     @inline(__always)
     mutating func decimal() throws(Refusal) -> Double {
         let start = self.position
@@ -34,9 +34,9 @@ extension JSONScanner {
         return isNegative ? -magnitude : magnitude
     }
 
-    /// Passes over digits and appends them to `significand`, which wraps around beyond 19.
+    /// Reads digits and appends them to `significand`, which wraps around beyond 19 digits.
     ///
-    /// - Returns: how many there are.
+    /// - Returns: The number of digits.
     @inline(__always)
     private mutating func digits(_ significand: inout UInt64) -> Int {
         let start = self.position
@@ -68,7 +68,7 @@ extension JSONScanner {
 }
 
 extension UInt8 {
-    /// Whether this is the ASCII code of `0` to `9`.
+    /// `true` for the ASCII codes of `0` to `9`.
     var isDigit: Bool {
         @inline(__always) get { self &- UInt8(ascii: "0") <= 9 }
     }

@@ -1,20 +1,21 @@
-private import Glibc
+private import SystemLibrary
 
-/// A string as it stands between its quotation marks; its escapes are known to be right. Lives as long as the input.
+/// A string between its quotation marks, with valid escapes that are not resolved. It is valid as long as the scanner's
+/// input.
 struct StringToken {
     let bytes: UnsafeBufferPointer<UInt8>
     let hasEscapes: Bool
 
     static var empty: StringToken { StringToken(bytes: UnsafeBufferPointer(start: nil, count: 0), hasEscapes: false) }
 
-    /// The text, escapes resolved.
+    /// The text, with escapes resolved.
     var text: String {
         self.hasEscapes
             ? String(decoding: JSONScanner.resolve(self.bytes), as: UTF8.self)
             : String(decoding: self.bytes, as: UTF8.self)
     }
 
-    /// Whether the text is `word`.
+    /// Returns `true` when the text equals `word`.
     func equals(_ word: String) -> Bool {
         if self.hasEscapes { return self.text == word }
         var word = word
@@ -27,7 +28,7 @@ struct StringToken {
         return memcmp(bytes, word, count) == 0
     }
 
-    /// Lets names of members stand as literals in a `switch`.
+    /// Compares with a literal, so that a `switch` can match member names.
     @inline(__always)
     static func ~= (name: StaticString, token: StringToken) -> Bool {
         token.hasEscapes ? token.text == name.description : token.equals(name.utf8Start, name.utf8CodeUnitCount)
@@ -35,7 +36,7 @@ struct StringToken {
 }
 
 extension JSONScanner {
-    /// Passes over the string whose quotation mark comes next, checking its escapes.
+    /// Reads the string that begins with the next quotation mark, and checks its escapes.
     @inline(__always)
     mutating func stringToken() throws(Refusal) -> StringToken {
         self.advance()
@@ -74,7 +75,7 @@ extension JSONScanner {
         }
     }
 
-    /// Passes over a letter and four hexadecimal digits.
+    /// Reads one letter and four hexadecimal digits.
     private mutating func skipHexadecimal() throws(Refusal) -> UInt16 {
         var value: UInt16 = 0
         for _ in 0..<4 {
@@ -88,7 +89,7 @@ extension JSONScanner {
         return value
     }
 
-    /// Resolves escapes that are known to be right.
+    /// Resolves the escapes of a string, which must be valid.
     fileprivate static func resolve(_ bytes: UnsafeBufferPointer<UInt8>) -> [UInt8] {
         var result: [UInt8] = []
         var rest = bytes[...]

@@ -1,5 +1,5 @@
 extension JSONScanner {
-    /// Passes over one value of any kind, checking its grammar.
+    /// Skips one value of any kind after checking its grammar.
     mutating func skipValue() throws(Refusal) {
         switch self.peek() {
         case UInt8(ascii: "\""): _ = try self.stringToken()
@@ -17,7 +17,7 @@ extension JSONScanner {
         }
     }
 
-    /// Passes over `null`, which stands for a member that is absent; false when something else comes.
+    /// Skips a `null`, which means that a member is absent. Returns `false` when the next value is not `null`.
     @inline(__always)
     mutating func skipNull() throws(Refusal) -> Bool {
         guard self.peek() == UInt8(ascii: "n") else { return false }
@@ -40,7 +40,7 @@ extension JSONScanner {
         return first == UInt8(ascii: "t")
     }
 
-    /// Reads a string, escapes unresolved.
+    /// Reads a string without resolving its escapes.
     mutating func token() throws(Refusal) -> StringToken {
         guard self.peek() == UInt8(ascii: "\"") else { throw self.mismatch("a string") }
         return try self.stringToken()
@@ -49,7 +49,7 @@ extension JSONScanner {
     /// Reads a string.
     mutating func text() throws(Refusal) -> String { try self.token().text }
 
-    /// Reads a string, or a `null` that stands for its absence.
+    /// Reads a string; returns `nil` for `null`.
     mutating func optionalText() throws(Refusal) -> String? { try self.skipNull() ? nil : self.text() }
 
     /// Reads a string that `convert` accepts.
@@ -70,7 +70,7 @@ extension JSONScanner {
             "one of " + Choice.allCases.map(\.rawValue).joined(separator: ", "), found: "another string")
     }
 
-    /// Reads one of the names of an enumeration; a name that is not known, or `null`, is `nil`.
+    /// Reads one of the names of an enumeration; returns `nil` for an unknown name or `null`.
     mutating func knownChoice<Choice: RawRepresentable<String> & CaseIterable>() throws(Refusal) -> Choice? {
         if try self.skipNull() { return nil }
         let token = try self.token()
@@ -86,13 +86,13 @@ extension JSONScanner {
         return value
     }
 
-    /// Reads a number that `rule` allows, or a `null` that stands for its absence.
+    /// Reads a number that `rule` allows; returns `nil` for `null`.
     @inline(__always)
     mutating func optionalNumber(_ rule: NumberRule) throws(Refusal) -> Double? {
         try self.skipNull() ? nil : self.number(rule)
     }
 
-    /// Reads a whole number; `7.0` and `7e0` are whole, too.
+    /// Reads an integer; `7.0` and `7e0` are integers too.
     mutating func integer(_ range: ClosedRange<Int>) throws(Refusal) -> Int {
         guard let integer = Int(exactly: try self.number(.finite)), range.contains(integer) else {
             let words = "a whole number from \(range.lowerBound) to \(range.upperBound)"

@@ -1,33 +1,33 @@
-/// What ``JSONScanner`` throws. It carries nothing, so that the way that nearly every message takes pays nothing for it;
-/// what was wrong is written down in ``JSONScanner/failure``.
+/// The error that ``JSONScanner`` throws. It is empty, so that the path without errors costs nothing;
+/// ``JSONScanner/failure`` contains the reason.
 struct Refusal: Error {}
 
 /// Reads JSON (RFC 8259) value by value, without building a tree.
 ///
-/// Strict where a mistake could hide (grammar, UTF-8, surrogates, numbers that are not finite), bounded in depth. Of
-/// members of the same name the caller sees each, so the last one wins.
+/// The scanner rejects every mistake that could hide data (grammar, UTF-8, surrogates, numbers that are not finite),
+/// and limits the nesting. The caller receives each of several members with the same name, so the last one wins.
 ///
-/// It reads through pointers because it runs for every fix of every trackable: slices and their reference counts made it
-/// several times slower. `position` moves past a byte only after that byte was seen to be there.
+/// The scanner uses pointers because it decodes every fix of every trackable: array slices with their reference counts
+/// made it several times slower. `position` never passes a byte before that byte was read.
 struct JSONScanner {
     private let start: UnsafePointer<UInt8>
     private let end: UnsafePointer<UInt8>
-    /// Where the next byte is; `end` at the end of the input.
+    /// The next byte; `end` at the end of the input.
     private(set) var position: UnsafePointer<UInt8>
-    /// How many more objects and arrays may be opened inside each other.
+    /// The number of further objects and arrays that may be opened inside each other.
     var remainingDepth: Int
-    /// Whether an object or array was opened and nothing of it was read yet.
+    /// `true` after an object or array was opened, until its first member or element was read.
     private var isAtStart = false
-    /// The name of the member that ``nextMember()`` came to.
+    /// The name of the current member, as ``nextMember()`` found it.
     var key = StringToken.empty
-    /// Where the object that is read stands; with `prefix` and `key` it names a member in errors.
+    /// The part of the message that contains the current object. With `prefix` and `key`, it names a member in errors.
     var root = WireRoot.message
-    /// What stands between `root` and `key`.
+    /// The path between `root` and `key` in errors.
     var prefix: StaticString = ""
-    /// Why ``Refusal`` was thrown.
+    /// The reason for a thrown ``Refusal``.
     private(set) var failure: TrackingError?
 
-    /// Reads `bytes`, which are known to be UTF-8 and outlive the scanner.
+    /// Makes a scanner of `bytes`, which must be valid UTF-8 and outlive the scanner.
     init(_ bytes: UnsafeBufferPointer<UInt8>, maximumDepth: Int = WireLimits.maximumDepth) {
         let nothing: StaticString = ""
         self.start = bytes.baseAddress ?? nothing.utf8Start
@@ -36,8 +36,8 @@ struct JSONScanner {
         self.remainingDepth = maximumDepth
     }
 
-    /// Reads a payload from the network: checks its size, its version and that it is UTF-8, skips a byte order mark, lets
-    /// `read` read and checks that nothing is left.
+    /// Decodes a payload from the network. Checks the size, the version and the UTF-8, skips a byte order mark, calls
+    /// `read`, and rejects bytes after the value.
     static func read<Value>(
         _ payload: UnsafeBufferPointer<UInt8>, _ read: (inout JSONScanner) throws(Refusal) -> Value
     ) throws(TrackingError) -> Value {
@@ -47,7 +47,8 @@ struct JSONScanner {
                 "a payload has at most \(WireLimits.maximumPayloadBytes) bytes; this one has \(payload.count)")
         }
         if let first = payload.first, first <= 0x08 {
-            throw TrackingError(.invalidPayload, "a binary payload of a later version of the protocol")
+            throw TrackingError(
+                .invalidPayload, "cannot read the payload: it has a binary format of a later protocol version")
         }
         guard payload.isUTF8 else { throw TrackingError(.invalidPayload, "not JSON: the payload is not UTF-8") }
         var scanner = JSONScanner(payload)
@@ -63,12 +64,13 @@ struct JSONScanner {
 
     // MARK: Bytes
 
-    /// The byte that comes next, white space included; 0, which no value contains, at the end.
+    /// The next byte, white space included; 0 at the end. No JSON value contains the byte 0.
     var byte: UInt8 {
         @inline(__always) get { self.position < self.end ? self.position.pointee : 0 }
     }
 
-    /// The first byte of what comes next, white space passed over; 0, which begins nothing, at the end.
+    /// Skips white space and returns the next byte without passing it; returns 0 at the end. No JSON value begins with
+    /// 0.
     @inline(__always)
     mutating func peek() -> UInt8 {
         let byte = self.byte
@@ -80,17 +82,17 @@ struct JSONScanner {
         return self.byte
     }
 
-    /// How many bytes were read.
+    /// The number of bytes passed.
     var offset: Int { self.position - self.start }
 
-    /// Whether every byte was read.
+    /// `true` at the end of the input.
     var isAtEnd: Bool { self.position == self.end }
 
-    /// Passes over the byte that was just seen to be there.
+    /// Passes the next byte, which the caller has read.
     @inline(__always)
     mutating func advance() { self.position += 1 }
 
-    /// Passes over bytes while `condition` holds.
+    /// Passes bytes while `condition` holds.
     @inline(__always)
     mutating func advance(while condition: (UInt8) -> Bool) {
         var position = self.position
@@ -98,9 +100,10 @@ struct JSONScanner {
         self.position = position
     }
 
-    /// Passes over the bytes of a string up to a quotation mark, a reverse solidus or a control character.
+    /// Passes the bytes of a string up to a quotation mark, a reverse solidus or a control character.
     ///
-    /// Eight at a time: a byte that is to be found has its highest bit set in `found`, and nothing below the first one has.
+    /// The loop examines eight bytes at once. In `found`, the highest bit of each matching byte is set, and no bit
+    /// below the first match.
     @inline(__always)
     mutating func advanceInString() {
         let ones: UInt64 = 0x0101_0101_0101_0101
@@ -120,7 +123,7 @@ struct JSONScanner {
         self.advance { $0 >= 0x20 && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "\\") }
     }
 
-    /// The bytes that were read since `position` was `start`.
+    /// Returns the bytes from `start` to the current position.
     @inline(__always)
     func read(since start: UnsafePointer<UInt8>) -> UnsafeBufferPointer<UInt8> {
         UnsafeBufferPointer(start: start, count: self.position - start)
@@ -128,19 +131,20 @@ struct JSONScanner {
 
     // MARK: Objects and arrays
 
-    /// Opens an object; then ``nextMember()`` leads from member to member.
+    /// Opens an object. Then ``nextMember()`` reads each member's name.
     mutating func beginObject() throws(Refusal) {
         guard self.peek() == UInt8(ascii: "{") else { throw self.mismatch("an object") }
         try self.open()
     }
 
-    /// Opens an array; then ``nextElement()`` leads from element to element.
+    /// Opens an array. Then ``nextElement()`` advances to each element.
     mutating func beginArray() throws(Refusal) {
         guard self.peek() == UInt8(ascii: "[") else { throw self.mismatch("an array") }
         try self.open()
     }
 
-    /// Reads the name of the next member into ``key`` and stops before its value; false where the object ends.
+    /// Reads the name of the next member into ``key`` and stops before its value. Returns `false` at the end of the
+    /// object.
     mutating func nextMember() throws(Refusal) -> Bool {
         guard try self.next(orClose: UInt8(ascii: "}"), "',' or '}'") else { return false }
         guard self.peek() == UInt8(ascii: "\"") else { throw self.syntaxError("the name of a member") }
@@ -150,7 +154,7 @@ struct JSONScanner {
         return true
     }
 
-    /// Stops before the next element; false where the array ends.
+    /// Stops before the next element. Returns `false` at the end of the array.
     mutating func nextElement() throws(Refusal) -> Bool {
         try self.next(orClose: UInt8(ascii: "]"), "',' or ']'")
     }
@@ -184,29 +188,30 @@ struct JSONScanner {
 
     // MARK: Errors
 
-    /// Writes down what is wrong.
+    /// Records the reason for an error and returns the error.
     mutating func refuse(_ message: String) -> Refusal {
         self.failure = TrackingError(.invalidPayload, message)
         return Refusal()
     }
 
-    /// Bytes that are not JSON.
+    /// Returns the error for bytes that are not JSON.
     mutating func syntaxError(_ expected: StaticString) -> Refusal {
         self.refuse("not JSON: expected \(expected) at byte \(self.offset)")
     }
 
-    /// The value of the member ``key`` is not what it must be; `found` is what it is instead.
+    /// Returns the error for a wrong value of the member ``key``; `found` describes the value.
     mutating func mismatch(_ expected: String, found: StaticString) -> Refusal {
         self.refuse("\(self.root.path(self.member)) must be \(expected); found \(found)")
     }
 
-    /// The member that is read, beneath ``root``: of one that ``prefix`` names as a whole, the member inside.
+    /// The name of the current member beneath ``root``. When ``prefix`` already names a whole member, the result names
+    /// the member inside it.
     private var member: String {
         let (prefix, key) = (self.prefix.description, self.key.text)
         return prefix.isEmpty || key.isEmpty || prefix.hasSuffix(".") ? prefix + key : "\(prefix).\(key)"
     }
 
-    /// The value that comes next is of the wrong kind, or not JSON.
+    /// Returns the error for a next value of the wrong kind, or for bytes that are not JSON.
     mutating func mismatch(_ expected: String) -> Refusal {
         var ahead = self
         do throws(Refusal) {
@@ -218,7 +223,7 @@ struct JSONScanner {
         }
     }
 
-    /// A member beneath ``root`` that a message cannot do without is not there.
+    /// Returns the error for a mandatory member that is absent beneath ``root``.
     mutating func missing(_ member: StaticString) -> Refusal {
         self.refuse("\(self.root.path(member.description)) is missing")
     }
@@ -236,7 +241,7 @@ struct JSONScanner {
 }
 
 extension UnsafeBufferPointer<UInt8> {
-    /// Whether these bytes are well-formed UTF-8.
+    /// `true` when the bytes are well-formed UTF-8.
     var isUTF8: Bool {
         if self.reduce(0, |) < 0x80 { return true }
         return (try? UTF8Span(validating: self.span)) != nil

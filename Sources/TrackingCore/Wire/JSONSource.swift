@@ -1,14 +1,15 @@
-/// The members of a JSON object as source text: each value byte for byte as it was written.
+/// The members of a JSON object as source text: each value with exactly the bytes of the input.
 ///
-/// ``JSONValue`` leaves out `null`, rounds numbers to `Double` and sorts the members of objects. The `extra` of a point preserves
-/// all of them.
+/// ``JSONValue`` omits `null`, rounds numbers to `Double` and sorts the members of objects. The `extra` of a point has
+/// to preserve all of them, so it is built from source text.
 package struct JSONSource: Sendable {
-    /// The source text of each value, `null` included, without white space around it. Of members of one name, the last one counts.
+    /// The source text of each value, `null` included, without surrounding white space. Of several members with one
+    /// name, the last one counts.
     package let members: [String: ArraySlice<UInt8>]
 
-    /// Reads an object of at most 128 KB.
+    /// Parses an object of at most 128 KB.
     ///
-    /// - Throws: `invalidPayload` or `payloadTooLarge`.
+    /// - Throws: ``TrackingError/Code/invalidPayload`` or ``TrackingError/Code/payloadTooLarge``.
     package init(object json: ArraySlice<UInt8>) throws(TrackingError) {
         let places = try json.withUnsafeBufferPointer { bytes throws(TrackingError) in
             try JSONScanner.read(bytes) { json throws(Refusal) in try json.places() }
@@ -16,21 +17,22 @@ package struct JSONSource: Sendable {
         self.members = places.mapValues { json[(json.startIndex + $0.lowerBound)..<(json.startIndex + $0.upperBound)] }
     }
 
-    /// The members of an object that was already parsed.
+    /// Makes the source text of an object that was already parsed.
     package init(_ members: [String: JSONValue]) { self.members = members.mapValues { $0.json[...] } }
 
-    /// The members of a member that is an object; `nil` where the member is absent or something else.
+    /// The members of a member that is an object; `nil` when the member is absent or not an object.
     package subscript(name: String) -> JSONSource? { self.members[name].flatMap { try? JSONSource(object: $0) } }
 }
 
 extension Location {
-    /// An `extra` of members in source text, in the order of their names; `nil` where no member fits.
+    /// Returns an `extra` object of members in source text, ordered by name; `nil` when no member fits.
     ///
-    /// Members that nest too deep are left out, and then the largest ones until the rest has at most ``maximumExtraBytes``.
+    /// Members that nest too deep are omitted. Then the largest members are omitted until the object has at most
+    /// ``maximumExtraBytes``.
     package static func extra(of members: [String: ArraySlice<UInt8>]) -> [UInt8]? {
         let candidates = members.filter { Self.fitsExtra($0.value) }
             .map { (name: $0.key, json: JSONValue.text($0.key).json + [UInt8(ascii: ":")] + $0.value) }
-        // Each member has a comma or the closing brace behind it.
+        // Each member is followed by a comma or the closing brace.
         var room = Self.maximumExtraBytes - 1
         var chosen: [(name: String, json: [UInt8])] = []
         for member in candidates.sorted(by: { ($0.json.count, $0.name) < ($1.json.count, $1.name) }) {
@@ -43,7 +45,7 @@ extension Location {
         return [UInt8(ascii: "{")] + joined + [UInt8(ascii: "}")]
     }
 
-    /// A Boolean value that indicates whether a value may be a member of `extra`: its nesting is within the limit.
+    /// Returns `true` when a value may be a member of `extra`: its nesting is within the limit.
     private static func fitsExtra(_ value: ArraySlice<UInt8>) -> Bool {
         value.withUnsafeBufferPointer { bytes in
             var scanner = JSONScanner(bytes, maximumDepth: WireLimits.maximumExtraDepth - 1)

@@ -1,17 +1,19 @@
-/// Any JSON value but `null`, which stands for what is absent: a member or element that is `null` is left out.
+/// A JSON value other than `null`. A member or element that is `null` is omitted, because `null` means absent.
 ///
-/// For what has no type of its own: the arguments of a command, the result of an answer, the detail of an event.
+/// It represents data without a type of its own: the arguments of a command, the result of an answer, the detail of an
+/// event.
 public enum JSONValue: Hashable, Sendable {
     case text(String)
-    /// A finite number; any other is left out when it is written.
+    /// A finite number. A number that is not finite is omitted when it is written.
     case number(Double)
     case flag(Bool)
     case list([JSONValue])
     case object([String: JSONValue])
 
-    /// Reads one value of at most 128 KB.
+    /// Parses one value of at most 128 KB.
     ///
-    /// - Throws: `invalidPayload` or `payloadTooLarge`; `null` alone is refused.
+    /// - Throws: ``TrackingError/Code/invalidPayload`` for invalid JSON or a single `null`;
+    ///   ``TrackingError/Code/payloadTooLarge``.
     public init(json: some Collection<UInt8>) throws(TrackingError) {
         let bytes = Array(json)
         let value = try bytes.withUnsafeBufferPointer { bytes throws(TrackingError) in
@@ -21,27 +23,27 @@ public enum JSONValue: Hashable, Sendable {
         self = value
     }
 
-    /// The value as JSON, the members of objects in the order of their names.
+    /// The value as JSON. Members of objects are ordered by name.
     public var json: [UInt8] {
         var writer = JSONWriter(capacity: 256)
         writer.value(self)
         return writer.bytes
     }
 
-    /// The text, where it is one.
+    /// The text of a string; `nil` for other values.
     public var text: String? { if case .text(let text) = self { text } else { nil } }
-    /// The number, where it is one.
+    /// The number; `nil` for other values.
     public var number: Double? { if case .number(let number) = self { number } else { nil } }
-    /// The flag, where it is one.
+    /// The Boolean; `nil` for other values.
     public var flag: Bool? { if case .flag(let flag) = self { flag } else { nil } }
-    /// The elements, where it is a list.
+    /// The elements of an array; `nil` for other values.
     public var list: [JSONValue]? { if case .list(let list) = self { list } else { nil } }
-    /// The members, where it is an object.
+    /// The members of an object; `nil` for other values.
     public var object: [String: JSONValue]? { if case .object(let object) = self { object } else { nil } }
-    /// A member of an object; `nil` where there is none.
+    /// The member of an object with this name; `nil` when it is absent or the value is not an object.
     public subscript(name: String) -> JSONValue? { self.object?[name] }
 
-    /// How deep objects and lists nest in it: 0 for what is neither.
+    /// The nesting depth of objects and arrays; 0 for other values.
     package var depth: Int {
         switch self {
         case .text, .number, .flag: 0
@@ -50,7 +52,7 @@ public enum JSONValue: Hashable, Sendable {
         }
     }
 
-    /// A whole number, where it is one from 0 to 2^53 - 1.
+    /// The number as an integer from 0 to 2^53 - 1; `nil` for other values.
     public var count: Int? {
         guard let number = self.number, let count = Int(exactly: number), (0...WireLimits.greatest).contains(count)
         else { return nil }
@@ -59,7 +61,7 @@ public enum JSONValue: Hashable, Sendable {
 }
 
 extension JSONScanner {
-    /// Reads any value; `nil` for `null`.
+    /// Reads any value; returns `nil` for `null`.
     mutating func value() throws(Refusal) -> JSONValue? {
         switch self.peek() {
         case UInt8(ascii: "\""): return .text(try self.text())
@@ -77,7 +79,7 @@ extension JSONScanner {
         }
     }
 
-    /// Reads an object with all that is in it.
+    /// Reads an object with all its values.
     mutating func members() throws(Refusal) -> [String: JSONValue] {
         var members: [String: JSONValue] = [:]
         try self.beginObject()
@@ -107,7 +109,7 @@ extension JSONWriter {
         }
     }
 
-    /// Writes an object, its members in the order of their names.
+    /// Writes an object with its members ordered by name.
     mutating func object(_ members: [String: JSONValue]) {
         self.raw("{")
         for (name, value) in members.sorted(by: { $0.key < $1.key }) where value.isWritable {

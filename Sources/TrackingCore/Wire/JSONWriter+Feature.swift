@@ -1,5 +1,9 @@
 extension JSONWriter {
-    /// Writes a fix as a GeoJSON Feature; its stream only where it is not the one that it inherits.
+    /// Writes a fix as a GeoJSON Feature.
+    ///
+    /// - Parameters:
+    ///   - location: The fix.
+    ///   - stream: The stream that readers assume. The fix's own stream is written only when it differs.
     mutating func feature(_ location: Location, inheriting stream: StreamID? = nil) {
         self.raw(#"{"type":"Feature","geometry":{"type":"Point","coordinates":["#)
         self.number(location.coordinate.longitude)
@@ -49,7 +53,7 @@ extension JSONWriter {
 }
 
 extension Location {
-    /// Checks what a writer must not leave out in silence.
+    /// Checks the values that the writer must not omit silently.
     func checkWritable(at root: WireRoot) throws(TrackingError) {
         guard NumberRule.time.allows(self.time.seconds) else {
             throw TrackingError(
@@ -73,7 +77,7 @@ extension Location {
         }
     }
 
-    /// Whether `extra` is absent, or an object that readers accept.
+    /// `true` when `extra` is absent, or an object that readers accept.
     var isExtraWritable: Bool {
         guard let extra = self.extra else { return true }
         guard extra.count <= Self.maximumExtraBytes, extra.first == UInt8(ascii: "{") else { return false }

@@ -1,11 +1,11 @@
-/// Writes compact JSON. The caller sees to the balance of braces; commas between members are set here.
+/// Writes compact JSON. The writer sets the commas between members; the caller balances the braces.
 ///
-/// It owns its memory because it runs for every fix of every trackable: an array asks at every append whether it is shared.
-/// Every write is preceded by ``reserve(_:)``.
+/// The writer owns its memory because it encodes every fix of every trackable: an array would check for shared storage
+/// at every append. Every write is preceded by ``reserve(_:)``.
 struct JSONWriter: ~Copyable {
     private var start: UnsafeMutablePointer<UInt8>
     private var capacity: Int
-    /// How many bytes were written.
+    /// The number of bytes written.
     private(set) var count = 0
 
     init(capacity: Int) {
@@ -15,10 +15,10 @@ struct JSONWriter: ~Copyable {
 
     deinit { self.start.deallocate() }
 
-    /// What was written.
+    /// The written bytes.
     var bytes: [UInt8] { Array(UnsafeBufferPointer(start: self.start, count: self.count)) }
 
-    /// Makes room for `more` bytes and returns where they go.
+    /// Reserves room for `more` bytes and returns the address of the first.
     @inline(__always)
     private mutating func reserve(_ more: Int) -> UnsafeMutablePointer<UInt8> {
         if self.capacity - self.count < more { self.grow(more) }
@@ -33,28 +33,28 @@ struct JSONWriter: ~Copyable {
         self.start = larger
     }
 
-    /// Appends bytes that are JSON already.
+    /// Appends bytes that are already JSON.
     mutating func raw(_ json: UnsafeBufferPointer<UInt8>) {
         guard let source = json.baseAddress else { return }
         self.reserve(json.count).update(from: source, count: json.count)
         self.count += json.count
     }
 
-    /// Appends text that is JSON already.
+    /// Appends text that is already JSON.
     @inline(__always)
     mutating func raw(_ json: StaticString) {
         self.reserve(json.utf8CodeUnitCount).update(from: json.utf8Start, count: json.utf8CodeUnitCount)
         self.count += json.utf8CodeUnitCount
     }
 
-    /// Appends one byte that is JSON already.
+    /// Appends one byte that is already JSON.
     @inline(__always)
     mutating func raw(_ byte: UInt8) {
         self.reserve(1).pointee = byte
         self.count += 1
     }
 
-    /// Removes what was written between two counts of bytes.
+    /// Removes the bytes between two offsets.
     mutating func remove(_ range: Range<Int>) {
         precondition(range.lowerBound >= 0 && range.upperBound <= self.count)
         let rest = self.count - range.upperBound
@@ -62,7 +62,7 @@ struct JSONWriter: ~Copyable {
         self.count -= range.count
     }
 
-    /// Sets the comma before a member or element that is not the first.
+    /// Writes the comma before a member or element other than the first.
     @inline(__always)
     mutating func separate() {
         guard self.count > 0 else { return }
@@ -70,7 +70,7 @@ struct JSONWriter: ~Copyable {
         if last != UInt8(ascii: "{"), last != UInt8(ascii: "[") { self.raw(UInt8(ascii: ",")) }
     }
 
-    /// Begins the next member of an object; its value follows.
+    /// Begins the next member of an object. The caller then writes its value.
     mutating func name(_ name: StaticString) {
         self.separate()
         self.raw(UInt8(ascii: "\""))
@@ -115,10 +115,11 @@ struct JSONWriter: ~Copyable {
 
     // MARK: Numbers
 
-    /// Writes a finite number: the shortest decimal that reads back as the same `Double`, whole numbers without a fraction.
+    /// Writes a finite number as the shortest decimal that parses to the same `Double`, integers without a fraction.
     ///
-    /// A value that is the nearest `Double` to a decimal of at most 15 digits, as fixes and their times are, is written
-    /// by integer arithmetic: no shorter decimal can be nearest to the same value. The rest is left to the standard library.
+    /// Fixes and their times are mostly the nearest `Double` to a decimal of at most 15 digits. Such a value is written
+    /// by integer arithmetic, because no shorter decimal can be nearest to the same value. All others are written by
+    /// the standard library.
     mutating func number(_ value: Double) {
         guard
             self.decimal(value, scale: 1e2, decimals: 2) || self.decimal(value, scale: 1e7, decimals: 7)
@@ -130,7 +131,8 @@ struct JSONWriter: ~Copyable {
         }
     }
 
-    /// Writes a number that is exactly the nearest one to a decimal with so few places, or writes nothing.
+    /// Writes a number that is exactly the nearest `Double` to a decimal with `decimals` places and returns `true`;
+    /// otherwise writes nothing.
     @inline(__always)
     private mutating func decimal(_ value: Double, scale: Double, decimals: Int) -> Bool {
         let scaled = value.magnitude * scale
@@ -142,7 +144,7 @@ struct JSONWriter: ~Copyable {
         return true
     }
 
-    /// Writes `value` / 10^`decimals` without zeros at the end of its fraction.
+    /// Writes `value` / 10^`decimals` without trailing zeros in the fraction.
     mutating func digits(_ value: UInt64, decimals: Int) {
         var rest = value
         var decimals = decimals

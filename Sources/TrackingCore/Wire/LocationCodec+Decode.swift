@@ -1,39 +1,47 @@
 extension LocationCodec {
-    /// Reads a location update or a raw update; members of the one that are missing in the other get their defaults.
+    /// Decodes a location update or a raw update. Members that exist in only one of the two formats get their default
+    /// values.
     ///
-    /// Members that are not known are passed over, and so are `mode`, `motion` and `source` values that are not known;
-    /// `null` stands for a member that is absent. Skipped points get the stream of `location` where they name none.
+    /// Unknown members are skipped, and so are unknown values of `mode`, `motion` and `source`. `null` means that a
+    /// member is absent. Skipped points without a stream get the stream of `location`.
     ///
-    /// - Throws: `invalidPayload` that names the member, or `payloadTooLarge`.
+    /// - Throws: ``TrackingError/Code/invalidPayload`` that names the wrong member, or
+    ///   ``TrackingError/Code/payloadTooLarge``.
     public static func decode(_ payload: ArraySlice<UInt8>) throws(TrackingError) -> LocationUpdate {
         try payload.withUnsafeBufferPointer { bytes throws(TrackingError) in
             try JSONScanner.read(bytes) { json throws(Refusal) in try json.update() }
         }
     }
 
-    /// Reads a location update or a raw update, as the other form does.
+    /// Decodes a location update or a raw update from an array.
+    ///
+    /// - Throws: The same errors as the form for an `ArraySlice`.
     public static func decode(_ payload: [UInt8]) throws(TrackingError) -> LocationUpdate {
         try self.decode(payload[...])
     }
 
-    /// Reads one GeoJSON Feature.
+    /// Decodes one GeoJSON Feature.
     ///
-    /// - Throws: `invalidPayload` that names the member, or `payloadTooLarge`.
+    /// - Throws: ``TrackingError/Code/invalidPayload`` that names the wrong member, or
+    ///   ``TrackingError/Code/payloadTooLarge``.
     public static func decodeFeature(_ bytes: ArraySlice<UInt8>) throws(TrackingError) -> Location {
         try bytes.withUnsafeBufferPointer { bytes throws(TrackingError) in
             try JSONScanner.read(bytes) { json throws(Refusal) in try json.feature(.message) }
         }
     }
 
-    /// Reads one GeoJSON Feature, as the other form does.
+    /// Decodes one GeoJSON Feature from an array.
+    ///
+    /// - Throws: The same errors as the form for an `ArraySlice`.
     public static func decodeFeature(_ bytes: [UInt8]) throws(TrackingError) -> Location {
         try self.decodeFeature(bytes[...])
     }
 
-    /// Reads one GeoJSON Feature all of whose properties are the protocol's own.
+    /// Decodes one GeoJSON Feature without properties from outside the protocol.
     ///
-    /// - Returns: `nil` where one is not, which ``decodeFeature(_:)`` would pass over.
-    /// - Throws: as ``decodeFeature(_:)`` does.
+    /// - Returns: The fix; `nil` when the Feature has a property that the protocol does not define and that
+    ///   ``decodeFeature(_:)`` would skip.
+    /// - Throws: The same errors as ``decodeFeature(_:)``.
     package static func decodeWholeFeature(_ bytes: ArraySlice<UInt8>) throws(TrackingError) -> Location? {
         try bytes.withUnsafeBufferPointer { bytes throws(TrackingError) in
             try JSONScanner.read(bytes) { json throws(Refusal) in
@@ -44,8 +52,8 @@ extension LocationCodec {
         }
     }
 
-    /// Whether a `null` stands before a coordinate of a GeoJSON Feature. A ``JSONValue`` leaves it out, and the coordinate would
-    /// stand in its place.
+    /// Returns `true` when `null` precedes a coordinate of a GeoJSON Feature. A ``JSONValue`` omits that `null`, which
+    /// would shift the coordinates behind it.
     package static func hasNullCoordinate(_ bytes: ArraySlice<UInt8>) -> Bool {
         let hasNull = try? bytes.withUnsafeBufferPointer { bytes throws(TrackingError) in
             try JSONScanner.read(bytes) { json throws(Refusal) in try json.hasNullCoordinate() }
@@ -75,7 +83,7 @@ extension JSONScanner {
         return LocationUpdate(location: location, skipped: skipped, intermediate: intermediate, kind: kind)
     }
 
-    /// Passes over a Feature.
+    /// Skips a Feature. Returns `true` when `null` precedes one of its coordinates.
     fileprivate mutating func hasNullCoordinate() throws(Refusal) -> Bool {
         var hasNull = false
         try self.eachMember { json throws(Refusal) in
@@ -97,7 +105,7 @@ extension JSONScanner {
         return hasNull
     }
 
-    /// Reads the members of an object; passes over whatever else stands there.
+    /// Reads the members of an object; skips a value that is not an object.
     private mutating func eachMember(
         _ read: (inout JSONScanner) throws(Refusal) -> Void
     ) throws(Refusal) {

@@ -1,45 +1,55 @@
-/// The bytes of fixes: location updates (`tracking/{id}`), raw updates (`…/raw`) and single GeoJSON Features.
+/// The encoding of fixes: location updates (topic `tracking/{id}`), raw updates (`…/raw`) and single GeoJSON Features.
 ///
-/// Written by hand, without Foundation: these are the messages that every fix of every trackable becomes.
+/// The codec is written by hand, without Foundation, because it encodes every fix of every trackable.
 public enum LocationCodec {
-    /// Writes a location update.
+    /// Encodes a location update.
     ///
-    /// Of the skipped points the newest ``LocationUpdate/maximumSkipped`` are written, and of those the oldest are left out
-    /// until the payload has at most ``WireLimits/maximumPayloadBytes``; `leftOut` in the other form counts them.
-    /// An optional number that is not finite or out of its documented range is unknown to readers, so it is not written.
+    /// At most the newest ``LocationUpdate/maximumSkipped`` skipped points are written. The oldest of those are omitted
+    /// until the payload has at most ``WireLimits/maximumPayloadBytes``. ``encode(_:leftOut:)`` also counts the omitted
+    /// points. An optional number that is not finite or out of its range is omitted, because readers would treat it as
+    /// unknown.
     ///
-    /// - Throws: `payloadTooLarge` when it does not fit even without skipped points; `invalidPayload` when a time, a `seq`
-    ///   or an `extra` is not what the protocol allows.
+    /// - Throws: ``TrackingError/Code/payloadTooLarge`` when the update does not fit even without skipped points;
+    ///   ``TrackingError/Code/invalidPayload`` when a time, a `seq`, a trip id or an `extra` violates the protocol.
     public static func encode(_ update: LocationUpdate) throws(TrackingError) -> [UInt8] {
         var leftOut = 0
         return try self.encode(update, leftOut: &leftOut)
     }
 
-    /// Writes a location update and tells how many of the oldest skipped points had to be left out.
+    /// Encodes a location update and counts the skipped points that were omitted.
     ///
-    /// - Throws: as ``encode(_:)`` does.
+    /// - Parameters:
+    ///   - update: The update.
+    ///   - leftOut: Set to the number of the oldest skipped points that were omitted.
+    /// - Throws: The same errors as ``encode(_:)``.
     public static func encode(_ update: LocationUpdate, leftOut: inout Int) throws(TrackingError) -> [UInt8] {
         try self.encode(update, isRaw: false, leftOut: &leftOut)
     }
 
-    /// Writes a raw update: `location` and `skippedLocations` only.
+    /// Encodes a raw update, which has `location` and `skippedLocations` only.
     ///
-    /// - Throws: as ``encode(_:)`` does.
+    /// - Throws: The same errors as ``encode(_:)``.
     public static func encodeRaw(_ update: LocationUpdate) throws(TrackingError) -> [UInt8] {
         var leftOut = 0
         return try self.encodeRaw(update, leftOut: &leftOut)
     }
 
-    /// Writes a raw update and tells how many of the oldest skipped points had to be left out.
+    /// Encodes a raw update and counts the skipped points that were omitted.
     ///
-    /// - Throws: as ``encode(_:)`` does.
+    /// - Parameters:
+    ///   - update: The update.
+    ///   - leftOut: Set to the number of the oldest skipped points that were omitted.
+    /// - Throws: The same errors as ``encode(_:)``.
     public static func encodeRaw(_ update: LocationUpdate, leftOut: inout Int) throws(TrackingError) -> [UInt8] {
         try self.encode(update, isRaw: true, leftOut: &leftOut)
     }
 
-    /// Writes one GeoJSON Feature. What the protocol does not allow is left out; without a time a reader refuses it.
+    /// Encodes one GeoJSON Feature. Values that the protocol does not allow are omitted. A Feature without a valid time
+    /// is rejected by readers.
     ///
-    /// - Parameter stream: What is known from where the Feature stands: it is not written when it is the point's own.
+    /// - Parameters:
+    ///   - location: The fix.
+    ///   - stream: The stream that readers assume. The fix's own stream is written only when it differs.
     public static func encodeFeature(_ location: Location, inheriting stream: StreamID? = nil) -> [UInt8] {
         var writer = JSONWriter(capacity: 512)
         writer.feature(location, inheriting: stream)
@@ -85,10 +95,10 @@ extension JSONWriter {
         self.text(update.kind.rawValue)
     }
 
-    /// Removes the fewest of the oldest points that make the payload fit. `starts` are where each point begins, and the
-    /// end of the last.
+    /// Removes as few of the oldest points as necessary to make the payload fit.
     ///
-    /// - Returns: how many were removed.
+    /// - Parameter starts: The offset of each point, followed by the end of the last.
+    /// - Returns: The number of removed points.
     fileprivate mutating func leaveOutOldest(_ starts: [Int]) throws(TrackingError) -> Int {
         let excess = self.count - WireLimits.maximumPayloadBytes
         guard excess > 0 else { return 0 }

@@ -1,7 +1,11 @@
 extension MessageCodec {
-    /// Reads a presence; `kind` is what the topic says, and a `type` that disagrees is a bad message.
+    /// Decodes a presence.
     ///
-    /// - Throws: `invalidPayload` that names the member, or `payloadTooLarge`.
+    /// - Parameters:
+    ///   - payload: The JSON.
+    ///   - kind: The kind of member that the topic states; a different `type` is an error. `nil` accepts both.
+    /// - Throws: ``TrackingError/Code/invalidPayload`` that names the wrong member, or
+    ///   ``TrackingError/Code/payloadTooLarge``.
     public static func decodePresence(
         _ payload: some Collection<UInt8>, expecting kind: MemberKind? = nil
     ) throws(TrackingError) -> Presence {
@@ -24,9 +28,10 @@ extension MessageCodec {
         return presence
     }
 
-    /// Reads a liveness.
+    /// Decodes a liveness.
     ///
-    /// - Throws: `invalidPayload` that names the member, or `payloadTooLarge`.
+    /// - Throws: ``TrackingError/Code/invalidPayload`` that names the wrong member, or
+    ///   ``TrackingError/Code/payloadTooLarge``.
     public static func decodeLiveness(_ payload: some Collection<UInt8>) throws(TrackingError) -> Liveness {
         let message = try JSONObject(state: payload, "a liveness")
         let isOnline = try message.required("status") { json throws(Refusal) in
@@ -38,17 +43,19 @@ extension MessageCodec {
             connection: try message.count("connection"))
     }
 
-    /// Reads a request.
+    /// Decodes a resolution request.
     ///
-    /// - Throws: `invalidPayload` that names the member, or `payloadTooLarge`.
+    /// - Throws: ``TrackingError/Code/invalidPayload`` that names the wrong member, or
+    ///   ``TrackingError/Code/payloadTooLarge``.
     public static func decodeRequest(_ payload: some Collection<UInt8>) throws(TrackingError) -> ResolutionRequest {
         let message = try JSONObject(state: payload, "a request")
         return ResolutionRequest(session: try message.session(), resolution: try message.resolution())
     }
 
-    /// Reads a resolution in force.
+    /// Decodes a resolution in force.
     ///
-    /// - Throws: `invalidPayload` that names the member, or `payloadTooLarge`.
+    /// - Throws: ``TrackingError/Code/invalidPayload`` that names the wrong member, or
+    ///   ``TrackingError/Code/payloadTooLarge``.
     public static func decodeResolution(_ payload: some Collection<UInt8>) throws(TrackingError) -> ResolutionInForce {
         let message = try JSONObject(state: payload, "a resolution in force")
         return ResolutionInForce(
@@ -61,10 +68,11 @@ extension MessageCodec {
             maximumSilence: .milliseconds(Int64(try message.number("maximumSilence", .milliseconds))))
     }
 
-    /// Reads an event of at most ``WireLimits/maximumDocumentBytes``, whose detail has at most
-    /// ``WireLimits/maximumDetailBytes`` as it came and as ``encode(_:)`` writes it.
+    /// Decodes an event of at most ``WireLimits/maximumDocumentBytes``. Its detail has at most
+    /// ``WireLimits/maximumDetailBytes``, both as received and as `encode(_:)` writes it.
     ///
-    /// - Throws: `invalidPayload` that names the member, or `payloadTooLarge`.
+    /// - Throws: ``TrackingError/Code/invalidPayload`` that names the wrong member, or
+    ///   ``TrackingError/Code/payloadTooLarge``.
     public static func decodeEvent(_ payload: some Collection<UInt8>) throws(TrackingError) -> TrackingEvent {
         try self.checkSize(payload.count, WireLimits.maximumDocumentBytes, "an event")
         let (event, detailBytes) = try self.decodeSized(payload)
@@ -73,14 +81,15 @@ extension MessageCodec {
         return event
     }
 
-    /// Reads an event that an earlier version accepted, of a size that ``decodeEvent(_:)`` refuses.
+    /// Decodes a stored event without the size limits of ``decodeEvent(_:)``.
     ///
-    /// - Throws: `invalidPayload` that names the member, or `payloadTooLarge`.
+    /// - Throws: ``TrackingError/Code/invalidPayload`` that names the wrong member, or
+    ///   ``TrackingError/Code/payloadTooLarge``.
     package static func decodeStoredEvent(_ payload: some Collection<UInt8>) throws(TrackingError) -> TrackingEvent {
         try self.decodeSized(payload).event
     }
 
-    /// Reads an event, and how many bytes of the payload are its detail.
+    /// Decodes an event and measures the bytes of its detail in the payload.
     private static func decodeSized(
         _ payload: some Collection<UInt8>
     ) throws(TrackingError) -> (event: TrackingEvent, detailBytes: Int) {
@@ -116,7 +125,7 @@ extension MessageCodec {
 extension MessageCodec {
     /// Checks the size of a message or of a part of it.
     ///
-    /// - Throws: `payloadTooLarge` that names the part, its size and the limit.
+    /// - Throws: ``TrackingError/Code/payloadTooLarge`` that names the part, its size and the limit.
     static func checkSize(_ count: Int, _ most: Int, _ part: String) throws(TrackingError) {
         guard count > most else { return }
         throw TrackingError(.payloadTooLarge, "\(part) has at most \(most) bytes; this one has \(count)")
@@ -126,12 +135,13 @@ extension MessageCodec {
 extension TrackingEvent {
     /// Checks that readers accept the detail: at most ``WireLimits/maximumDetailBytes`` as JSON.
     ///
-    /// - Throws: `payloadTooLarge` that names the kind, the size and the limit.
+    /// - Throws: ``TrackingError/Code/payloadTooLarge`` that names the kind, the size and the limit.
     package func checkDetail() throws(TrackingError) { try Self.check(self.detail, of: self.kind) }
 
-    /// Checks the detail of an event of some kind, as ``checkDetail()`` does.
+    /// Checks that readers accept the detail of an event of the given kind: at most ``WireLimits/maximumDetailBytes``
+    /// as JSON.
     ///
-    /// - Throws: `payloadTooLarge` that names the kind, the size and the limit.
+    /// - Throws: ``TrackingError/Code/payloadTooLarge`` that names the kind, the size and the limit.
     package static func check(_ detail: [String: DetailValue], of kind: Kind) throws(TrackingError) {
         guard !detail.isEmpty else { return }
         try MessageCodec.checkSize(
@@ -141,7 +151,8 @@ extension TrackingEvent {
 }
 
 extension JSONObject {
-    /// Reads a message that says how things stand, of at most ``WireLimits/maximumStateBytes``.
+    /// Parses a message about a current state (presence, liveness, request, resolution) of at most
+    /// ``WireLimits/maximumStateBytes``.
     fileprivate init(state payload: some Collection<UInt8>, _ part: String) throws(TrackingError) {
         try MessageCodec.checkSize(payload.count, WireLimits.maximumStateBytes, part)
         try self.init(payload: payload)

@@ -1,6 +1,6 @@
-/// The bytes of every message that is not a fix: presence, liveness, requests, the resolution in force and events.
+/// The encoding of all messages except fixes: presence, liveness, requests, the resolution in force, trips and events.
 public enum MessageCodec {
-    /// Writes a presence.
+    /// Encodes a presence.
     public static func encode(_ presence: Presence) -> [UInt8] {
         var writer = JSONWriter(capacity: 192)
         writer.raw("{")
@@ -15,7 +15,7 @@ public enum MessageCodec {
         return writer.bytes
     }
 
-    /// Writes a liveness.
+    /// Encodes a liveness.
     public static func encode(_ liveness: Liveness) -> [UInt8] {
         var writer = JSONWriter(capacity: 128)
         writer.raw("{")
@@ -30,7 +30,7 @@ public enum MessageCodec {
         return writer.bytes
     }
 
-    /// Writes a request.
+    /// Encodes a resolution request.
     public static func encode(_ request: ResolutionRequest) -> [UInt8] {
         var writer = JSONWriter(capacity: 192)
         writer.raw("{")
@@ -40,7 +40,7 @@ public enum MessageCodec {
         return writer.bytes
     }
 
-    /// Writes a resolution in force.
+    /// Encodes a resolution in force.
     public static func encode(_ resolution: ResolutionInForce) -> [UInt8] {
         var writer = JSONWriter(capacity: 256)
         writer.raw("{")
@@ -55,7 +55,7 @@ public enum MessageCodec {
         return writer.bytes
     }
 
-    /// Writes an event, its detail in the order of its names.
+    /// Encodes an event. The members of its detail are ordered by name.
     public static func encode(_ event: TrackingEvent) -> [UInt8] {
         var writer = JSONWriter(capacity: 512)
         writer.raw("{")
@@ -74,7 +74,7 @@ public enum MessageCodec {
         return writer.bytes
     }
 
-    /// Whole seconds in the protocol's range.
+    /// Returns a lease in whole seconds, limited to 1…86,400.
     private static func seconds(ofLease lease: Duration) -> Int64 {
         max(1, min(86_400, lease.components.seconds))
     }

@@ -1,24 +1,25 @@
-/// Which side of a trackable a member is on.
+/// The role of a member of a trackable: publisher or subscriber.
 public enum MemberKind: String, Hashable, Sendable, CaseIterable {
     case publisher = "PUBLISHER"
     case subscriber = "SUBSCRIBER"
 }
 
-/// A member says that it is on a trackable (`publisher/{client}`, `subscriber/{client}`).
+/// The announcement that a member is present on a trackable (topics `publisher/{client}` and `subscriber/{client}`).
 public struct Presence: Hashable, Sendable {
-    /// Publisher or subscriber; disagreeing with the topic makes a bad message.
+    /// The role of the member. A role that differs from the topic makes the message invalid.
     public var kind: MemberKind
     /// The run of the client program that is present.
     public var session: SessionID
-    /// Counts the reconnects of the session, from 0.
+    /// The number of reconnects of the session so far.
     public var connection: Int
-    /// How long a heartbeat is believed; whole seconds, 1…86,400.
+    /// The validity of a heartbeat, in whole seconds, 1…86,400.
     public var lease: Duration
-    /// When the member came: set once, kept over reconnects. Among publishers the latest owns the trackable.
+    /// The time at which the member first became present in this session; reconnects do not change it. The publisher
+    /// with the latest time owns the trackable.
     public var since: UnixTime
-    /// A publisher's current stream of the live lane.
+    /// The publisher's current stream of the live lane; `nil` for subscribers.
     public var stream: StreamID?
-    /// Whether a publisher also sends raw locations.
+    /// `true` when the publisher also sends raw locations; `nil` when unknown.
     public var rawLocations: Bool?
 
     /// Makes a presence.
@@ -36,21 +37,21 @@ public struct Presence: Hashable, Sendable {
     }
 }
 
-/// A client says that it lives, or that it is gone (`_clients/{client}`).
+/// The announcement that a client is connected or has left (topic `_clients/{client}`).
 public struct Liveness: Hashable, Sendable {
-    /// Alive for a lease, or gone.
+    /// The state of a client: connected for a lease, or gone.
     public enum Status: Hashable, Sendable {
-        /// Alive; the heartbeat is believed for `lease`: whole seconds, 1…86,400.
+        /// The client is connected. Its heartbeat is valid for `lease`, in whole seconds, 1…86,400.
         case online(lease: Duration)
-        /// Gone: an orderly goodbye, or the will.
+        /// The client has left in order, or the broker published its will.
         case offline
     }
 
-    /// Alive or gone.
+    /// The state of the client.
     public var status: Status
     /// The run of the client program.
     public var session: SessionID
-    /// Counts the reconnects of the session, from 0.
+    /// The number of reconnects of the session so far.
     public var connection: Int
 
     /// Makes a liveness.
@@ -61,11 +62,11 @@ public struct Liveness: Hashable, Sendable {
     }
 }
 
-/// A subscriber asks for a resolution (`request/{client}`).
+/// A subscriber's request for a resolution (topic `request/{client}`).
 public struct ResolutionRequest: Hashable, Sendable {
-    /// The run of the client program that asks.
+    /// The run of the client program that makes the request.
     public var session: SessionID
-    /// What it asks for.
+    /// The requested resolution.
     public var resolution: Resolution
 
     /// Makes a request.
@@ -75,41 +76,42 @@ public struct ResolutionRequest: Hashable, Sendable {
     }
 }
 
-/// Which of the two distances between updates must be reached.
+/// The rule that combines the interval and the displacement between two updates.
 public enum FilterRule: String, Hashable, Sendable, CaseIterable {
-    /// The interval and the displacement.
+    /// Both the interval and the displacement must be reached.
     case both
-    /// The interval or the displacement, as Ably's SDKs did.
+    /// The interval or the displacement must be reached, as in Ably's SDKs.
     case either
 }
 
 /// A publisher's state for one trackable.
 public enum PublisherState: String, Hashable, Sendable, CaseIterable {
-    /// No connection, or not authorised.
+    /// The publisher is not connected, or not authorized.
     case offline = "OFFLINE"
-    /// Connected, not yet online.
+    /// The publisher is connected, but not yet online.
     case publishing = "PUBLISHING"
-    /// Its own liveness and presence came back on this connection and an update was acknowledged on it.
+    /// On this connection, the broker returned the publisher's own liveness and presence and acknowledged an update.
     case online = "ONLINE"
-    /// Taken over, collision, or a name refused; final until the trackable is removed and added again.
+    /// Another publisher took over, the client id collided, or the broker rejected a name. The state is final until the
+    /// trackable is removed and added again.
     case failed = "FAILED"
 }
 
-/// The resolution in force, and why (`resolution`).
+/// The resolution in force for a trackable, with the conditions that led to it (topic `resolution`).
 public struct ResolutionInForce: Hashable, Sendable {
-    /// What the publisher samples and sends at.
+    /// The resolution at which the publisher samples and sends.
     public var resolution: Resolution
-    /// Whether the trackable is near its destination.
+    /// `true` while the trackable is near its destination.
     public var isNear: Bool
-    /// How many subscribers are present.
+    /// The number of present subscribers.
     public var subscribers: Int
-    /// Whether the battery is known and below the threshold.
+    /// `true` while the battery's charge is known and below the threshold.
     public var isLowBattery: Bool
     /// The publisher's state.
     public var state: PublisherState
     /// The rule of the update filter.
     public var filter: FilterRule
-    /// The longest time without an update; zero means there is no such limit.
+    /// The longest time without an update; zero for no limit.
     public var maximumSilence: Duration
 
     /// Makes a resolution in force.
@@ -127,31 +129,31 @@ public struct ResolutionInForce: Hashable, Sendable {
     }
 }
 
-/// Something that happened to a trackable (`event`). It is a record: it has a number in its stream.
+/// An event of a trackable (topic `event`). It is a record with a number in its stream.
 public struct TrackingEvent: Hashable, Sendable {
     /// A random UUID, in lower case.
     public var id: String
-    /// The stream that `seq` counts in.
+    /// The stream that numbers this event.
     public var stream: StreamID
     /// The record's number in its stream, from 1.
     public var seq: UInt64
-    /// When it happened.
+    /// The time of the event.
     public var time: UnixTime
-    /// What happened; the protocol's list is open.
+    /// The kind of event. The protocol's list of kinds is open.
     public var kind: Kind
-    /// What there is to say about it.
+    /// The details of the event, by name.
     public var detail: [String: DetailValue]
-    /// Where it happened, where known.
+    /// The position at the event; `nil` when unknown.
     public var location: Location?
 
-    /// A kind of event: one of the protocol's, or one made up later.
+    /// A kind of event: one of the protocol's kinds, or a kind of a later version.
     public struct Kind: Hashable, Sendable, RawRepresentable {
         /// The text on the wire.
         public let rawValue: String
         /// Makes a kind.
         public init(rawValue: String) { self.rawValue = rawValue }
 
-        /// The battery sank below the threshold.
+        /// The battery's charge fell below the threshold.
         public static let lowBattery = Kind(rawValue: "LOW_BATTERY")
         /// The device's clock or the receiver's date was wrong.
         public static let clockJump = Kind(rawValue: "CLOCK_JUMP")
@@ -159,9 +161,9 @@ public struct TrackingEvent: Hashable, Sendable {
         public static let collision = Kind(rawValue: "COLLISION")
         /// Records were dropped unsent, to keep to the log's limits.
         public static let dropped = Kind(rawValue: "DROPPED")
-        /// The source of fixes broke; it is tried again.
+        /// The source of fixes failed. The publisher tries it again.
         public static let sourceLost = Kind(rawValue: "SOURCE_LOST")
-        /// A command was carried out or refused; the detail is its answer, see ``CommandAnswer``.
+        /// A command was executed or rejected. The detail is a ``CommandAnswer``.
         public static let command = Kind(rawValue: "COMMAND")
     }
 

@@ -1,37 +1,37 @@
-/// Names one thing that moves: 1 to 128 bytes of UTF-8 without control characters.
+/// The id of a trackable: 1 to 128 bytes of UTF-8 without control characters.
 public struct TrackableID: Hashable, Sendable, Comparable, CustomStringConvertible {
     /// The id as the user wrote it.
     public let rawValue: String
-    /// The id as one topic level, in the protocol's alphabet.
+    /// The id encoded as one topic level, in the protocol's alphabet.
     public let topicLevel: String
 
     /// The id as the user wrote it.
     public var description: String { self.rawValue }
 
-    /// Two are the same when their bytes are, and so their topic levels. Texts that Unicode holds to be equivalent (an é of one
-    /// character or of two) are different ids.
+    /// Two ids are equal when their bytes are equal. Texts that are only equivalent in Unicode (an é of one character
+    /// or of two) are different ids.
     public static func == (left: Self, right: Self) -> Bool { left.topicLevel == right.topicLevel }
-    /// See ``==(_:_:)``.
+    /// Hashes the bytes, consistent with ``==(_:_:)``.
     public func hash(into hasher: inout Hasher) { hasher.combine(self.topicLevel) }
     /// Orders by bytes.
     public static func < (left: Self, right: Self) -> Bool { left.rawValue.precedesInBytes(right.rawValue) }
 
     /// Makes an id.
     ///
-    /// - Throws: `invalidName` that says which rule is broken.
+    /// - Throws: ``TrackingError/Code/invalidName`` that names the violated rule.
     public init(_ rawValue: String) throws(TrackingError) {
         guard (1...128).contains(rawValue.utf8.count) else {
             throw TrackingError(
                 .invalidName, "a trackable id has 1 to 128 bytes of UTF-8; this one has \(rawValue.utf8.count)")
         }
         guard !rawValue.hasControlCharacters else {
-            throw TrackingError(.invalidName, "a trackable id has no control characters; this one has one")
+            throw TrackingError(.invalidName, "a trackable id must not contain control characters; remove them")
         }
         self.rawValue = rawValue
         self.topicLevel = Self.encode(rawValue)
     }
 
-    /// Reads what a topic level was meant to name, whoever wrote it and in whatever way; `nil` when it is no id.
+    /// Decodes a topic level that may be escaped more than necessary; returns `nil` when the result is not an id.
     init?(meantBy level: some StringProtocol) {
         guard let bytes = Self.decode(level.utf8), let text = String(validating: bytes, as: UTF8.self),
             let id = try? TrackableID(text)
@@ -39,7 +39,7 @@ public struct TrackableID: Hashable, Sendable, Comparable, CustomStringConvertib
         self = id
     }
 
-    /// Reads a topic level; `nil` when it is not the shortest writing of an id.
+    /// Decodes a topic level; returns `nil` when the level is not the shortest encoding of an id.
     public init?(topicLevel: some StringProtocol) {
         guard let id = TrackableID(meantBy: topicLevel), id.topicLevel == topicLevel else { return nil }
         self = id
@@ -74,7 +74,7 @@ public struct TrackableID: Hashable, Sendable, Comparable, CustomStringConvertib
     }
 }
 
-/// Names one MQTT connection: 1 to 64 characters of `A-Z a-z 0-9 _ -`.
+/// The id of an MQTT client: 1 to 64 characters of `A-Z a-z 0-9 _ -`.
 public struct ClientID: Hashable, Sendable, Comparable, CustomStringConvertible {
     /// The id.
     public let rawValue: String
@@ -84,17 +84,18 @@ public struct ClientID: Hashable, Sendable, Comparable, CustomStringConvertible 
 
     /// Makes an id.
     ///
-    /// - Throws: `invalidName` that says which rule is broken.
+    /// - Throws: ``TrackingError/Code/invalidName`` that names the violated rule.
     public init(_ rawValue: String) throws(TrackingError) {
         guard let id = ClientID(topicLevel: rawValue) else {
             throw TrackingError(
-                .invalidName, "a client id has 1 to 64 characters of A-Z a-z 0-9 _ -; '\(rawValue.prefix(80))' does not"
+                .invalidName,
+                "a client id has 1 to 64 characters of A-Z a-z 0-9 _ -; '\(rawValue.prefix(80))' has others"
             )
         }
         self = id
     }
 
-    /// Reads a topic level; `nil` when it is not a client id.
+    /// Decodes a topic level; returns `nil` when it is not a client id.
     public init?(topicLevel: some StringProtocol) {
         guard (1...64).contains(topicLevel.utf8.count), topicLevel.utf8.allSatisfy(\.isTopicSafe) else { return nil }
         self.rawValue = String(topicLevel)
@@ -104,7 +105,7 @@ public struct ClientID: Hashable, Sendable, Comparable, CustomStringConvertible 
     public static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
 }
 
-/// Names one run of one client program; random, made at its start.
+/// The id of one run of a client program. It is random and created when the program starts.
 public struct SessionID: Hashable, Sendable, Comparable, CustomStringConvertible {
     /// The id: 1 to 64 bytes.
     public let rawValue: String
@@ -112,26 +113,27 @@ public struct SessionID: Hashable, Sendable, Comparable, CustomStringConvertible
     /// The id.
     public var description: String { self.rawValue }
 
-    /// Reads an id; `nil` when it is empty or above 64 bytes.
+    /// Makes an id of 1 to 64 bytes; returns `nil` for other texts.
     public init?(_ rawValue: String) {
         guard (1...64).contains(rawValue.utf8.count) else { return nil }
         self.rawValue = rawValue
     }
 
-    /// Makes a new id of 12 characters.
+    /// Makes a random id of 12 characters.
     public static func random(using generator: inout some RandomNumberGenerator) -> SessionID {
         SessionID(rawValue: randomName(using: &generator))
     }
 
     private init(rawValue: String) { self.rawValue = rawValue }
 
-    /// Two are the same when their bytes are.
+    /// Two ids are equal when their bytes are equal.
     public static func == (left: Self, right: Self) -> Bool { left.rawValue.hasBytes(of: right.rawValue) }
-    /// Orders by bytes; a tie between owners goes to the greater.
+    /// Orders by bytes. Between publishers that became present at the same time, the one with the greater session id is
+    /// the owner.
     public static func < (left: Self, right: Self) -> Bool { left.rawValue.precedesInBytes(right.rawValue) }
 }
 
-/// Names one life of one publisher's log for one trackable; random.
+/// The id of one lifetime of a publisher's log for one trackable. It is random.
 public struct StreamID: Hashable, Sendable, Comparable, CustomStringConvertible {
     /// The id: 1 to 64 bytes without control characters.
     public let rawValue: String
@@ -139,33 +141,34 @@ public struct StreamID: Hashable, Sendable, Comparable, CustomStringConvertible 
     /// The id.
     public var description: String { self.rawValue }
 
-    /// Reads an id; `nil` when it is empty, above 64 bytes, or has a control character: not every database keeps those apart.
+    /// Makes an id; returns `nil` when the text is empty, above 64 bytes or has a control character, which some
+    /// databases do not preserve.
     public init?(_ rawValue: String) {
         guard (1...64).contains(rawValue.utf8.count), !rawValue.hasControlCharacters else { return nil }
         self.rawValue = rawValue
     }
 
-    /// Makes a new id of 12 characters.
+    /// Makes a random id of 12 characters.
     public static func random(using generator: inout some RandomNumberGenerator) -> StreamID {
         StreamID(rawValue: randomName(using: &generator))
     }
 
     private init(rawValue: String) { self.rawValue = rawValue }
 
-    /// Two are the same when their bytes are.
+    /// Two ids are equal when their bytes are equal.
     public static func == (left: Self, right: Self) -> Bool { left.rawValue.hasBytes(of: right.rawValue) }
     /// Orders by bytes.
     public static func < (left: Self, right: Self) -> Bool { left.rawValue.precedesInBytes(right.rawValue) }
 }
 
-/// Twelve of 32 letters and digits: 60 bits.
+/// Returns 12 random characters out of 32, which contain 60 random bits.
 private func randomName(using generator: inout some RandomNumberGenerator) -> String {
     let letters = Array("abcdefghijkmnpqrstuvwxyz23456789".utf8)
     return String(decoding: (0..<12).map { _ in letters.randomElement(using: &generator) ?? letters[0] }, as: UTF8.self)
 }
 
 extension UInt8 {
-    /// `A-Z a-z 0-9 _ -`: what passes every broker known to us in a topic level.
+    /// `true` for `A-Z a-z 0-9 _ -`, the characters of topic levels that every broker we know accepts.
     var isTopicSafe: Bool {
         switch self {
         case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
@@ -175,7 +178,7 @@ extension UInt8 {
         }
     }
 
-    /// The value of an upper-case hexadecimal digit.
+    /// The value of an upper-case hexadecimal digit; `nil` for other bytes.
     fileprivate var hexDigit: UInt8? {
         switch self {
         case UInt8(ascii: "0")...UInt8(ascii: "9"): self - UInt8(ascii: "0")
@@ -186,13 +189,13 @@ extension UInt8 {
 }
 
 extension String {
-    /// Whether it is the same text, byte by byte. What Unicode holds to be equivalent is not; what is the same is equivalent, and
-    /// has one hash.
+    /// Returns `true` when the bytes are equal. `==` compares Unicode equivalence; it goes first because equal bytes
+    /// are always equivalent and have one hash.
     fileprivate func hasBytes(of other: String) -> Bool { self == other && self.utf8.elementsEqual(other.utf8) }
 
-    /// Whether it stands before another in the order of bytes, which is that of the stores.
+    /// Returns `true` when the text precedes another one in the order of bytes, which is the order of the databases.
     fileprivate func precedesInBytes(_ other: String) -> Bool { self.utf8.lexicographicallyPrecedes(other.utf8) }
 
-    /// Whether it has a character of the category Cc.
+    /// `true` when the text has a character of the Unicode category Cc.
     var hasControlCharacters: Bool { self.unicodeScalars.contains(where: \.isControl) }
 }

@@ -1,6 +1,6 @@
 extension Substring {
-    /// The text with each `%` and its two hexadecimal digits replaced by the byte that they name (RFC 3986, 2.1); `nil` where
-    /// one is not followed by two, names the byte 0, or the bytes are no UTF-8.
+    /// The text with each `%` and its two hexadecimal digits replaced by the byte that they denote (RFC 3986, 2.1).
+    /// `nil` when a `%` lacks its digits or denotes the byte 0, or when the result is not UTF-8.
     package var percentDecoded: String? {
         var bytes: [UInt8] = []
         var rest = self.utf8[...]

@@ -1,4 +1,4 @@
-/// Rules for text that strangers supply and people read: names, modes, ids of trips.
+/// Rules for texts from external sources that people read: names, modes, trip ids.
 extension Unicode.Scalar {
     /// `true` for a control character: C0, DEL or C1.
     var isControl: Bool { self.value < 0x20 || (0x7F..<0xA0).contains(self.value) }
@@ -11,16 +11,16 @@ extension Unicode.Scalar {
     /// `true` for a character that separates lines or paragraphs.
     private var isLineSeparator: Bool { self.value == 0x2028 || self.value == 0x2029 }
 
-    /// `true` for a character that is not accepted in a name.
+    /// `true` for a character that names must not contain.
     fileprivate var isRefusedInNames: Bool { self.isControl || self.isDirectionOverride || self.isLineSeparator }
 
-    /// `true` for a character that can move a cursor, end a line or turn the direction of text on a terminal.
+    /// `true` for a character that can move a terminal's cursor, end a line or change the direction of text.
     fileprivate var isEscapedForDisplay: Bool {
         guard !self.isASCII else { return self.isControl }
         return self.isControl || self.isLineSeparator || self.properties.isBidiControl
     }
 
-    /// The character as JSON escapes it: `\u001b`. All characters that are escaped have at most four digits.
+    /// The character as a JSON escape such as `\u001b`. All characters that are escaped have at most four digits.
     fileprivate var escape: String {
         let digits = String(self.value, radix: 16)
         return "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
@@ -28,28 +28,28 @@ extension Unicode.Scalar {
 }
 
 extension String {
-    /// `true` where the text has no control character, no line separator and no character that turns its direction: the rule
-    /// for names that people read.
+    /// `true` when the text has no control character, no line separator and no character that changes the direction of
+    /// text. This is the rule for names that people read.
     package var isPlainText: Bool {
         self.utf8.allSatisfy { (0x20..<0x7F).contains($0) } || !self.unicodeScalars.contains(where: \.isRefusedInNames)
     }
 
-    /// `true` where the text may be the id of a trip: 1 to 64 bytes of plain text.
+    /// `true` when the text may be a trip id: 1 to 64 bytes of plain text.
     package var isTripID: Bool {
         (1...WireLimits.maximumTripIDBytes).contains(self.utf8.count) && self.isPlainText
     }
 
-    /// The text for a terminal or a cell of CSV: each character that could move the cursor, end the line or turn the direction
-    /// of text is escaped as in JSON, `\u001b`.
+    /// The text for a terminal or a CSV cell. Each character that could move the cursor, end the line or change the
+    /// direction of text is escaped as in JSON (`\u001b`).
     package var printable: String {
         guard self.unicodeScalars.contains(where: \.isEscapedForDisplay) else { return self }
         return self.escaping(\.isEscapedForDisplay)
     }
 
-    /// JSON for a terminal or a cell of CSV: the same value, with the same characters escaped as in ``printable``. White space
-    /// between values remains.
+    /// JSON for a terminal or a CSV cell: the same value, with the same characters escaped as in ``printable``. White
+    /// space between values remains.
     package var printableJSON: String {
-        // Below U+0020, JSON has white space between its values alone.
+        // Below U+0020, JSON contains only white space, and only between values.
         let isEscaped: (Unicode.Scalar) -> Bool = { $0.value >= 0x20 && $0.isEscapedForDisplay }
         guard self.unicodeScalars.contains(where: isEscaped) else { return self }
         return self.escaping(isEscaped)

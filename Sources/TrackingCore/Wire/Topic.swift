@@ -1,4 +1,4 @@
-/// Every topic this system reads or writes. No other file spells a topic.
+/// A topic that Godwit reads or writes. Only this file spells topics.
 public enum Topic: Hashable, Sendable {
     case location(TrackableID)
     case raw(TrackableID)
@@ -11,11 +11,11 @@ public enum Topic: Hashable, Sendable {
     case event(TrackableID)
     case ack(TrackableID, ClientID)
     case command(TrackableID)
-    /// What came of a command, where it asked for that (MQTT 5).
+    /// The answers to commands that name a response topic (MQTT 5).
     case answer(TrackableID, ClientID)
     case liveness(ClientID)
 
-    /// The trackable that the topic is about; `nil` for liveness.
+    /// The trackable of the topic; `nil` for liveness.
     public var trackable: TrackableID? {
         switch self {
         case .location(let id), .raw(let id), .history(let id), .publisher(let id, _), .subscriber(let id, _),
@@ -26,7 +26,7 @@ public enum Topic: Hashable, Sendable {
         }
     }
 
-    /// Whether the broker keeps the last message of this topic.
+    /// `true` when messages on this topic are retained.
     public var isRetained: Bool {
         switch self {
         case .location, .publisher, .subscriber, .request, .resolution, .trip, .ack, .liveness: true
@@ -35,20 +35,21 @@ public enum Topic: Hashable, Sendable {
     }
 }
 
-/// The place in the broker's tree under which one deployment's topics live: `tracking`, or for example `acme/eu/tracking`.
+/// The prefix of all topics of one deployment: `tracking`, or for example `acme/eu/tracking`.
 public struct TopicRoot: Hashable, Sendable, CustomStringConvertible {
-    /// The levels as text, without a slash at either end.
+    /// The prefix, with `/` between levels and without a slash at either end.
     public let path: String
 
-    /// The levels as text.
+    /// The prefix.
     public var description: String { self.path }
 
-    /// `tracking`.
+    /// The default root, `tracking`.
     public static let standard = TopicRoot(unchecked: "tracking")
 
-    /// Makes a root of 1 to 4 levels in the alphabet `A-Z a-z 0-9 _ - =`; with what follows, a topic has at most 8.
+    /// Makes a root of 1 to 4 levels in the alphabet `A-Z a-z 0-9 _ - =`, at most 256 bytes. A complete topic then has
+    /// at most 8 levels.
     ///
-    /// - Throws: `invalidName` that says which rule is broken.
+    /// - Throws: ``TrackingError/Code/invalidName`` that names the violated rule.
     public init(_ path: String) throws(TrackingError) {
         let levels = path.split(separator: "/", omittingEmptySubsequences: false)
         guard (1...4).contains(levels.count), path.utf8.count <= 256 else {
@@ -59,15 +60,15 @@ public struct TopicRoot: Hashable, Sendable, CustomStringConvertible {
         else {
             throw TrackingError(
                 .invalidName,
-                "the levels of a topic root are not empty and have only A-Z a-z 0-9 _ - =; "
-                    + "'\(path.prefix(80))' breaks that")
+                "each level of a topic root has 1 or more characters of A-Z a-z 0-9 _ - =; "
+                    + "'\(path.prefix(80))' does not")
         }
         self.path = path
     }
 
     private init(unchecked path: String) { self.path = path }
 
-    /// The topic as the broker sees it.
+    /// Returns the complete topic, as the broker receives it.
     public func path(_ topic: Topic) -> String {
         switch topic {
         case .location(let id): "\(self.path)/\(id.topicLevel)"
@@ -86,12 +87,13 @@ public struct TopicRoot: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// Whether a publisher of `id` may answer on `path`: a stranger's command must not make it write anywhere else.
+    /// Returns `true` when a publisher of `id` may answer a command on the topic `path`. The check prevents a command
+    /// from making the publisher write to any other topic.
     public func isForAnswers(of id: TrackableID, _ path: String) -> Bool {
         if case .answer(id, _) = self.topic(path) { true } else { false }
     }
 
-    /// Reads a topic of this root; `nil` for anything the protocol does not name.
+    /// Parses a topic beneath this root; returns `nil` for a topic that the protocol does not define.
     public func topic(_ path: String) -> Topic? {
         guard path.hasPrefix(self.path), path.utf8.count > self.path.utf8.count + 1 else { return nil }
         let rest = path.utf8.dropFirst(self.path.utf8.count)
@@ -110,8 +112,8 @@ public struct TopicRoot: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// Which trackable a topic of this root is of, also where the protocol does not name the topic, or writes the id in another
-    /// way; `nil` when that is none.
+    /// Returns the trackable of a topic beneath this root, even if the protocol does not define the topic or the id is
+    /// not encoded in its shortest form; `nil` when there is none.
     func trackable(meantBy path: String) -> TrackableID? {
         guard path.hasPrefix(self.path + "/") else { return nil }
         let level = path.utf8.dropFirst(self.path.utf8.count + 1).prefix { $0 != UInt8(ascii: "/") }
@@ -142,46 +144,46 @@ public struct TopicRoot: Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// Every filter this system subscribes to.
+/// A topic filter that Godwit subscribes to.
 public enum TopicFilter: Hashable, Sendable {
-    /// Exactly one topic.
+    /// A single topic.
     case topic(Topic)
-    /// The presences of every publisher of a trackable.
+    /// The presences of all publishers of a trackable.
     case publishers(TrackableID)
-    /// The presences of every subscriber of a trackable.
+    /// The presences of all subscribers of a trackable.
     case subscribers(TrackableID)
-    /// The requests of every subscriber of a trackable.
+    /// The requests of all subscribers of a trackable.
     case requests(TrackableID)
-    /// The acknowledgements of every recorder of a trackable.
+    /// The acknowledgements of all recorders of a trackable.
     case acks(TrackableID)
-    /// Everything about one trackable, its live position included.
+    /// All topics of one trackable, including its live position.
     case everything(TrackableID)
-    /// Every live position and nothing else.
+    /// The live positions of all trackables, without other topics.
     case everyLocation
-    /// The raw positions of every trackable.
+    /// The raw positions of all trackables.
     case everyRaw
-    /// The batches of every trackable.
+    /// The history batches of all trackables.
     case everyHistory
-    /// The publishers' presences of every trackable.
+    /// The publishers' presences of all trackables.
     case everyPublisher
-    /// The subscribers' presences of every trackable.
+    /// The subscribers' presences of all trackables.
     case everySubscriber
-    /// The subscribers' requests of every trackable.
+    /// The subscribers' requests of all trackables.
     case everyRequest
-    /// The liveness of every client.
+    /// The liveness of all clients.
     case everyLiveness
-    /// The resolution in force of every trackable.
+    /// The resolutions in force of all trackables.
     case everyResolution
-    /// The trip of every trackable.
+    /// The trips of all trackables.
     case everyTrip
-    /// What happens to every trackable.
+    /// The events of all trackables.
     case everyEvent
-    /// Everything beneath the root.
+    /// All topics beneath the root.
     case all
 }
 
 extension TopicRoot {
-    /// The filter as the broker sees it.
+    /// Returns the complete filter, as the broker receives it.
     public func path(_ filter: TopicFilter) -> String {
         switch filter {
         case .topic(let topic): self.path(topic)

@@ -1,38 +1,39 @@
-/// A trip under way, or the last one (`trip`). Each version of it is a record: it has a number in its stream.
+/// A trip in progress, or the last one (topic `trip`). Each version of a trip is a record with a number in its stream.
 public struct Trip: Hashable, Sendable {
-    /// Where a trip stands.
+    /// The state of a trip: in progress or ended.
     public enum State: String, Hashable, Sendable, CaseIterable {
         case active = "ACTIVE"
         case ended = "ENDED"
     }
 
-    /// Who ended it.
+    /// The cause of a trip's end.
     public enum Ending: String, Hashable, Sendable, CaseIterable {
         case user
         case automatic
     }
 
-    /// A random UUID, in lower case; the points of the trip carry it.
+    /// A random UUID in lower case. The points of the trip contain it.
     public var id: String
-    /// How one travels: walk, run, bicycle, car, taxi, bus, tram, train, metro, plane, boat, scooter, or a word of one's own.
+    /// The mode of travel: walk, run, bicycle, car, taxi, bus, tram, train, metro, plane, boat, scooter, or another
+    /// word.
     public var mode: String
-    /// Under way or over.
+    /// The state of the trip.
     public var state: State
-    /// When it began.
+    /// The start time.
     public var start: UnixTime
-    /// When it ended; `nil` while it goes on.
+    /// The end time; `nil` while the trip is in progress.
     public var end: UnixTime?
-    /// Where it began, once that is known.
+    /// The start position; `nil` until it is known.
     public var startLocation: Location?
-    /// Where it is, or where it ended, once that is known.
+    /// The current position or, after the end, the end position; `nil` until it is known.
     public var lastLocation: Location?
-    /// The way travelled, in metres, ≥ 0.
+    /// The distance travelled, in metres, ≥ 0.
     public var distance: Double
-    /// How long it has lasted, in seconds, ≥ 0.
+    /// The duration so far, in seconds, ≥ 0.
     public var duration: Double
-    /// Who ended it; `nil` while it goes on.
+    /// The cause of the end; `nil` while the trip is in progress.
     public var endedBy: Ending?
-    /// The stream that `seq` counts in.
+    /// The stream that numbers this version.
     public var stream: StreamID
     /// The record's number in its stream, from 1.
     public var seq: UInt64
@@ -51,7 +52,7 @@ public struct Trip: Hashable, Sendable {
 }
 
 extension MessageCodec {
-    /// Writes a trip.
+    /// Encodes a trip.
     public static func encode(_ trip: Trip) -> [UInt8] {
         var writer = JSONWriter(capacity: 1024)
         writer.raw("{")
@@ -77,9 +78,10 @@ extension MessageCodec {
         return writer.bytes
     }
 
-    /// Reads a trip of at most ``WireLimits/maximumDocumentBytes``.
+    /// Decodes a trip of at most ``WireLimits/maximumDocumentBytes``.
     ///
-    /// - Throws: `invalidPayload` that names the member, or `payloadTooLarge`.
+    /// - Throws: ``TrackingError/Code/invalidPayload`` that names the wrong member, or
+    ///   ``TrackingError/Code/payloadTooLarge``.
     public static func decodeTrip(_ payload: some Collection<UInt8>) throws(TrackingError) -> Trip {
         try self.checkSize(payload.count, WireLimits.maximumDocumentBytes, "a trip")
         let trip = try self.decodeStoredTrip(payload)
@@ -89,9 +91,10 @@ extension MessageCodec {
         return trip
     }
 
-    /// Reads a trip that an earlier version accepted, with texts and of a size that ``decodeTrip(_:)`` refuses.
+    /// Decodes a stored trip without the limits on size and texts of ``decodeTrip(_:)``.
     ///
-    /// - Throws: `invalidPayload` that names the member, or `payloadTooLarge`.
+    /// - Throws: ``TrackingError/Code/invalidPayload`` that names the wrong member, or
+    ///   ``TrackingError/Code/payloadTooLarge``.
     package static func decodeStoredTrip(_ payload: some Collection<UInt8>) throws(TrackingError) -> Trip {
         let message = try JSONObject(payload: payload)
         func text(_ name: StaticString, _ most: Int) throws(TrackingError) -> String {

@@ -1,4 +1,4 @@
-/// Where in a message an object stands, for error messages. Costs nothing until it is written out.
+/// The position of an object within a message, for error messages. Its text is created only when it is needed.
 enum WireRoot {
     case message
     case location
@@ -6,7 +6,7 @@ enum WireRoot {
     case intermediate(Int)
     case resolution
 
-    /// Names a member beneath this root, as in `skippedLocations[3].properties.speed`.
+    /// Returns the path of a member beneath this root, for example `skippedLocations[3].properties.speed`.
     func path(_ member: String) -> String {
         let object =
             switch self {
@@ -20,7 +20,7 @@ enum WireRoot {
     }
 }
 
-/// The range of a number on the wire, in figures and in words.
+/// The permitted range of a number in messages, as numbers and as a phrase for errors.
 struct NumberRule {
     let lowest: Double
     let highest: Double
@@ -39,7 +39,7 @@ struct NumberRule {
     static let interval = NumberRule(lowest: 0, highest: 31_536_000_000, words: "milliseconds, from 0 to 365 days")
     static let milliseconds = NumberRule(lowest: 0, highest: 9_007_199_254_740_991, words: "milliseconds, 0 or more")
 
-    /// Whether the value may stand on the wire; false for NaN and infinities.
+    /// Returns `true` when the value is within the range; `false` for NaN and infinities.
     @inline(__always)
     func allows(_ value: Double) -> Bool { value >= self.lowest && value <= self.highest }
 }

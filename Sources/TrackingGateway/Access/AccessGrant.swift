@@ -1,8 +1,8 @@
 package import TrackingCore
 
-/// What one secret allows, as it is kept.
+/// The stored permissions of one secret.
 package struct AccessGrant: Hashable, Sendable {
-    /// What kind of secret it belongs to.
+    /// The kind of secret that a grant belongs to.
     package enum Kind: Int64, Sendable {
         /// A token of a person or a program.
         case token = 0
@@ -10,28 +10,28 @@ package struct AccessGrant: Hashable, Sendable {
         case share = 1
     }
 
-    /// Its number, in the order in which they were made.
+    /// The number of the grant, in order of creation.
     package var number: Int64
     /// Token or share link.
     package var kind: Kind
-    /// What people call it.
+    /// The name for people.
     package var name: String
-    /// What may be published with it.
+    /// The trackables that the secret may publish.
     package var publishes: TrackableScope
-    /// What may be read with it.
+    /// The trackables that the secret may read.
     package var reads: TrackableScope
-    /// Whether it is an administrator's.
+    /// `true` for an administrator's token.
     package var isAdmin: Bool
-    /// What it may at the most.
+    /// The token's own limits.
     package var limits: TokenLimits
-    /// From when on it holds.
+    /// The time at which the grant becomes valid.
     package var begins: UnixTime
-    /// When it ends; `nil` for never.
+    /// The time at which the grant expires; `nil` for never.
     package var ends: UnixTime?
-    /// When it was revoked.
+    /// The time at which the grant was revoked; `nil` if it was not.
     package var revoked: UnixTime?
 
-    /// Makes a grant; its number is given when it is kept.
+    /// Makes a grant. The store assigns its number.
     package init(
         number: Int64 = 0, kind: Kind = .token, name: String, publishes: TrackableScope = .only([]),
         reads: TrackableScope = .only([]), isAdmin: Bool = false, limits: TokenLimits = TokenLimits(),
@@ -49,18 +49,18 @@ package struct AccessGrant: Hashable, Sendable {
         self.revoked = revoked
     }
 
-    /// Where it stands.
+    /// The validity of a grant.
     package enum State: String, Sendable {
         case valid, expired, revoked
     }
 
-    /// Where it stands at a moment.
+    /// Returns the validity of the grant at a moment.
     package func state(at now: UnixTime) -> State {
         if self.revoked != nil { return .revoked }
         return self.ends.map { $0 <= now } == true ? .expired : .valid
     }
 
-    /// Who asks with it; `nil` where it does not hold (any more).
+    /// Returns the caller with this grant; `nil` if the grant is not valid at `now`.
     package func caller(at now: UnixTime) -> Caller? {
         guard self.state(at: now) == .valid, self.begins <= now else { return nil }
         var caller = Caller(
@@ -80,10 +80,10 @@ extension TrackableScope {
         }
     }
 
-    /// As it is kept.
+    /// The stored form, JSON text.
     var json: String { String(decoding: self.value.json, as: UTF8.self) }
 
-    /// Reads what was kept; what cannot be read allows nothing.
+    /// Reads the stored form. Unreadable text allows nothing.
     init(json: String) {
         guard let value = try? JSONValue(json: json.utf8) else {
             self = .only([])

@@ -2,16 +2,16 @@ import HTTPTypes
 package import Hummingbird
 import NIOCore
 
-/// Finds out who asks. What they may is for the routes to check.
+/// Authenticates the caller of a request. The routes check its permissions.
 ///
 /// Without a token or a session a request goes on with nobody as its caller; with a token that is worth nothing it ends here. A
 /// session that is over is as none, so that the page can ask to sign in.
 package struct AccessMiddleware: RouterMiddleware {
     private let authenticator: Authenticator
-    private let configuration: GatewayConfiguration
+    private let configuration: AccessConfiguration
 
     /// Makes the middleware of one gateway.
-    package init(authenticator: Authenticator, configuration: GatewayConfiguration) {
+    package init(authenticator: Authenticator, configuration: AccessConfiguration) {
         self.authenticator = authenticator
         self.configuration = configuration
     }
@@ -22,8 +22,8 @@ package struct AccessMiddleware: RouterMiddleware {
         next: @concurrent (Request, GatewayRequestContext) async throws -> Response
     ) async throws -> Response {
         var context = context
-        // Whoever asks for them: they count towards nobody's limit.
-        guard !PageRoutes.isForEverybody(request.uri.path) else {
+        // Public files count towards no caller's limit.
+        guard !self.configuration.isPublic(request.uri.path) else {
             return try await next(request, try self.limited(context, request))
         }
         switch Credential(request) {

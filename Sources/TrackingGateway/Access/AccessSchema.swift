@@ -1,4 +1,6 @@
-/// The tables of who may.
+import TrackingRules
+
+/// The tables of tokens, share links and sessions.
 enum AccessSchema {
     static let migrations = [
         GatewayDatabase.Migration(

@@ -3,7 +3,7 @@ import Crypto
 /// 256 random bits that say who asks: a token, the secret of a share link, or that of a session. It is shown once, and what
 /// is kept of it is ``SecretHash``.
 package struct AccessSecret: Sendable {
-    /// What a secret is for.
+    /// The purpose of a secret.
     package enum Kind: String, Sendable {
         /// Made by `godwit token create`.
         case token = "gw_"
@@ -30,20 +30,20 @@ struct SecretHash: Sendable {
     /// The 32 bytes.
     let bytes: [UInt8]
 
-    /// Hashes whatever was presented, a secret or not.
+    /// Hashes a presented text, which need not be a secret.
     init(of presented: String) { self.bytes = Array(SHA256.hash(data: Array(presented.utf8))) }
 
-    /// Where it is looked for: the first 8 bytes.
+    /// The lookup key: the first 8 bytes of the hash.
     var lookup: Int64 { self.bytes.prefix(8).reduce(0) { $0 << 8 | Int64($1) } }
 
-    /// Whether it is the one that was kept. It takes the same time wherever they differ, and where nothing was kept.
+    /// Returns `true` if the stored hash is equal. The comparison takes constant time, even without a stored hash.
     func matches(_ kept: [UInt8]?) -> Bool {
         let other = kept ?? Self.nothing
         guard other.count == self.bytes.count else { return false }
         return zip(self.bytes, other).reduce(0) { $0 | ($1.0 ^ $1.1) } == 0
     }
 
-    /// What is compared with where nothing was kept.
+    /// The value to compare with when no hash is stored.
     private static let nothing = [UInt8](repeating: 0, count: 32)
 }
 

@@ -1,6 +1,7 @@
 import FoundationEssentials
 import GRDB
 package import TrackingCore
+package import TrackingRules
 
 /// Keeps who may: tokens, share links and sessions. Whatever is presented, the work is the same: one hash, one look, one
 /// comparison that takes the same time.
@@ -10,9 +11,9 @@ package struct AccessStore: Sendable {
     /// Works in a gateway's database.
     package init(_ database: GatewayDatabase) { self.database = database }
 
-    // MARK: - Who asks
+    // MARK: - Callers
 
-    /// Who presents this token or secret of a share link; `nil` where nobody may with it, for whatever reason.
+    /// Returns the caller for a token or a share link's secret; `nil` if the secret is not valid.
     ///
     /// - Throws: `storeFailed`.
     package func caller(presenting text: String, now: UnixTime) async throws(TrackingError) -> Caller? {
@@ -20,7 +21,7 @@ package struct AccessStore: Sendable {
             presenting: text, sql: "SELECT \(Self.columns), t.hash AS kept FROM token t WHERE t.lookup = ?", now: now)
     }
 
-    /// Who signed in and got this secret for it; `nil` where nobody did, or it is over.
+    /// Returns the caller for a session's secret; `nil` if there is no such session or it has expired.
     ///
     /// - Throws: `storeFailed`.
     package func caller(ofSession text: String, now: UnixTime) async throws(TrackingError) -> Caller? {
@@ -34,7 +35,7 @@ package struct AccessStore: Sendable {
         return caller
     }
 
-    /// Whether what a caller was let in with still holds: for what goes on for long, as a stream does.
+    /// Returns `true` while the caller's grant and session are valid. Long answers such as streams check this.
     ///
     /// - Throws: `storeFailed`.
     package func stillHolds(_ caller: Caller, now: UnixTime) async throws(TrackingError) -> Bool {
@@ -121,7 +122,7 @@ package struct AccessStore: Sendable {
 
     /// Revokes the valid token of this name; from now on it is worth nothing, and neither is what was signed in with it.
     ///
-    /// - Returns: Whether there was one.
+    /// - Returns: `true` if there was such a token.
     /// - Throws: `storeFailed`.
     package func revokeToken(_ name: String, now: UnixTime) async throws(TrackingError) -> Bool {
         try await self.revoke("kind = 0 AND name = ?", name, now)
@@ -129,7 +130,7 @@ package struct AccessStore: Sendable {
 
     /// Revokes a share link.
     ///
-    /// - Returns: Whether there was one of this number that was not revoked yet.
+    /// - Returns: `true` if there was a share link of this number that was not revoked yet.
     /// - Throws: `storeFailed`.
     package func revokeShare(_ number: Int64, now: UnixTime) async throws(TrackingError) -> Bool {
         try await self.revoke("kind = 1 AND number = ?", number, now)
@@ -159,14 +160,14 @@ package struct AccessStore: Sendable {
 
     // MARK: - Sessions
 
-    /// How long one stays signed in.
+    /// The longest duration of a session.
     package static let longestSession = Duration.seconds(30 * 86_400)
-    /// So many sessions of one token are kept; the oldest go.
+    /// The most sessions of one token; the oldest are deleted.
     private static let maximumSessions = 100
 
     /// Signs a caller in who presented a token or the secret of a share link.
     ///
-    /// - Returns: The session's secret, and how long it holds.
+    /// - Returns: The session's secret, and the duration of the session.
     /// - Throws: `storeFailed`.
     package func beginSession(
         _ caller: Caller, now: UnixTime
@@ -193,7 +194,7 @@ package struct AccessStore: Sendable {
         return (secret, UnixTime(ends).since(now))
     }
 
-    /// Signs out; nothing happens where nobody was signed in with this secret.
+    /// Ends a session. Does nothing if there is no session with this secret.
     ///
     /// - Throws: `storeFailed`.
     package func endSession(_ text: String) async throws(TrackingError) {

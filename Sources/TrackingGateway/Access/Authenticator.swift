@@ -15,14 +15,14 @@ package final class Authenticator: Sendable {
     private let failures: Mutex<RateLimiter<String>>
 
     /// Makes the one of a gateway.
-    package init(store: AccessStore, configuration: GatewayConfiguration) {
+    package init(store: AccessStore, configuration: AccessConfiguration) {
         self.store = store
         self.isBehindProxy = configuration.isBehindProxy
         self.byGrant = Mutex(RateLimiter(configuration.rateLimit))
         self.failures = Mutex(RateLimiter(configuration.failureLimit))
     }
 
-    /// Who presents a token or the secret of a share link.
+    /// Returns the caller for a token or a share link's secret.
     ///
     /// - Throws: `Problem`: it is worth nothing, or was presented too often. A right token is never turned away for others that
     ///   were wrong: there is nothing to guess in 256 random bits, and one phone with an old token must not silence those behind
@@ -40,7 +40,7 @@ package final class Authenticator: Sendable {
         return caller
     }
 
-    /// Who signed in and got this secret for it; `nil` where that is over.
+    /// Returns the caller for a session's secret; `nil` if the session is over.
     ///
     /// - Throws: `Problem`: too often.
     func caller(ofSession text: String) async throws -> Caller? {
@@ -52,7 +52,7 @@ package final class Authenticator: Sendable {
         return caller
     }
 
-    /// What is longer is none of ours, and would only take time to hash.
+    /// Shortens an overlong text, which is never valid, to save the time to hash it.
     private static func bounded(_ text: String) -> String {
         text.utf8.count <= Credential.maximumBytes ? text : ""
     }
@@ -65,7 +65,7 @@ package final class Authenticator: Sendable {
         throw Problem.tooManyRequests(after: wait)
     }
 
-    /// Where a request comes from: what the proxy in front says last, where there is one that speaks TLS for us.
+    /// Returns the client's address. Behind a TLS proxy it is the last address that the proxy reports.
     private func address(of request: Request, _ context: GatewayRequestContext) -> String {
         if self.isBehindProxy, let last = request.headers[.forwardedFor]?.split(separator: ",").last {
             return String(last.drop { $0 == " " }.prefix(64))
@@ -75,7 +75,7 @@ package final class Authenticator: Sendable {
 }
 
 extension Problem {
-    /// Asked too often.
+    /// The answer to a caller that exceeded its limit.
     static func tooManyRequests(after wait: Duration) -> Problem {
         let seconds = max(1, Int(wait.inSeconds.rounded(.up)))
         return Problem(

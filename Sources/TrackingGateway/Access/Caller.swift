@@ -1,13 +1,13 @@
 package import TrackingCore
 
-/// Which trackables somebody may do something with.
+/// A set of trackables that a permission applies to.
 package enum TrackableScope: Hashable, Sendable {
     /// Every one.
     case all
     /// These alone; none where it is empty.
     case only(Set<TrackableID>)
 
-    /// Whether it has this trackable.
+    /// Returns `true` if the scope includes a trackable.
     package func contains(_ id: TrackableID) -> Bool {
         switch self {
         case .all: true
@@ -16,23 +16,23 @@ package enum TrackableScope: Hashable, Sendable {
     }
 }
 
-/// Who asks, and what they may.
+/// The authenticated caller of a request, with its permissions.
 package struct Caller: Hashable, Sendable {
-    /// What the token is called; never the token.
+    /// The name of the token; never the token.
     package var name: String
-    /// The trackables that they may publish.
+    /// The trackables that the caller may publish.
     package var publishes: TrackableScope
-    /// The trackables that they may read.
+    /// The trackables that the caller may read.
     package var reads: TrackableScope
-    /// Whether they may change what concerns everyone: names, fences, rules, tokens.
+    /// `true` if the caller may change shared data: names, fences, rules, tokens.
     package var isAdmin: Bool
-    /// What they may at the most.
+    /// The token's own limits.
     package var limits = TokenLimits()
-    /// Nothing from before is shown to them, and nothing from after: a share link's span. `nil` is no limit.
+    /// The time span that a share link shows; `nil` for no limit.
     package var span: Range<UnixTime>?
-    /// The number of what let them in, see ``AccessStore/stillHolds(_:now:)``.
+    /// The number of the caller's grant, see ``AccessStore/stillHolds(_:now:)``.
     package var grant: Int64?
-    /// The number of the session that they signed in to; `nil` where they present a token itself.
+    /// The number of the caller's session; `nil` for a caller that presents a token itself.
     package var session: Int64?
 
     /// The same, however they let themselves in.

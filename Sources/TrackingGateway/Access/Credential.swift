@@ -3,16 +3,16 @@ import HTTPTypes
 import Hummingbird
 import TrackingCore
 
-/// What a request presents to say who asks.
+/// The credential that a request presents.
 enum Credential: Equatable {
     /// A token, or the secret of a share link.
     case secret(String)
     /// The secret of a session, in the page's cookie.
     case session(String)
 
-    /// No request presents more bytes than this.
+    /// The most bytes of a credential.
     static let maximumBytes = 512
-    /// What the page's cookie is called.
+    /// The name of the page's cookie.
     static let cookie = "godwit"
 
     /// Looks for `Authorization: Bearer`, the password of `Authorization: Basic` (as OwnTracks sends it; Overland's

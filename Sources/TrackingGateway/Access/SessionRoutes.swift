@@ -9,11 +9,11 @@ import TrackingRuntime
 package struct SessionRoutes: Sendable {
     private let authenticator: Authenticator
     private let store: AccessStore
-    private let configuration: GatewayConfiguration
+    private let configuration: AccessConfiguration
     private let clock = DeviceClock()
 
     /// Makes the routes of one gateway.
-    package init(authenticator: Authenticator, store: AccessStore, configuration: GatewayConfiguration) {
+    package init(authenticator: Authenticator, store: AccessStore, configuration: AccessConfiguration) {
         self.authenticator = authenticator
         self.store = store
         self.configuration = configuration
@@ -67,7 +67,7 @@ package struct SessionRoutes: Sendable {
         self.configuration.url?.hasPrefix("https:") == true || request.headers[.forwardedProtocol] == "https"
     }
 
-    /// Who is signed in, and what they may: for the page.
+    /// Returns the signed-in caller and its permissions for the page.
     private static func who(_ caller: Caller) throws -> Response {
         var members: [String: JSONValue] = [
             "name": .text(caller.name), "admin": .flag(caller.isAdmin), "reads": caller.reads.value,

@@ -1,13 +1,13 @@
-/// What one token may at the most, where that is not what holds for all.
+/// The limits of one token that differ from the defaults.
 package struct TokenLimits: Hashable, Sendable {
-    /// How many requests a second in the long run, ``requestRange``; `nil`: as for all.
+    /// The requests per second in the long run, in ``requestRange``; `nil` for the default.
     package var requestsPerSecond: Double?
-    /// The most bytes of a request's body, after decompression, ``bodyRange``; `nil`: as for all.
+    /// The most bytes of a request's body, after decompression, in ``bodyRange``; `nil` for the default.
     package var bodyBytes: Int?
 
-    /// How many requests a second can be allowed.
+    /// The allowed range of requests per second.
     package static let requestRange = 0.1...100_000
-    /// How many bytes of a body can be allowed.
+    /// The allowed range of body bytes.
     package static let bodyRange = 1024...1_073_741_824
 
     /// Makes limits.

@@ -2,7 +2,7 @@ package import TrackingCore
 
 /// Tells Home Assistant of a trackable: a `device_tracker` whose attributes it reads from the trackable's own topic.
 package struct HomeAssistantDiscovery: Hashable, Sendable {
-    /// Where Home Assistant looks for devices, without a slash at either end.
+    /// The discovery prefix of Home Assistant, without a slash at either end.
     private let prefix: String
     private let topicRoot: TopicRoot
 
@@ -20,7 +20,7 @@ package struct HomeAssistantDiscovery: Hashable, Sendable {
     /// The announcements of every trackable.
     var filter: String { "\(self.prefix)/device_tracker/\(Self.name(self.topicRoot.path))/+/config" }
 
-    /// Whose announcement is on a topic; `nil` where it is none.
+    /// Returns the trackable that a topic announces; `nil` for any other topic.
     func trackable(of topic: String) -> TrackableID? {
         let levels = topic.split(separator: "/", omittingEmptySubsequences: false)
         guard levels.count >= 2, levels.last == "config", let level = Self.text(levels[levels.count - 2]),
@@ -47,7 +47,7 @@ package struct HomeAssistantDiscovery: Hashable, Sendable {
         return OutgoingMessage(topic: self.topic(of: id), payload: payload, isRetained: true)
     }
 
-    /// Makes the attributes that Home Assistant reads of a location update (`docs/protocol.md`, "Payloads"), where a member that
+    /// Makes the attributes that Home Assistant reads of a location update (`docs/reference/protocol.md`, "Payloads"), where a member that
     /// is `null` is none. Of what is no location update, and of the empty message of one that was cleared, it makes none: Home
     /// Assistant wants an object in any case.
     static let attributes = """
@@ -59,7 +59,7 @@ package struct HomeAssistantDiscovery: Hashable, Sendable {
         {% else %}{{ {} | tojson }}{% endif %}
         """
 
-    /// What ``name(_:)`` made this of; `nil` for nothing.
+    /// Decodes a result of ``name(_:)``; `nil` for any other text.
     private static func text(_ name: Substring) -> String? {
         var bytes: [UInt8] = []
         var rest = Array(name.utf8)[...]

@@ -2,6 +2,7 @@ package import Logging
 import ServiceLifecycle
 import Synchronization
 package import TrackingCore
+import TrackingRules
 import TrackingRuntime
 
 /// Takes in what OwnTracks publishes on the broker. A message is acknowledged once its records are safe, where the connection
@@ -52,7 +53,7 @@ package final class OwnTracksReceiver<Transport: MessageTransport>: Service {
     }
 
     private func listen() async throws(TrackingError) {
-        // How many messages came on which connection.
+        // The number of messages received on the current connection.
         var received = (count: 0, connection: 0)
         for await events in self.transport.events {
             var batches: [TrackableID: PhoneBatch] = [:]
@@ -134,17 +135,17 @@ package final class OwnTracksReceiver<Transport: MessageTransport>: Service {
 
     /// Tries until it is done, or the task is cancelled, with waits up to 30 s.
     private func untilDone(_ id: TrackableID, _ work: () async throws(TrackingError) -> Void) async {
-        var wait = Duration.seconds(1)
+        var backoff = Backoff(first: .seconds(1), maximum: .seconds(30))
         while !Task.isCancelled {
             do throws(TrackingError) {
                 return try await work()
             } catch {
                 guard !Task.isCancelled else { return }
+                let wait = backoff.next()
                 self.logger.warning(
                     "not taken; it is tried again",
                     metadata: ["trackable": "\(id)", "reason": "\(error)", "retry in": "\(wait)"])
                 try? await Task.sleep(for: wait)
-                wait = min(wait * 2, .seconds(30))
             }
         }
     }
@@ -167,7 +168,7 @@ package final class OwnTracksReceiver<Transport: MessageTransport>: Service {
 }
 
 extension TrackingError {
-    /// Whether records that were to be taken in are not in the log either. Whatever else is told of them, they are.
+    /// `true` if the log did not accept the records.
     var isOfLog: Bool {
         switch self.code {
         case .spoolFailed, .spoolDamaged, .overloaded, .stopped: true

@@ -4,15 +4,16 @@ package import TrackingCore
 ///
 /// The devices that are on OwnTracks' topics themselves are left out there: their positions came from them.
 package struct OwnTracksRepublisher: Sendable {
-    /// What an operator may choose.
+    /// The settings of the bridge.
     package struct Configuration: Sendable {
-        /// Where the messages are, and under which user ours go out; no user: none do.
+        /// The OwnTracks topics, and the user under which the bridge publishes. Without a user it publishes nothing
+        /// there.
         package var reader: OwnTracksReader.Configuration
-        /// What this bridge calls itself in what goes out: what an earlier run of it left is cleared.
+        /// The bridge's name in its messages. It identifies messages of an earlier run, which are cleared.
         package var name: String
-        /// Where our topics are.
+        /// The root of Godwit's topics.
         package var topicRoot = TopicRoot.standard
-        /// How trackables are told to Home Assistant; `nil` where they are not.
+        /// The topics of Home Assistant's discovery; `nil` for no announcements.
         package var discovery: HomeAssistantDiscovery?
         /// The most trackables; further ones are reported and left alone.
         package var maximumTrackables = 10_000
@@ -24,24 +25,24 @@ package struct OwnTracksRepublisher: Sendable {
         }
     }
 
-    /// What is to be done.
+    /// An action for the caller to carry out.
     package enum Action: Hashable, Sendable {
-        /// Ask this of the connection.
+        /// Send these commands to the connection.
         case send([TransportCommand])
-        /// Tell that a message could not be read, or that a trackable is one too many.
+        /// Report an unreadable message, or a trackable beyond the limit.
         case skipped(topic: String, TrackingError)
-        /// Tell that the broker refuses what goes out on this topic, or what is listened to.
+        /// Report that the broker refuses a publish on this topic, or a subscription to it.
         case refused(topic: String, TrackingError)
     }
 
     private struct Trackable: Hashable {
         var order = UpdateOrder()
         var isAnnounced = false
-        /// Whether the broker keeps its announcement, of this run or of one before.
+        /// `true` if the broker has a retained announcement, of this run or an earlier one.
         var isDiscovered = false
-        /// Whether it is on OwnTracks' topics itself.
+        /// `true` if the device itself publishes on OwnTracks' topics.
         var isTheirs = false
-        /// Whether the broker keeps a position that went out.
+        /// `true` if the broker has a retained position that the bridge republished.
         var isOut = false
     }
 
@@ -53,17 +54,18 @@ package struct OwnTracksRepublisher: Sendable {
     /// Counts the connections.
     package private(set) var connection = 0
 
-    /// What the broker keeps is heard so long after it grants what is listened to.
+    /// The time after the subscriptions within which all retained messages arrive.
     package static let keptAfter: Duration = .seconds(10)
     private var outgoing = NewestMessages()
 
-    /// Starts with nothing heard.
+    /// Makes a bridge that knows no trackable yet.
     package init(_ configuration: Configuration) {
         self.configuration = configuration
         self.reader = OwnTracksReader(configuration.reader)
     }
 
-    /// What to listen to. Theirs come first, and what went out before, so that what the broker keeps of them is known before ours go out.
+    /// The filters to subscribe to. OwnTracks' topics come first, so that their retained messages are known before the
+    /// bridge republishes positions.
     package var filters: [String] {
         let theirs = self.configuration.reader.outUser == nil ? [] : [self.configuration.reader.topics.positions]
         let discovery = self.configuration.discovery.map { [$0.filter] } ?? []
@@ -97,7 +99,7 @@ package struct OwnTracksRepublisher: Sendable {
 
     /// ``keptAfter`` passed since the broker granted what is listened to: what is out of trackables of which it keeps no
     /// position any more, as after `godwit erase`, is cleared.
-    package mutating func heardWhatIsKept(on connection: Int) -> [Action] {
+    package mutating func receivedRetained(on connection: Int) -> [Action] {
         guard connection == self.connection, let kept = self.kept.take() else { return [] }
         let gone = self.trackables.filter { id, trackable in
             !kept.contains(id) && (trackable.isOut || trackable.isAnnounced || trackable.isDiscovered)
@@ -119,9 +121,9 @@ package struct OwnTracksRepublisher: Sendable {
                 return self.send(messages)
             }
             if let id = self.configuration.discovery?.trackable(of: message.topic) {
-                return try self.heardAnnouncement(of: id, isThere: !message.payload.isEmpty)
+                return try self.receivedAnnouncement(of: id, isThere: !message.payload.isEmpty)
             }
-            return self.send(try self.heardTheirs(message))
+            return self.send(try self.receivedForeign(message))
         } catch {
             return [.skipped(topic: message.topic, error)]
         }
@@ -129,7 +131,7 @@ package struct OwnTracksRepublisher: Sendable {
 
     /// A position of theirs, or one that went out: what went out of a device that is there itself is cleared, also where that
     /// was before a restart.
-    private mutating func heardTheirs(_ message: IncomingMessage) throws(TrackingError) -> [OutgoingMessage] {
+    private mutating func receivedForeign(_ message: IncomingMessage) throws(TrackingError) -> [OutgoingMessage] {
         guard let place = self.configuration.reader.topics.place(message.topic), place.part == nil else { return [] }
         if place.user == self.configuration.reader.outUser {
             guard let id = TrackableID(topicLevel: place.device) else { return [] }
@@ -141,7 +143,7 @@ package struct OwnTracksRepublisher: Sendable {
         }
         guard !message.payload.isEmpty else { return [] }
         guard !OwnTracksReader.isMarked(message.payload) else {
-            // What went out under the user of an earlier run, and is kept there. What comes just now somebody else sends.
+            // A retained message of an earlier run under another user is cleared. A live message has another sender.
             guard message.isRetained, self.isOwn(message.payload) else { return [] }
             return [OutgoingMessage(topic: message.topic, payload: [], isRetained: true)]
         }
@@ -151,14 +153,14 @@ package struct OwnTracksRepublisher: Sendable {
         return self.withdrawn(id)
     }
 
-    /// Whether this bridge republished it, or one of before they said their name.
+    /// Returns `true` for a message of this bridge, or of an older version that added no name.
     private func isOwn(_ payload: ArraySlice<UInt8>) -> Bool {
         let name = (try? JSONValue(json: payload))?["_by"]?.text
         return name == nil || name == self.configuration.name
     }
 
-    /// What an earlier run made known is to be cleared with the trackable, too.
-    private mutating func heardAnnouncement(of id: TrackableID, isThere: Bool) throws(TrackingError) -> [Action] {
+    /// Records an announcement of an earlier run, so that it is cleared with the trackable.
+    private mutating func receivedAnnouncement(of id: TrackableID, isThere: Bool) throws(TrackingError) -> [Action] {
         if isThere { try self.know(id) }
         self.trackables[id]?.isDiscovered = isThere
         if self.trackables[id] == Trackable() { self.trackables[id] = nil }
@@ -181,7 +183,7 @@ package struct OwnTracksRepublisher: Sendable {
         self.trackables[id] = Trackable()
     }
 
-    /// What goes out when a trackable moved, or was cleared.
+    /// Returns the messages to publish after a trackable moved or its position was cleared.
     private mutating func moved(
         _ id: TrackableID, _ payload: ArraySlice<UInt8>
     ) throws(TrackingError) -> [OutgoingMessage] {
@@ -233,9 +235,9 @@ package struct OwnTracksRepublisher: Sendable {
 struct NewestMessages: Sendable {
     private var isConnected = false
     private var lastToken: TransportToken = 0
-    /// What was sent and not answered.
+    /// The messages that await the broker's answer.
     private var sent: [TransportToken: OutgoingMessage] = [:]
-    /// The topics of those.
+    /// The topics of the sent messages.
     private var busy: Set<String> = []
     private var waiting: [String: OutgoingMessage] = [:]
 

@@ -41,7 +41,7 @@ package final class OwnTracksSender<Transport: MessageTransport>: Service {
                         throw reason
                     }
                     if case .subscribed = event { group.addTask { await self.compare() } }
-                    self.tell { $0.happened(event) }
+                    self.deliver { $0.happened(event) }
                 }
             }
         }
@@ -51,11 +51,11 @@ package final class OwnTracksSender<Transport: MessageTransport>: Service {
     private func compare() async {
         let connection = self.machine.withLock { $0.connection }
         guard (try? await Task.sleep(for: OwnTracksRepublisher.keptAfter)) != nil else { return }
-        self.tell { $0.heardWhatIsKept(on: connection) }
+        self.deliver { $0.receivedRetained(on: connection) }
     }
 
     /// Under the lock, so that what is asked of the connection goes out in order.
-    private func tell(_ happened: (inout OwnTracksRepublisher) -> [OwnTracksRepublisher.Action]) {
+    private func deliver(_ happened: (inout OwnTracksRepublisher) -> [OwnTracksRepublisher.Action]) {
         self.machine.withLock { machine in
             for action in happened(&machine) { self.perform(action) }
         }

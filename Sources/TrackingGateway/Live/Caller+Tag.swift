@@ -1,8 +1,8 @@
 import TrackingCore
 
 extension Caller {
-    /// Tells callers apart who may read something else, without telling who they are: the same however they let themselves in, and
-    /// over restarts of the gateway. A page that hears of another one has nothing to show of what the one before was told.
+    /// A tag that differs between callers with different access, without revealing their identity. It is the same for
+    /// each way to sign in, and after a restart of the gateway. A page that receives another tag discards its data.
     var tag: String {
         let scope =
             switch self.reads {

@@ -3,31 +3,32 @@ import TrackingCore
 import TrackingStore
 import TrackingSubscriber
 
-/// Reads what was recorded since a stream broke off: late positions and events without ids, so that what breaks off here begins
-/// again; and `reset` where that is not everything.
+/// Reads the recorded positions and events since a stream broke off. They have no event ids, so a stream that breaks
+/// off here starts again. A `reset` event reports that the records are incomplete.
 ///
-/// It begins once the hub hears everything: what came before that is in the history, what came after it the hub tells.
+/// Reading begins once the hub receives everything: the history has the earlier records, the hub delivers the later
+/// ones.
 struct GapReader {
-    /// The most recorded points and events that a stream is told.
+    /// The most recorded points and events that a stream receives.
     static let maximumRecords = 10_000
-    /// So many points go out at once: few, so that who may not read any more has soon read enough.
+    /// The number of points in a page. It is small, so that a caller whose access ends receives little more.
     private static let page = 250
     /// The most trackables that are looked up.
     static let maximumTrackables = 1_000
-    /// Points may have become known so much later than others of a later time.
+    /// The span by which a point can be recorded later than a point with a later time.
     static let disorder = Duration.seconds(60)
 
     private let times: TimeSpan
     private let selection: LiveSelection
     private let history: (any HistoryStore)?
     private let settled: @Sendable () async -> Bool
-    /// What is still to be looked up; `nil` before the first look.
+    /// The trackables that remain to be read; `nil` before the first page.
     private var unread: ArraySlice<TrackableID>?
     private var after: PointName?
     private var left = GapReader.maximumRecords
     private var isOver = false
 
-    /// - Parameter settled: Returns once the hub hears everything: whether that was in time.
+    /// - Parameter settled: Waits until the hub receives everything; returns `false` if that takes too long.
     init(
         since: UnixTime, selection: LiveSelection, history: (any HistoryStore)?,
         settled: @escaping @Sendable () async -> Bool
@@ -62,9 +63,9 @@ struct GapReader {
         return LiveFrame.stream("reset", [:])
     }
 
-    /// Finds out what is to be looked up, the first time.
+    /// Determines the trackables to read, on the first call.
     ///
-    /// - Returns: Whether it can be.
+    /// - Returns: `false` if the gap cannot be read.
     private mutating func begin(_ history: any HistoryStore) async throws -> Bool {
         guard self.unread == nil else { return true }
         guard await self.settled() else { return false }
@@ -74,7 +75,8 @@ struct GapReader {
         return true
     }
 
-    /// Those of the history, too, which the hub has not heard of yet; one more than the most where there are more.
+    /// Returns the trackables to read, including those that only the history has; one more than the maximum if there
+    /// are too many.
     private func trackables(_ history: any HistoryStore) async throws -> [TrackableID] {
         if let named = self.selection.named { return Array(named) }
         if case .box(let box) = self.selection.wanted {
@@ -126,7 +128,7 @@ struct GapReader {
 }
 
 extension LiveSelection {
-    /// Whether a recorded event is told: in a box, where its place is not known, of whatever was there.
+    /// Returns `true` if a recorded event belongs to the stream. In a box, an event without a place belongs to it too.
     fileprivate func wants(_ event: TrackingEvent) -> Bool {
         guard self.span == nil else { return false }
         guard case .box(let box) = self.wanted, let place = event.location?.coordinate else { return true }

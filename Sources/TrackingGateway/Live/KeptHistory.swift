@@ -2,19 +2,20 @@ import Logging
 import TrackingCore
 import TrackingStore
 
-/// What the history says of positions that the broker does not keep any more. Brokers lose what they keep, as the history does not;
-/// where the history has nothing either, as after `godwit erase`, the position is not known any more.
+/// Compares the positions of the gateway with the history, because a broker can lose its retained messages. A position
+/// that the history does not have either, as after `godwit erase`, is no longer known.
 struct KeptHistory: Sendable {
     private let history: (any HistoryStore)?
     private let logger: Logger
 
-    /// - Parameter history: `nil` for none: then nothing is known.
+    /// - Parameter history: The history; `nil` if there is none, then no position is found in it.
     init(_ history: (any HistoryStore)?, logger: Logger = Logger(label: "godwit.live")) {
         self.history = history
         self.logger = logger
     }
 
-    /// Those of these of which the history has no position; asks until it answers, or the task is cancelled.
+    /// Returns the trackables that have no position in the history. Retries until the history answers or the task is
+    /// cancelled.
     func gone(of ids: [TrackableID]) async -> Set<TrackableID> {
         guard let history = self.history, !ids.isEmpty else { return Set(ids) }
         let stored = await self.answer { () throws(TrackingError) in
@@ -23,11 +24,12 @@ struct KeptHistory: Sendable {
         return stored.map { Set(ids).subtracting($0) } ?? []
     }
 
-    /// Those of which what was known at a time is erased since; asks as ``gone(of:)`` does.
+    /// Returns the trackables whose records of the given time have been erased. Retries as ``gone(of:)`` does.
     func erased(of known: [TrackableID: UnixTime]) async -> Set<TrackableID> {
         guard let history = self.history, !known.isEmpty else { return [] }
         return await self.answer { () throws(TrackingError) in
-            // Of whom the history has what is as old nothing of that time was erased; few are left to be looked up one by one.
+            // A trackable whose first record is as old as the given time was not erased. The few others are verified
+            // one by one.
             let summaries = try await history.summaries(of: Array(known.keys))
             let whole = summaries.filter { summary in
                 summary.first.map { first in known[summary.id].map { first <= $0 } ?? true } ?? false
@@ -42,14 +44,13 @@ struct KeptHistory: Sendable {
     }
 
     private func answer<Value>(_ question: () async throws(TrackingError) -> Value) async -> Value? {
-        var wait = Duration.seconds(1)
+        var backoff = Backoff(first: .seconds(1), maximum: .seconds(30))
         while !Task.isCancelled {
             do throws(TrackingError) {
                 return try await question()
             } catch {
                 self.logger.warning("what was erased is not known yet", metadata: ["reason": "\(error.message)"])
-                try? await Task.sleep(for: wait)
-                wait = min(wait * 2, .seconds(30))
+                try? await Task.sleep(for: backoff.next())
             }
         }
         return nil

@@ -6,8 +6,8 @@ import TrackingRuntime
 package import TrackingStore
 package import TrackingSubscriber
 
-/// Between one subscriber and any number of live streams: what it tells goes to each that is about it, encoded once; what they
-/// ask for goes to it as one request a trackable.
+/// Connects one subscriber to any number of live streams. The hub encodes each update once and delivers it to every
+/// stream that selects it. It combines the streams' resolution requests into one request per trackable.
 package final class LiveHub: Service {
     private struct Shared {
         var state: LiveHubState
@@ -20,7 +20,7 @@ package final class LiveHub: Service {
         var isFinished = false
     }
 
-    /// A stream says so often that it is alive.
+    /// The interval of heartbeats.
     package static let heartbeat = Duration.seconds(15)
     /// The most streams at once.
     package static let maximumStreams = 20_000
@@ -37,17 +37,17 @@ package final class LiveHub: Service {
     private let logger: Logger
     private let clock = DeviceClock()
 
-    /// Makes a hub that has not heard anything.
+    /// Makes a hub without any known trackable.
     ///
     /// - Parameters:
-    ///   - events: What the subscriber tells.
-    ///   - history: What was recorded; `nil` for none.
-    ///   - isSettled: Whether the subscriber hears everything that happens.
-    ///   - overfull: Told when trackables are left alone because too many are watched.
-    ///   - dropped: Receives the number of updates that a stream loses because its reader takes too little.
-    ///   - cleared: Told whose position is not to be known any more, and the last one that was heard.
+    ///   - events: The subscriber's event stream.
+    ///   - history: The history; `nil` for none.
+    ///   - isSettled: Returns `true` if the subscriber receives everything that happens.
+    ///   - overfull: Called when trackables are not watched because there are too many.
+    ///   - dropped: Receives the number of updates that a stream loses because its reader is too slow.
+    ///   - cleared: Receives the trackable whose position was cleared, and its last known position.
     ///   - clockAhead: Called for each point whose device's clock is ahead by more than ``LivePosition/maximumAhead``.
-    ///   - request: Has the subscriber ask for a resolution, or for none any more.
+    ///   - request: Requests a resolution from the publisher, or withdraws the request (`nil`).
     package init(
         events: AsyncStream<SubscriberEvent>, history: (any HistoryStore)? = nil,
         logger: Logger = Logger(label: "godwit.live"),
@@ -105,7 +105,7 @@ package final class LiveHub: Service {
 
     // MARK: - Streams
 
-    /// Whether one more stream may be opened.
+    /// A Boolean value that indicates if another stream can be opened.
     package var hasRoom: Bool {
         self.shared.withLock { !$0.isFinished && $0.streams.count < Self.maximumStreams }
     }
@@ -115,7 +115,7 @@ package final class LiveHub: Service {
     /// - Parameters:
     ///   - last: The last event that its reader has.
     ///   - cut: Closes its connection.
-    /// - Returns: The stream; `nil` where there is no room, or the gateway ends.
+    /// - Returns: The stream; `nil` if there is no room or the gateway is shutting down.
     package func open(
         _ selection: LiveSelection, for caller: Caller, after last: LiveEventID?, cut: @escaping @Sendable () -> Void
     ) -> LiveStream? {
@@ -137,7 +137,7 @@ package final class LiveHub: Service {
         }
     }
 
-    /// A stream's reader is gone: what it asked for is dropped.
+    /// Closes a stream whose reader is gone, and withdraws its requests.
     package func close(_ stream: LiveStream) {
         stream.end(.closed)
         self.shared.withLock { shared in
@@ -154,9 +154,9 @@ package final class LiveHub: Service {
     /// The longest that ``settled()`` waits.
     private static let patience = Duration.seconds(10)
 
-    /// Returns once everything that happens is heard, and what a recorder is told at that moment is stored.
+    /// Waits until the subscriber receives everything, and a recorder has stored the updates up to that moment.
     ///
-    /// - Returns: Whether that was within ten seconds.
+    /// - Returns: `true` if that took at most ten seconds.
     package func settled() async -> Bool {
         let deadline = self.clock.moment.now.advanced(by: Self.patience)
         guard !self.isSettled() else { return true }
@@ -168,16 +168,16 @@ package final class LiveHub: Service {
         return (try? await Task.sleep(for: Self.recorderLag)) != nil
     }
 
-    /// A recorder has stored what it is told so long after that.
+    /// The time that a recorder needs to store an update.
     private static let recorderLag = Duration.seconds(1)
 
-    /// How many trackables something was heard of so far.
+    /// The number of known trackables.
     package var trackableCount: Int { self.shared.withLock { $0.state.trackables.count } }
 
-    /// How many streams are open.
+    /// The number of open streams.
     package var streamCount: Int { self.shared.withLock { $0.streams.count } }
 
-    /// What is known now, for the API.
+    /// The current state of all trackables, for the API.
     package var liveState: LiveState {
         LiveState(
             known: { id in self.shared.withLock { $0.state.known(id) } },
@@ -186,12 +186,12 @@ package final class LiveHub: Service {
             isConnected: { self.shared.withLock { $0.state.isConnected } })
     }
 
-    /// Who has streams.
+    /// The callers of the open streams.
     package var callers: Set<Caller> {
         self.shared.withLock { shared in shared.streams.values.reduce(into: []) { $0.insert($1.caller) } }
     }
 
-    /// Ends a caller's streams: what let them in is over.
+    /// Ends the streams of a caller whose access is over.
     package func end(_ caller: Caller) {
         let streams = self.shared.withLock { $0.streams.values.filter { $0.caller == caller } }
         for stream in streams { stream.end(.expired) }
@@ -199,17 +199,17 @@ package final class LiveHub: Service {
 
     // MARK: - Requests
 
-    /// Why a stream's request is not taken.
+    /// The reason for rejecting a stream's request.
     package enum RequestRefusal: Error, Hashable {
-        /// No such stream of this caller.
+        /// The caller has no such stream.
         case noStream
-        /// Nothing was heard of the trackable.
+        /// The gateway has received nothing about the trackable.
         case unknownTrackable
-        /// The stream asks for too many.
+        /// The stream requests too many trackables.
         case tooMany
     }
 
-    /// A stream asks for a resolution, or for none any more (`nil`); it holds as long as the stream lives.
+    /// Requests a resolution for a stream, or withdraws the request (`nil`). The request ends with the stream.
     package func ask(
         _ resolution: Resolution?, for trackable: TrackableID, by id: LiveStreamID, of caller: Caller
     ) throws(RequestRefusal) {
@@ -229,19 +229,20 @@ package final class LiveHub: Service {
 
     // MARK: - What happens
 
-    /// Told under the lock, so that a stream hears everything after its opening, in order, and no heartbeat overtakes it.
+    /// Delivers an event under the lock, so that a stream receives every update after its opening, in order, before the
+    /// next heartbeat.
     private func happened(_ event: SubscriberEvent) {
         if case .badMessage(_, let error) = event, error.code == .overloaded { self.overfull() }
-        self.shared.withLock { self.tell(event, to: &$0) }
+        self.shared.withLock { self.deliver(event, to: &$0) }
     }
 
-    private func tell(_ event: SubscriberEvent, to shared: inout Shared) {
+    private func deliver(_ event: SubscriberEvent, to shared: inout Shared) {
         if case .locationCleared(let id) = event { self.cleared(id, shared.state.known(id)?.position) }
         if case .location(let id, let received) = event, !received.isLate {
             self.judge(received.update.location, of: id, in: &shared)
         }
         guard let update = shared.state.happened(event, at: self.clock.moment.wall) else { return }
-        self.tell(update, to: &shared)
+        self.deliver(update, to: &shared)
     }
 
     /// Judges the clock of a device whose newest point came by HTTP.
@@ -258,44 +259,46 @@ package final class LiveHub: Service {
                     "Clock of device is ahead", metadata: ["trackable": "\(id)", "seconds": "\(lead)"])
             }
         }
-        if let update = judgement.update { self.tell(update, to: &shared) }
+        if let update = judgement.update { self.deliver(update, to: &shared) }
     }
 
-    private func tell(_ update: LiveUpdate, to shared: inout Shared) {
+    private func deliver(_ update: LiveUpdate, to shared: inout Shared) {
         var lost = 0
         for stream in shared.open.values {
-            for told in shared.state.told(update, to: stream.selection) { lost += stream.tell(told) }
+            for delivered in shared.state.delivered(update, to: stream.selection) { lost += stream.deliver(delivered) }
         }
         for stream in shared.named[update.trackable, default: [:]].values where stream.selection.wants(update) {
-            lost += stream.tell(update)
+            lost += stream.deliver(update)
         }
         if lost > 0 { self.dropped(lost) }
     }
 
-    /// The broker told what it keeps: a position that neither it nor the history has is as one that was cleared, unless another
-    /// came meanwhile.
+    /// Clears the positions that neither the broker nor the history has, unless a newer one was received meanwhile.
     private func forget(allBut kept: Set<TrackableID>) async {
         let missing = self.shared.withLock { $0.state.positions }.filter { !kept.contains($0.key) }
         for id in await self.history.gone(of: Array(missing.keys)) {
-            // In one breath: what comes between would be taken for what is missing.
+            // Compare and clear under one lock: a position received in between must not be cleared.
             self.shared.withLock { shared in
                 guard shared.state.known(id)?.position == missing[id] else { return }
-                self.tell(.locationCleared(id), to: &shared)
+                self.deliver(.locationCleared(id), to: &shared)
             }
         }
     }
 
-    /// The broker told what it keeps: what of it came after an erasing, of which nobody told, is a new beginning.
+    /// Clears and delivers again each position that was received after an erasure during a connection loss.
     private func forgetErased() async {
         let moved = self.shared.withLock { $0.state.takeMoved() }
         for id in await self.history.erased(of: moved) {
             self.shared.withLock { shared in
-                for update in shared.state.beginAnew(id, at: self.clock.moment.wall) { self.tell(update, to: &shared) }
+                for update in shared.state.beginAnew(id, at: self.clock.moment.wall) {
+                    self.deliver(update, to: &shared)
+                }
             }
         }
     }
 
-    /// Once a second: whose time is over, and who does not take its end; and now and then a heartbeat.
+    /// Once a second, ends expired streams and cuts readers that do not take the end; sends heartbeats at their
+    /// interval.
     private func tick() async {
         var nextBeat = self.clock.moment.now.advanced(by: Self.heartbeat)
         while (try? await Task.sleep(for: .seconds(1))) != nil {
@@ -313,7 +316,7 @@ package final class LiveHub: Service {
         }
     }
 
-    /// Ends every stream, and opens no more: the gateway ends.
+    /// Ends every stream and opens no more, because the gateway is shutting down.
     package func finish() {
         let streams = self.shared.withLock { shared in
             shared.isFinished = true

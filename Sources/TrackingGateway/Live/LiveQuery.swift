@@ -1,16 +1,17 @@
 import HTTPTypes
 import TrackingCore
 
-/// What the query of `GET /api/v1/live` asks for.
+/// The query of `GET /api/v1/live`.
 struct LiveQuery: Hashable, Sendable {
-    /// What the stream is about.
+    /// The trackables or the box that the stream is about.
     let wanted: LiveSelection.Wanted
-    /// The last event that the reader has, where it cannot set the header.
+    /// The last event that the reader received, for readers that cannot set the header.
     let last: LiveEventID?
 
-    /// Reads a query without its question mark: `trackables=a,b`, `trackable=a` or `bbox=west,south,east,north`, and `lastEventId`.
+    /// Reads a query without its question mark: `trackables=a,b`, `trackable=a` or `bbox=west,south,east,north`, and
+    /// `lastEventId`.
     ///
-    /// - Throws: `Problem` that says what is wrong.
+    /// - Throws: `Problem` with the reason.
     init(_ query: Substring) throws {
         let names = ["trackables", "trackable", "bbox", "lastEventId"]
         let query = APIQuery(try QueryParameters(query, allowing: names))

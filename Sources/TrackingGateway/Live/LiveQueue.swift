@@ -1,28 +1,30 @@
 import NIOCore
 import TrackingCore
 
-/// What waits for one stream that does not keep up: in order, and bounded. Beyond ``few`` only the newest of each kind of a
-/// trackable waits, with everything that happened; beyond ``maximum`` or ``maximumBytes`` even so, the stream is given up.
+/// The bounded queue of one stream whose reader is slow, in order. Beyond ``few`` updates, the queue keeps only the
+/// newest of each replaceable kind per trackable, and every event. Beyond ``maximum`` or ``maximumBytes``, the stream
+/// ends.
 package struct LiveQueue: Sendable {
     private struct Key: Hashable {
         let trackable: TrackableID
         let kind: LiveUpdate.Kind
     }
 
-    /// So many wait as they are.
+    /// The number of updates that are queued without thinning.
     package static let few = 1_024
-    /// More do not wait.
+    /// The most queued updates.
     package static let maximum = 65_536
 
-    /// So many bytes wait as they are.
+    /// The number of bytes that are queued without thinning.
     package static let fewBytes = 8_388_608
-    /// More bytes do not wait: 32 MB.
+    /// The most queued bytes: 32 MB.
     package static let maximumBytes = 33_554_432
 
     private var waiting: [LiveUpdate] = []
-    /// The number of bytes that wait.
+    /// The number of queued bytes.
     package private(set) var bytes = 0
-    /// When it is looked through the next time; it doubles with what is left, so that each update costs a constant share.
+    /// The count that starts the next thinning. It is twice the remaining count, so that the cost per update is
+    /// constant.
     private var limit = LiveQueue.few
     /// The same for the number of bytes.
     private var byteLimit = LiveQueue.fewBytes
@@ -30,12 +32,12 @@ package struct LiveQueue: Sendable {
     /// Makes an empty queue.
     package init() {}
 
-    /// How many wait.
+    /// The number of queued updates.
     package var count: Int { self.waiting.count }
 
-    /// Adds one.
+    /// Appends an update.
     ///
-    /// - Returns: Whether there was room.
+    /// - Returns: `false` if the queue is over its limits.
     package mutating func append(_ update: LiveUpdate) -> Bool {
         self.waiting.append(update)
         self.bytes += Self.size(of: update)
@@ -46,12 +48,12 @@ package struct LiveQueue: Sendable {
         return self.waiting.count <= Self.maximum && self.bytes <= Self.maximumBytes
     }
 
-    /// The bytes that an update holds, about.
+    /// Returns the approximate size of an update in bytes.
     private static func size(of update: LiveUpdate) -> Int {
         update.frame.readableBytes + (update.location?.extra?.count ?? 0)
     }
 
-    /// Takes everything out, in order.
+    /// Removes and returns all updates, in order.
     package mutating func takeAll() -> [LiveUpdate] {
         defer {
             self = LiveQueue()
@@ -59,7 +61,7 @@ package struct LiveQueue: Sendable {
         return self.waiting
     }
 
-    /// Late positions go, and of the rest what a newer one replaces.
+    /// Removes late positions, and updates that a newer one replaces.
     private mutating func thin() {
         var seen: Set<Key> = []
         var kept: [LiveUpdate] = []
@@ -70,7 +72,7 @@ package struct LiveQueue: Sendable {
             }
             let key = Key(trackable: update.trackable, kind: update.kind)
             let isFirst = seen.insert(key).inserted
-            // What was told before it is to be forgotten, whatever came behind it.
+            // Readers discard earlier positions at a clearing, so each clearing stays.
             if isFirst || (update.kind == .position && update.location == nil) { kept.append(update) }
         }
         self.waiting = kept.reversed()

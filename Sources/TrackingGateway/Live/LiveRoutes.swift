@@ -4,7 +4,7 @@ import NIOCore
 import TrackingCore
 package import TrackingStore
 
-/// The live stream, and what its readers ask of publishers:
+/// The live stream, and its readers' requests for resolutions:
 /// `GET /api/v1/live`, `POST` and `DELETE /api/v1/trackables/{id}/resolution`.
 package struct LiveRoutes: Sendable {
     private let hub: LiveHub
@@ -12,13 +12,13 @@ package struct LiveRoutes: Sendable {
 
     /// Makes the routes.
     ///
-    /// - Parameter history: For streams that broke off for longer than the hub remembers; `nil` for none.
+    /// - Parameter history: The history, for streams that broke off for longer than the hub's memory; `nil` for none.
     package init(hub: LiveHub, history: (any HistoryStore)? = nil) {
         self.hub = hub
         self.history = history
     }
 
-    /// Adds them.
+    /// Adds the routes to a router.
     package func add(to router: Router<GatewayRequestContext>) {
         router.get("api/v1/live") { request, context in try self.live(request, context) }
         router.post("api/v1/trackables/:id/resolution") { request, context in
@@ -47,7 +47,8 @@ package struct LiveRoutes: Sendable {
         return Response(
             status: .ok, headers: Self.headers,
             body: ResponseBody { writer in
-                // Opened only now: an answer that is never written leaves nothing behind.
+                // The stream is opened with the response body, so that a response that is never written leaves no
+                // stream behind.
                 let opened = self.hub.open(selection, for: caller, after: last) { channel.close(promise: nil) }
                 guard let stream = opened else { return try await writer.finish(nil) }
                 PeerPatience.watch(channel) { stream.end(.closed) }
@@ -130,7 +131,7 @@ extension Problem {
 }
 
 extension HTTPField.Name {
-    /// What a reader of server-sent events has.
+    /// The id of the last received event, which readers of server-sent events send when they resume.
     fileprivate static var lastEventID: Self { Self("Last-Event-ID")! }  // a token, as names are
     /// Keeps nginx from buffering a stream.
     fileprivate static var accelBuffering: Self { Self("X-Accel-Buffering")! }  // a token, as names are

@@ -2,23 +2,23 @@ import NIOCore
 package import TrackingCore
 import TrackingSubscriber
 
-/// What one live stream is about.
+/// The updates that belong to one live stream.
 package struct LiveSelection: Hashable, Sendable {
-    /// What was asked for.
+    /// The requested trackables or area.
     package enum Wanted: Hashable, Sendable {
-        /// Everything that may be read.
+        /// Everything that the caller may read.
         case everything
         /// These trackables.
         case these(Set<TrackableID>)
-        /// Whatever is inside, and whatever leaves it, once.
+        /// Every trackable inside the box, and once the update with which a trackable leaves the box.
         case box(GeoBox)
     }
 
-    /// What was asked for.
+    /// The requested trackables or area.
     package var wanted: Wanted
-    /// What may be read.
+    /// The trackables that the caller may read.
     package var reads: TrackableScope
-    /// A share link's span: no position from before or after is told, and nothing that tells of another time.
+    /// A share link's span. Positions outside it, and updates that reveal another time, are not delivered.
     package var span: Range<UnixTime>?
 
     /// Makes a selection.
@@ -28,7 +28,7 @@ package struct LiveSelection: Hashable, Sendable {
         self.span = span
     }
 
-    /// The trackables that it names; `nil` where it is open.
+    /// The trackables that the selection names; `nil` if it is open.
     var named: Set<TrackableID>? {
         switch (self.wanted, self.reads) {
         case (.these(let ids), _): ids.filter { self.reads.contains($0) }
@@ -37,9 +37,9 @@ package struct LiveSelection: Hashable, Sendable {
         }
     }
 
-    /// Whether an update is told.
+    /// Returns `true` if the stream receives the update.
     func wants(_ update: LiveUpdate) -> Bool {
-        guard self.mayTell(update) else { return false }
+        guard self.mayDeliver(update) else { return false }
         switch self.wanted {
         case .everything: return true
         case .these(let ids): return ids.contains(update.trackable)
@@ -48,10 +48,10 @@ package struct LiveSelection: Hashable, Sendable {
         }
     }
 
-    /// Whether an update may be told, wherever it is.
-    func mayTell(_ update: LiveUpdate) -> Bool { self.reads.contains(update.trackable) && self.isInSpan(update) }
+    /// Returns `true` if the caller may receive the update, in any place.
+    func mayDeliver(_ update: LiveUpdate) -> Bool { self.reads.contains(update.trackable) && self.isInSpan(update) }
 
-    /// Whether a trackable comes into the box with this position.
+    /// Returns `true` if the trackable enters the box with this position.
     func isEntered(by update: LiveUpdate) -> Bool {
         guard case .box(let box) = self.wanted, update.kind == .position, !update.isLate,
             let place = update.place, box.contains(place)
@@ -59,15 +59,15 @@ package struct LiveSelection: Hashable, Sendable {
         return update.placeBefore.map { !box.contains($0) } ?? true
     }
 
-    /// Whether a recorded point is told.
+    /// Returns `true` if the stream receives the recorded point.
     func wants(_ point: Location) -> Bool {
         if let span = self.span, !span.contains(point.time) { return false }
         if case .box(let box) = self.wanted { return box.contains(point.coordinate) }
         return true
     }
 
-    /// An update as it goes out: within a span no more than is ``shown(_:)``, without what was skipped, which may be from before,
-    /// and of the resolution what tells when the next position is due.
+    /// Returns the bytes of an update for this stream. Within a span, a position is reduced to ``shown(_:)`` without
+    /// skipped points, and a resolution to the members that give the time of the next position.
     func frame(of update: LiveUpdate) -> ByteBuffer {
         guard self.span != nil else { return update.frame }
         if update.kind == .resolution {
@@ -82,7 +82,7 @@ package struct LiveSelection: Hashable, Sendable {
         return LiveFrame.position(bare, of: update.trackable, as: update.id) ?? ByteBuffer()
     }
 
-    /// What is told of a point.
+    /// Returns the members of a point that the stream may show.
     func shown(_ point: Location) -> Location { self.span == nil ? point : point.shared }
 
     private func isInSpan(_ update: LiveUpdate) -> Bool {

@@ -1,41 +1,41 @@
 import Synchronization
 package import TrackingCore
 
-/// One stream's place at the hub: what waits for it, and why it ended. The hub tells it, one task takes out.
+/// One stream at the hub: its queue and its ending. The hub adds updates, and one task writes them.
 package final class LiveStream: Sendable {
-    /// Why a stream ended, as its reader is told.
+    /// The reason for a stream's end, which its reader receives.
     package enum Ending: String, Hashable, Sendable {
         /// The reader went away.
         case closed
-        /// Too much waits for it.
+        /// The queue is over its limits.
         case tooSlow = "too-slow"
-        /// What let it read is over.
+        /// The caller's access is over.
         case expired
-        /// The gateway ends.
+        /// The gateway is shutting down.
         case shutdown
     }
 
-    /// What is to be written next.
+    /// The next thing to write.
     package enum Step: Hashable, Sendable {
-        /// These, in order.
+        /// These updates, in order.
         case updates([LiveUpdate])
-        /// Nothing was told for a while; so far it is.
+        /// A heartbeat after a quiet time, with the stream's position.
         case heartbeat(LiveEventID)
-        /// Nothing more comes.
+        /// The stream ended.
         case ended(Ending)
     }
 
     private struct State {
-        /// What it begins with.
+        /// The first updates.
         var opening: [LiveUpdate]
         var queue = LiveQueue()
         var heartbeat: LiveEventID?
         var ending: Ending?
-        /// How many seconds passed since it ended.
+        /// The number of seconds since the stream ended.
         var secondsOver = 0
         var waiter: CheckedContinuation<Void, Never>?
 
-        /// What is to be written next; `nil` where nothing is.
+        /// Removes and returns the next step; `nil` if there is nothing to write.
         mutating func take() -> Step? {
             if let ending = self.ending { return .ended(ending) }
             if !self.opening.isEmpty {
@@ -46,34 +46,34 @@ package final class LiveStream: Sendable {
             return self.heartbeat.take().map { .heartbeat($0) }
         }
 
-        /// Whether nothing is to be written.
+        /// `true` if there is nothing to write.
         var isIdle: Bool {
             self.ending == nil && self.opening.isEmpty && self.queue.count == 0 && self.heartbeat == nil
         }
     }
 
-    /// Its name.
+    /// The stream's id.
     package let id: LiveStreamID
-    /// Who reads it.
+    /// The caller that reads the stream.
     package let caller: Caller
-    /// When it was opened.
+    /// The time at which the stream was opened.
     package let opened: UnixTime
-    /// What it is about.
+    /// The updates that belong to the stream.
     package let selection: LiveSelection
-    /// Since when it misses what only the history has; `nil` where it misses nothing.
+    /// The time from which the reader needs the history; `nil` if nothing is missing.
     package let gap: UnixTime?
-    /// What its reader is to forget before it is told what it missed.
+    /// The clearings that the reader receives before the missed records.
     package let cleared: [LiveUpdate]
-    /// Whether its reader knows things of another life of the gateway, which are to be forgotten.
+    /// `true` if the reader has data of another run of the gateway, which it must discard.
     package let isAnew: Bool
-    /// Whether what its reader was told before still counts: what comes is what was missed, not all that there is.
+    /// `true` if the reader's earlier data remain valid, and the stream delivers only the missed updates.
     package let isResumed: Bool
     private let state: Mutex<State>
     private let cut: @Sendable () -> Void
 
     /// - Parameters:
-    ///   - opening: What it begins with.
-    ///   - cut: Closes the connection of a reader that takes nothing.
+    ///   - opening: The first updates.
+    ///   - cut: Closes the connection of a reader that does not read.
     init(
         id: LiveStreamID, caller: Caller, selection: LiveSelection, opened: UnixTime, opening: LiveHubState.Opening,
         cut: @escaping @Sendable () -> Void
@@ -86,7 +86,7 @@ package final class LiveStream: Sendable {
             (self.gap, self.cleared, self.isAnew, self.isResumed) = (nil, [], false, true)
             self.state = Mutex(State(opening: updates))
         case .gap(let since, let isOfAnother, let cleared, let updates):
-            // By a clock that was set back since, nobody knows what was missed.
+            // If the clock was set back since, the gap is unknown.
             let isAnew = isOfAnother || since > opened.advanced(by: GapReader.disorder)
             (self.gap, self.cleared, self.isAnew, self.isResumed) = (since, cleared, isAnew, !isAnew)
             self.state = Mutex(State(opening: updates))
@@ -98,10 +98,10 @@ package final class LiveStream: Sendable {
         self.cut = cut
     }
 
-    /// Adds what the stream is about.
+    /// Adds an update to the queue.
     ///
-    /// - Returns: The number of updates that are lost because too much waits; the stream ends then.
-    func tell(_ update: LiveUpdate) -> Int {
+    /// - Returns: The number of updates that are lost because the queue is over its limits; the stream ends then.
+    func deliver(_ update: LiveUpdate) -> Int {
         let lost = self.state.withLock { state in
             guard state.ending == nil else { return 0 }
             state.heartbeat = nil
@@ -111,27 +111,28 @@ package final class LiveStream: Sendable {
         return lost
     }
 
-    /// Lets it say that it is alive, where nothing else waits.
+    /// Queues a heartbeat if the stream is idle.
     func beat(_ id: LiveEventID) {
         self.state.withLock { $0.heartbeat = $0.isIdle ? id : nil }
         self.wake()
     }
 
-    /// Ends it; the first ending counts. A reader that takes nothing would not see it: its connection is closed.
+    /// Ends the stream; the first ending counts. The connection of a reader that is too slow is closed, because such a
+    /// reader would not receive the end.
     package func end(_ ending: Ending) {
         self.state.withLock { $0.ending = $0.ending ?? ending }
         self.wake()
         if ending == .tooSlow { self.cut() }
     }
 
-    /// Whether nothing more is to be written but its end.
+    /// `true` once the stream has ended.
     var isOver: Bool { self.state.withLock { $0.ending != nil } }
 
-    /// How many seconds a reader has to take the end.
+    /// The number of seconds in which a reader must take the end.
     static let grace = 5
 
-    /// A second passed. A reader that has not taken the end after ``grace`` has things before it that it may not read any more:
-    /// its connection is closed.
+    /// Counts a second. A reader that has not taken the end after ``grace`` may still have unread data that it may no
+    /// longer read, so its connection is closed.
     func tick() {
         let isOverdue = self.state.withLock { state in
             guard state.ending != nil else { return false }
@@ -141,7 +142,7 @@ package final class LiveStream: Sendable {
         if isOverdue { self.cut() }
     }
 
-    /// What is to be written next; waits for it. For one task.
+    /// Waits for the next step and returns it. Only one task may call this method.
     package func next() async -> Step {
         await withTaskCancellationHandler {
             while true {

@@ -1,37 +1,37 @@
 package import NIOCore
 package import TrackingCore
 
-/// One thing that a live stream tells, numbered, and encoded once for everyone who hears it.
+/// One numbered update of a live stream, encoded once for all readers.
 package struct LiveUpdate: Sendable, Hashable {
-    /// What it is about; the name of the server-sent event.
+    /// The kind of an update; the name of the server-sent event.
     package enum Kind: String, Hashable, Sendable, CaseIterable {
         case position, state, presence, resolution, trip, event, clock
 
-        /// Whether a newer one of a trackable takes the place of an older one. What happened stays.
+        /// `true` if a newer update of the same trackable replaces an older one. Events are not replaced.
         package var isReplaced: Bool { self != .event }
     }
 
-    /// Its number and the moment it was told.
+    /// The number and the time of the update.
     package let id: LiveEventID
-    /// Whom it is about.
+    /// The trackable.
     package let trackable: TrackableID
-    /// What it is about.
+    /// The kind of the update.
     package let kind: Kind
-    /// Where the trackable is, as far as that was told.
+    /// The trackable's last known place.
     package let place: Coordinate?
-    /// Where it was before this; the same as `place` for everything but a new position.
+    /// The trackable's place before this update; the same as `place` unless this is a new position.
     package let placeBefore: Coordinate?
-    /// A position's fix, without what was skipped before it; `nil` where it was cleared, and for everything else.
+    /// A position's fix, without the skipped points; `nil` if the position was cleared, and for other kinds.
     package let location: Location?
-    /// Whether a newer position was told before: it is history, never the current position.
+    /// `true` if a newer position was published before: this one is history, never the current position.
     package let isLate: Bool
-    /// The whole event, as it goes out.
+    /// The encoded event.
     package let frame: ByteBuffer
 
-    /// Whether it is told with its id.
+    /// `true` if the frame has the event id.
     var hasID: Bool { self.frame.readableBytesView.starts(with: Array("id: ".utf8)) }
 
-    /// The same, to be told without its id.
+    /// The same update without its id in the frame.
     var withoutID: LiveUpdate {
         let bytes = self.frame.readableBytesView
         guard self.hasID, let end = bytes.firstIndex(of: UInt8(ascii: "\n")) else {
@@ -42,7 +42,7 @@ package struct LiveUpdate: Sendable, Hashable {
             location: self.location, isLate: self.isLate, frame: ByteBuffer(bytes: bytes[(end + 1)...]))
     }
 
-    /// The same, told once more; by then it is nowhere else.
+    /// Returns the same update with a new id and no earlier place, to deliver it again after a clearing.
     func again(as id: LiveEventID) -> LiveUpdate {
         var frame = ByteBuffer(string: "id: \(id)\n")
         frame.writeImmutableBuffer(self.withoutID.frame)
@@ -51,7 +51,7 @@ package struct LiveUpdate: Sendable, Hashable {
             location: self.location, isLate: self.isLate, frame: frame)
     }
 
-    /// Its data alone: JSON.
+    /// The data of the event: JSON.
     var payload: [UInt8] {
         let bytes = self.frame.readableBytesView
         // The line of the data is the last one, and JSON has no line ends.
@@ -60,19 +60,20 @@ package struct LiveUpdate: Sendable, Hashable {
         return Array(bytes[start..<end].dropFirst("\ndata: ".utf8.count))
     }
 
-    /// Whether it tells that what was told before is not known any more.
+    /// `true` if the update clears the earlier value.
     var isCleared: Bool { self.payload == JSONValue.object(["trackable": .text(self.trackable.rawValue)]).json }
 }
 
-/// The id of an event of a live stream: unique over restarts of the gateway, and it tells since when to look in the history.
+/// The id of an event of a live stream. It is unique over restarts of the gateway, and its time is where a search of
+/// the history starts.
 ///
-/// As text `<epoch>-<number>-<milliseconds>`, the epoch in sixteen hexadecimal digits.
+/// The text is `<epoch>-<number>-<milliseconds>`, the epoch in sixteen hexadecimal digits.
 package struct LiveEventID: Hashable, Sendable, CustomStringConvertible {
-    /// One life of the gateway; random.
+    /// The random id of this run of the gateway.
     package var epoch: UInt64
-    /// Counts what this gateway told, from 1; 0 is before all of it.
+    /// The number of the update in this run, from 1; 0 is before all updates.
     package var number: UInt64
-    /// When it was told, on the gateway's clock, to the millisecond.
+    /// The time of the update on the gateway's clock, with millisecond precision.
     package var time: UnixTime
 
     /// Makes an id.
@@ -82,7 +83,7 @@ package struct LiveEventID: Hashable, Sendable, CustomStringConvertible {
         self.time = time
     }
 
-    /// Reads an id; `nil` when it is none of ours.
+    /// Reads an id; `nil` if the text is not a valid id.
     package init?(_ text: some StringProtocol) {
         let parts = text.split(separator: "-", omittingEmptySubsequences: false)
         guard text.utf8.count <= 64, parts.count == 3, let epoch = UInt64(parts[0], radix: 16),
@@ -92,7 +93,7 @@ package struct LiveEventID: Hashable, Sendable, CustomStringConvertible {
         self.init(epoch: epoch, number: number, time: UnixTime(Double(milliseconds) / 1000))
     }
 
-    /// As text.
+    /// The id as text.
     package var description: String {
         let digits = String(self.epoch, radix: 16)
         let zeros = String(repeating: "0", count: 16 - digits.count)

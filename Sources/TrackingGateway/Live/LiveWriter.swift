@@ -3,22 +3,22 @@ import NIOCore
 import TrackingCore
 import TrackingStore
 
-/// Writes one stream, from its first byte to its last: its name, what the history has of a gap, and then what the hub tells,
-/// what it knew at the opening first. For one task.
+/// Writes one stream: its greeting, the history of a gap, the first updates and then the hub's updates. Only one task
+/// may use a writer.
 ///
-/// A task keeps the memory of its deepest call until it ends, and this one waits for hours: what is done once is called and
-/// returns, without being inlined, and what waits is shallow.
+/// A task keeps the memory of its deepest call until it ends, and this task waits for hours. Work that happens once is
+/// therefore in functions that are not inlined, and the waiting functions are shallow.
 struct LiveWriter {
     let stream: LiveStream
     let hub: LiveHub
     let history: (any HistoryStore)?
 
-    /// Frames are put together up to about so many bytes.
+    /// The approximate size in bytes up to which frames are combined.
     private static let chunk = 65_536
 
-    /// Returns once the stream has ended, and is closed.
+    /// Writes until the stream has ended, and closes the stream.
     ///
-    /// - Throws: what the connection says where it is gone.
+    /// - Throws: The connection's error if it is lost.
     @concurrent func write(to writer: inout any ResponseBodyWriter) async throws {
         defer { self.hub.close(self.stream) }
         try await writer.write(self.hello())
@@ -36,7 +36,8 @@ struct LiveWriter {
         }
     }
 
-    /// The stream's name, by which it asks for resolutions, who reads it, and the gateway's time.
+    /// Returns the greeting: the stream's id, with which its reader requests resolutions, the reader's tag and the
+    /// gateway's time.
     @inline(never) private func hello() -> ByteBuffer {
         var members: [String: JSONValue] = [
             "stream": .text(self.stream.id.description), "heartbeat": .number(LiveHub.heartbeat.inSeconds),
@@ -65,7 +66,7 @@ struct LiveWriter {
         while !rest.isEmpty, !self.stream.isOver { try await writer.write(self.together(&rest)) }
     }
 
-    /// Frames together where there are many, and a single one as it is, which all streams share.
+    /// Combines small frames. A single frame is returned unchanged, because all streams share it.
     @inline(never) private func together(_ updates: inout ArraySlice<LiveUpdate>) -> ByteBuffer {
         guard let first = updates.popFirst() else { return ByteBuffer() }
         var buffer = self.stream.selection.frame(of: first)

@@ -1,10 +1,10 @@
 package import TrackingCore
 
-/// What all live streams together ask for: one resolution a trackable, the finest of theirs.
+/// The resolution requests of all live streams: for each trackable, the finest resolution of all streams.
 package struct RequestPool: Sendable {
-    /// What is to be asked of the broker from now on; `nil`: nothing.
+    /// A change of the request to the publisher; a `nil` resolution withdraws the request.
     package struct Change: Hashable, Sendable {
-        /// Of which trackable.
+        /// The trackable.
         package let trackable: TrackableID
         /// The finest of all requests.
         package let resolution: Resolution?
@@ -13,19 +13,19 @@ package struct RequestPool: Sendable {
     private var books: [TrackableID: RequestBook] = [:]
     private var asked: [LiveStreamID: Set<TrackableID>] = [:]
 
-    /// The most trackables that one stream asks for at once.
+    /// The most trackables for which one stream has requests.
     package static let maximumTrackables = 1_000
 
     /// Makes an empty pool.
     package init() {}
 
-    /// Whether a stream may ask for one more trackable, or for this one anew.
+    /// Returns `true` if a stream may request this trackable: it already does, or has fewer than the maximum.
     package func hasRoom(for trackable: TrackableID, of stream: LiveStreamID) -> Bool {
         guard let asked = self.asked[stream], !asked.contains(trackable) else { return true }
         return asked.count < Self.maximumTrackables
     }
 
-    /// A stream asks for a resolution, in place of what it asked for before.
+    /// Sets a stream's request for a trackable, in place of its earlier one.
     package mutating func ask(
         _ resolution: Resolution, for trackable: TrackableID, by stream: LiveStreamID
     ) -> Change? {
@@ -33,13 +33,13 @@ package struct RequestPool: Sendable {
         return self.change(trackable) { $0.set(stream.member, to: resolution) }
     }
 
-    /// A stream asks for nothing any more.
+    /// Withdraws a stream's request for a trackable.
     package mutating func drop(_ trackable: TrackableID, by stream: LiveStreamID) -> Change? {
         self.asked[stream]?.remove(trackable)
         return self.change(trackable) { $0.remove(stream.member) }
     }
 
-    /// A stream ended.
+    /// Withdraws all requests of a stream that ended.
     package mutating func ended(_ stream: LiveStreamID) -> [Change] {
         (self.asked.removeValue(forKey: stream) ?? []).compactMap { self.drop($0, by: stream) }
     }
@@ -54,12 +54,12 @@ package struct RequestPool: Sendable {
     }
 }
 
-/// Names one live stream; random, and known to its caller alone.
+/// The id of a live stream; random, and known only to its caller.
 package struct LiveStreamID: Hashable, Sendable, CustomStringConvertible {
-    /// To the pool a stream is what a run of a program is to a publisher.
+    /// The member of the request book: each stream counts as a subscriber's session.
     let member: SubscriberID
 
-    /// As text.
+    /// The id as text.
     package var description: String { self.member.session.rawValue }
 
     /// Reads an id; `nil` when it cannot be one.

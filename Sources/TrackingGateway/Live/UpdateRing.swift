@@ -1,14 +1,14 @@
 import NIOCore
 
-/// The latest updates, in the order of their numbers, bounded by count and by bytes: what a stream resumes from.
+/// The latest updates, from which streams resume, in the order of their numbers and bounded by count and bytes.
 struct UpdateRing: Sendable {
     private var updates: [LiveUpdate] = []
-    /// Where the oldest one that is kept stands in `updates`.
+    /// The index of the oldest available update in `updates`.
     private var head = 0
     private var bytes = 0
     private let maximumCount: Int
     private let maximumBytes: Int
-    /// The number of the last one that had to go; 0 while everything is kept.
+    /// The number of the last removed update; 0 while none was removed.
     private(set) var forgotten: UInt64 = 0
 
     init(count: Int, bytes: Int) {
@@ -16,10 +16,10 @@ struct UpdateRing: Sendable {
         self.maximumBytes = bytes
     }
 
-    /// How many are kept.
+    /// The number of available updates.
     var count: Int { self.updates.count - self.head }
 
-    /// Adds one with a number above all before.
+    /// Appends an update with a number above all earlier ones.
     mutating func append(_ update: LiveUpdate) {
         self.updates.append(update)
         self.bytes += update.frame.readableBytes
@@ -28,19 +28,19 @@ struct UpdateRing: Sendable {
             self.bytes -= self.updates[self.head].frame.readableBytes
             self.head += 1
         }
-        // What went is let go in pieces, so that each costs a constant share.
+        // Remove old updates many at once, so that the cost per update is constant.
         if self.head >= 64, self.head * 2 >= self.updates.count {
             self.updates.removeFirst(self.head)
             self.head = 0
         }
     }
 
-    /// Lets everything go up to this number, which is that of the last one.
+    /// Removes every update up to this number, which is the last one.
     mutating func forget(through number: UInt64) {
         (self.updates, self.head, self.bytes, self.forgotten) = ([], 0, 0, number)
     }
 
-    /// Takes out what nobody is to be told any more. Streams resume over it: it is no gap.
+    /// Removes updates that no stream may receive any more. Streams can resume across them, as this is not a gap.
     mutating func remove(where isGone: (LiveUpdate) -> Bool) {
         self.updates.removeFirst(self.head)
         self.head = 0
@@ -48,7 +48,7 @@ struct UpdateRing: Sendable {
         self.bytes = self.updates.reduce(0) { $0 + $1.frame.readableBytes }
     }
 
-    /// Everything after a number; `nil` where some of it is not kept any more.
+    /// Returns the updates after a number; `nil` if some of them are no longer available.
     func after(_ number: UInt64) -> ArraySlice<LiveUpdate>? {
         guard number >= self.forgotten else { return nil }
         var (low, high) = (self.head, self.updates.count)

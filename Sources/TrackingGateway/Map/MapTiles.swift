@@ -1,23 +1,13 @@
 public import TrackingCore
 
-/// What is drawn beneath the markers.
+/// The map tiles beneath the markers.
 package enum MapTiles: Sendable {
-    /// A server's tiles, as `https://tiles.example.org/{z}/{x}/{y}.png`: the browser asks it.
+    /// The tiles of a server, such as `https://tiles.example.org/{z}/{x}/{y}.png`, which the browser loads directly.
     case server(TileURL)
-    /// A file's tiles: the gateway serves them.
+    /// The tiles of a file, which the gateway serves.
     case file(TileFile)
 
-    /// Opens what was configured.
-    ///
-    /// - Throws: `inputUnreadable` for a file that cannot be read.
-    init(_ tiles: GatewayConfiguration.Tiles) throws(TrackingError) {
-        switch tiles {
-        case .server(let url): self = .server(url)
-        case .file(let path): self = .file(try TileFile(path: path))
-        }
-    }
-
-    /// What the page is told.
+    /// The description of the tiles for the page.
     var description: JSONValue {
         switch self {
         case .server(let url): url.description
@@ -29,23 +19,23 @@ package enum MapTiles: Sendable {
         }
     }
 
-    /// Where else than from the gateway pictures come; `nil` for nowhere.
+    /// The origin of tiles that do not come from the gateway; `nil` if all do.
     var origin: String? { if case .server(let url) = self { url.origin } else { nil } }
 }
 
 /// The address of a server's tiles.
 public struct TileURL: Hashable, Sendable {
-    /// With `{z}`, `{x}` and `{y}`, `{r}` where it has pictures for dense screens, and `{s}.` in front where the server has several
-    /// names.
+    /// The address with `{z}`, `{x}` and `{y}`; with `{r}` if the server has images for dense screens, and with `{s}.`
+    /// in front of the host if the server has several names.
     public let template: String
-    /// The origins that pictures come from, as a content security policy has them.
+    /// The origins of the tiles, in the syntax of a content security policy.
     let origin: String
-    /// Whom to name on the map, as HTML; `nil` where that is not known.
+    /// The attribution on the map, as HTML; `nil` if it is unknown.
     let attribution: String?
 
     /// Reads an address.
     ///
-    /// - Throws: `invalidConfiguration` that says what is wrong.
+    /// - Throws: `invalidConfiguration` with the reason.
     public init(_ template: String) throws(TrackingError) {
         guard template.utf8.count <= 1000, let address = template.wholeMatch(of: Self.address) else {
             throw TrackingError(
@@ -67,40 +57,40 @@ public struct TileURL: Hashable, Sendable {
         self.attribution = isOpenStreetMap ? Self.openStreetMap : nil
     }
 
-    /// What the page is told.
+    /// The description of the tiles for the page.
     var description: JSONValue {
         var members: [String: JSONValue] = ["url": .text(self.template)]
         members["attribution"] = self.attribution.map { .text($0) }
         return .object(members)
     }
 
-    /// A host as a content security policy can name it, so that nothing else gets into one, and what stands around it.
+    /// Matches the parts of an address. The host is restricted to names that are safe in a content security policy.
     private static var address:
         Regex<(Substring, scheme: Substring, several: Substring?, host: Substring, port: Substring?, path: Substring)>
     {
         #/(?<scheme>https?:)\/\/(?<several>\{s\}\.)?(?<host>[A-Za-z0-9\-]+(?:\.[A-Za-z0-9\-]+)*)(?<port>:[0-9]{1,5})?\/(?<path>.*)/#
     }
 
-    /// What a path must have.
+    /// The placeholders that a path must have.
     private static let places = ["{z}", "{x}", "{y}"]
-    /// What the page fills in.
+    /// The placeholders that the page fills in.
     private static let blanks = Self.places + ["{r}"]
 
-    /// What everyone who shows these maps is asked to say.
+    /// The attribution that OpenStreetMap requires.
     private static let openStreetMap =
         #"© <a href="https://www.openstreetmap.org/copyright">OpenStreetMap</a> contributors"#
 }
 
-/// Which tile: `x` from west, `y` from north.
+/// The place of a tile.
 package struct TilePlace: Hashable, Sendable {
-    /// How far in, 0…24.
+    /// The zoom level, 0…24.
     package let zoom: Int
-    /// From west, 0…2^zoom - 1.
+    /// The column from west, 0…2^zoom - 1.
     package let x: Int
-    /// From north, 0…2^zoom - 1.
+    /// The row from north, 0…2^zoom - 1.
     package let y: Int
 
-    /// Makes a place; `nil` where there is none.
+    /// Makes a place; `nil` if a value is out of range.
     package init?(zoom: Int, x: Int, y: Int) {
         guard (0...24).contains(zoom), (0..<(1 << zoom)).contains(x), (0..<(1 << zoom)).contains(y) else { return nil }
         self.zoom = zoom
@@ -108,6 +98,6 @@ package struct TilePlace: Hashable, Sendable {
         self.y = y
     }
 
-    /// From south, as MBTiles counts rows.
+    /// The row from south, as MBTiles counts rows.
     var row: Int { (1 << self.zoom) - 1 - self.y }
 }

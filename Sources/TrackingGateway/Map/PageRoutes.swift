@@ -4,9 +4,9 @@ package import Hummingbird
 import NIOCore
 import TrackingCore
 
-/// The map page: its own files, which are part of the program, Leaflet's from a folder, and tiles where there are some.
+/// The map page: its own files, which are part of the program, Leaflet's files from a folder, and optional tiles.
 ///
-/// The files are for everybody; whatever they show is asked for with a token.
+/// The files need no token; the data that they show do.
 package struct PageRoutes: Sendable {
     private let leaflet: String
     private let tiles: MapTiles?
@@ -15,13 +15,13 @@ package struct PageRoutes: Sendable {
     ///
     /// - Parameters:
     ///   - leaflet: The folder of `leaflet.js` and of markercluster's files, as Debian installs them.
-    ///   - tiles: What is drawn beneath; `nil`: a grid.
+    ///   - tiles: The tiles beneath the markers; `nil` for a grid.
     package init(leaflet: String, tiles: MapTiles?) {
         self.leaflet = leaflet
         self.tiles = tiles
     }
 
-    /// Whether a path is one of the page's, which are for everybody.
+    /// Returns `true` if a path belongs to the page, which needs no token.
     static func isForEverybody(_ path: String) -> Bool {
         path == "/" || ["/s/", "/map/", "/leaflet/", "/tiles/"].contains { path.hasPrefix($0) }
     }
@@ -53,7 +53,7 @@ package struct PageRoutes: Sendable {
         "session.js": PackageResources.session_js, "text.js": Self.textModule,
     ]
 
-    /// The module `text.js` with the limit of ``LivePosition``, which the page has no number of its own for.
+    /// The module `text.js` with the limit of ``LivePosition`` filled in.
     private static var textModule: [UInt8] {
         let limit = "\(LivePosition.maximumAhead.components.seconds)"
         let source = String(decoding: PackageResources.text_js, as: UTF8.self)
@@ -70,12 +70,13 @@ package struct PageRoutes: Sendable {
         var headers: HTTPFields = [
             .contentType: type, .cacheControl: "no-cache", .contentSecurityPolicy: self.policy,
         ]
-        // Servers of tiles ask for it, OpenStreetMap's for one: which gateway, never which page, which may be a share link.
+        // Tile servers such as OpenStreetMap's require a referrer. It names only the gateway: a page's path can be a
+        // share link.
         if self.tiles?.origin != nil { headers[.referrerPolicy] = "strict-origin" }
         return Response(status: .ok, headers: headers, body: ResponseBody(byteBuffer: ByteBuffer(bytes: bytes)))
     }
 
-    /// Everything from here; pictures also from the server of tiles that the operator named.
+    /// The content security policy: everything comes from the gateway, images also from the configured tile server.
     private var policy: String {
         "default-src 'self'; img-src 'self' data:\(self.tiles?.origin.map { " \($0)" } ?? ""); object-src 'none'; "
             + "base-uri 'none'; form-action 'self'; frame-ancestors 'none'"

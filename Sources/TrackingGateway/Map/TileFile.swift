@@ -2,19 +2,19 @@ import FoundationEssentials
 import GRDB
 package import TrackingCore
 
-/// Raster tiles in a file, as MBTiles 1.3 has them. It is only read.
+/// Raster tiles in an MBTiles 1.3 file, opened read-only.
 package struct TileFile: Sendable {
     private let database: DatabasePool
-    /// What its pictures are.
+    /// The media type of the tiles.
     package let mediaType: String
-    /// The zoom levels that it has.
+    /// The zoom levels of the file.
     package let zooms: ClosedRange<Int>
-    /// Whom to name on the map.
+    /// The attribution on the map.
     package let attribution: String
 
     /// Opens a file.
     ///
-    /// - Throws: `inputUnreadable` that says what is wrong with it.
+    /// - Throws: `inputUnreadable` with the reason.
     package init(path: String) throws(TrackingError) {
         do {
             var configuration = Configuration()
@@ -33,7 +33,7 @@ package struct TileFile: Sendable {
             self.database = database
             self.mediaType = type
             self.zooms = zooms
-            // It goes into the page as HTML: no more than its text.
+            // The attribution becomes HTML in the page, so tags are removed.
             self.attribution = (facts["attribution"] ?? "").replacing(#/<[^>]*>/#, with: "").replacing("<", with: "")
         } catch let error as TrackingError {
             throw error
@@ -42,10 +42,10 @@ package struct TileFile: Sendable {
         }
     }
 
-    /// The zoom levels as the file says them; where it does not, as its tiles have them.
+    /// Returns the zoom levels from the file's metadata, or from its tiles if the metadata has none.
     private static func zooms(_ facts: [String: String], _ database: Database) throws -> ClosedRange<Int> {
         func zoom(_ name: String, _ outermost: String) throws -> Int {
-            if let told = facts[name].flatMap({ Int($0) }) { return told }
+            if let reported = facts[name].flatMap({ Int($0) }) { return reported }
             return try Int.fetchOne(database, sql: "SELECT \(outermost)(zoom_level) FROM tiles") ?? 0
         }
         let first = try zoom("minzoom", "min")
@@ -56,7 +56,7 @@ package struct TileFile: Sendable {
         "png": "image/png", "jpg": "image/jpeg", "jpeg": "image/jpeg", "webp": "image/webp",
     ]
 
-    /// The picture of a place; `nil` where it has none.
+    /// Returns the tile of a place; `nil` if the file has none there.
     func tile(_ place: TilePlace) async throws -> [UInt8]? {
         try await self.database.read { database in
             let data = try Data.fetchOne(

@@ -6,12 +6,12 @@ import TrackingCore
 import TrackingHistory
 import TrackingStore
 
-/// What was recorded.
+/// The routes of recorded points.
 extension APIRoutes {
-    /// The most points that `max-points` takes: they are kept in memory while the rest is read.
+    /// The greatest value of `max-points`. The selected points are held in memory while the rest is read.
     private static let maximumPoints = 20_000
 
-    /// The points of a trackable, written as they are read: a page in memory, and the next when the last was taken.
+    /// Streams the points of a trackable. The next page is read once the previous page has been sent.
     func points(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
         let id = try context.readableTrackable()
         let caller = try context.requireCaller()
@@ -21,7 +21,7 @@ extension APIRoutes {
         let maximum = try query.whole("max-points", in: 2...Self.maximumPoints)
         let wanted = PointQuery(id, during: try query.times(), in: try query.box(), tripID: query.trip)
         let history = try self.requireHistory()
-        // Before anything is told: what can go wrong at once still has an answer of its own.
+        // Read the first page before the answer begins, so that an immediate failure has an error status of its own.
         let first = try await history.points(wanted, after: nil, limit: PointPages.size)
         if first.points.isEmpty, try await history.verify(id) == nil {
             throw Problem(.notFound, "Nothing is recorded of this trackable.")
@@ -44,9 +44,9 @@ extension APIRoutes {
     }
 }
 
-/// What a query finds, a page after the other.
+/// The results of a query, page by page.
 struct PointPages: Sendable {
-    /// So many points are read at once.
+    /// The number of points in one page.
     static let size = 2000
 
     private let history: any HistoryStore
@@ -54,12 +54,12 @@ struct PointPages: Sendable {
     private var upcoming: PointPage?
     private var next: PointName?
     private var leftOut: LeftOutPoints
-    /// Whoever reads may do so still.
+    /// Checks that the caller still has access.
     private let check: @Sendable () async throws(Problem) -> Void
 
     /// - Parameters:
     ///   - first: The first page, which was read already.
-    ///   - check: Throws where whoever reads may not do so any more.
+    ///   - check: Throws if the caller no longer has access.
     init(
         history: any HistoryStore, query: PointQuery, first: PointPage,
         check: @escaping @Sendable () async throws(Problem) -> Void
@@ -71,7 +71,7 @@ struct PointPages: Sendable {
         self.leftOut = LeftOutPoints(query, in: history)
     }
 
-    /// Whether the track does not go on to a point.
+    /// Returns `true` if the track is interrupted before a point.
     mutating func isInterrupted(
         _ step: TrackContinuity.Step, before point: Location
     ) async throws(TrackingError) -> Bool {
@@ -82,9 +82,9 @@ struct PointPages: Sendable {
         }
     }
 
-    /// The points of the next page; `nil` after the last.
+    /// Returns the points of the next page; `nil` after the last.
     ///
-    /// - Throws: A problem where whoever reads may not do so any more; what the history throws.
+    /// - Throws: A problem if the caller no longer has access, and the errors of the history.
     mutating func read() async throws -> [StoredPoint]? {
         try await self.check()
         if self.upcoming == nil, let next = self.next {
@@ -96,13 +96,13 @@ struct PointPages: Sendable {
     }
 }
 
-/// The bytes of a history, a page after the other.
+/// The bytes of a history, page by page.
 struct HistoryPieces: Sendable {
     private enum Stage {
         case begin, points, done
     }
 
-    /// Some of the points that are kept, and whether the track is interrupted before them.
+    /// Some of the selected points, and a flag that indicates whether the track is interrupted before them.
     private struct KeptPart: Sendable {
         var isInterrupted: Bool
         var points: ArraySlice<Location>
@@ -112,11 +112,11 @@ struct HistoryPieces: Sendable {
     private var writer: HistoryWriter
     private var continuity: TrackContinuity
     private let maximumPoints: Int?
-    /// Where points are left out: those that are kept and not written yet.
+    /// The selected points that are not written yet; `nil` if no points are left out.
     private var kept: ArraySlice<KeptPart>?
     private var stage = Stage.begin
 
-    /// - Parameter coverage: What is known of the streams' numbers.
+    /// - Parameter coverage: The known ranges of the streams' numbers.
     init(_ pages: PointPages, format: HistoryFormat, maximumPoints: Int?, coverage: [StreamID: StreamCoverage]) {
         self.pages = pages
         self.writer = HistoryWriter(format, of: pages.query.trackable)
@@ -124,7 +124,7 @@ struct HistoryPieces: Sendable {
         self.maximumPoints = maximumPoints
     }
 
-    /// What comes next; `nil` after the last.
+    /// Returns the next bytes; `nil` after the last.
     mutating func next() async throws -> ByteBuffer? {
         switch self.stage {
         case .begin:
@@ -167,7 +167,7 @@ struct HistoryPieces: Sendable {
                 if try await self.pages.isInterrupted(step, before: point) { simplifier.interrupt() }
                 simplifier.append(point)
             }
-            // Nothing is written meanwhile: it does not go on for someone who is gone.
+            // This loop writes nothing, so it checks whether the client has disconnected.
             try Task.checkCancellation()
         }
         return simplifier.pieces.enumerated().flatMap { index, piece in

@@ -6,12 +6,13 @@ import NIOCore
 import TrackingCore
 import TrackingStore
 
-/// Where trackables are.
+/// The routes of last positions.
 extension APIRoutes {
     /// The most positions of one answer.
     static let maximumPositions = 10_000
 
-    /// The last position of each trackable that the caller may read, or of those they name: a FeatureCollection.
+    /// Returns the last position of each trackable that the caller may read, or of the trackables in the query, as a
+    /// FeatureCollection.
     func positions(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
         let caller = try context.requireCaller()
         let query = try self.query(request, "trackables", "trackable", "bbox", "limit", "after")
@@ -26,7 +27,7 @@ extension APIRoutes {
         return request.tagged(Self.collection(found.prefix(limit), next: next), "application/geo+json")
     }
 
-    /// The last position of one trackable: a Feature.
+    /// Returns the last position of one trackable, as a Feature.
     func position(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
         let id = try context.readableTrackable()
         _ = try self.query(request)
@@ -36,7 +37,8 @@ extension APIRoutes {
         return request.tagged(ByteBuffer(bytes: place.feature), "application/geo+json")
     }
 
-    /// The newest that was stored or heard, by id. Through a share link, what was heard since it began.
+    /// Returns the newest stored or received positions, by id. A share link has only received positions within its
+    /// time span.
     func lastPositions(
         _ wanted: [TrackableID]?, for caller: Caller
     ) async throws(TrackingError) -> [LastPosition] {
@@ -48,10 +50,10 @@ extension APIRoutes {
                 places[place.trackable] = place.location
             }
         }
-        let heard =
+        let known =
             wanted.map { ids in ids.compactMap { id in self.live.known(id)?.position.map { (id, $0) } } }
             ?? self.live.positions().map { ($0, $1) }
-        for (id, location) in heard where caller.reads.contains(id) && caller.sees(location.time) {
+        for (id, location) in known where caller.reads.contains(id) && caller.sees(location.time) {
             if let stored = places[id], stored.time >= location.time { continue }
             places[id] = caller.span == nil ? location : location.shared
         }
@@ -78,7 +80,7 @@ extension APIRoutes {
 }
 
 extension TrackableScope {
-    /// Those it names; `nil` where it has every one.
+    /// The listed trackables; `nil` for every trackable.
     fileprivate var named: [TrackableID]? {
         switch self {
         case .all: nil
@@ -88,12 +90,12 @@ extension TrackableScope {
 }
 
 extension Caller {
-    /// Whether they may see what is of this time.
+    /// Returns `true` if the caller may read a record of the given time.
     fileprivate func sees(_ time: UnixTime) -> Bool { self.span?.contains(time) ?? true }
 }
 
 extension LastPosition {
-    /// The Feature of the wire, with the trackable's id as its own.
+    /// The Feature of the protocol, with the trackable's id as its `id`.
     var feature: [UInt8] {
         Array(#"{"id":"#.utf8) + JSONValue.text(self.trackable.rawValue).json + Array(",".utf8)
             + LocationCodec.encodeFeature(self.location).dropFirst()
@@ -101,7 +103,8 @@ extension LastPosition {
 }
 
 extension Request {
-    /// An answer with a tag of its bytes; no bytes where the caller has them already (RFC 9110, 13.1.2).
+    /// Makes an answer with an entity tag of its bytes. The body is empty if the caller has the same bytes already
+    /// (RFC 9110, 13.1.2).
     func tagged(_ body: ByteBuffer, _ type: String) -> Response {
         let digest = SHA256.hash(data: body.readableBytesView).prefix(12)
         let tag = "\"\(Base64URL.text(Array(digest)))\""

@@ -5,9 +5,10 @@ import TrackingCore
 import TrackingHistory
 import TrackingStore
 
-/// Trips and events.
+/// The routes of trips and events.
 extension APIRoutes {
-    /// The trips that were recorded, and the trips and stops found in the points between: as `godwit trips` lists them.
+    /// Returns the recorded trips, and the trips and stops found in the points between them, as `godwit trips` lists
+    /// them.
     func trips(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
         let id = try context.readableTrackable()
         let caller = try context.requireCaller()
@@ -33,7 +34,7 @@ extension APIRoutes {
                     for point in page where !point.hasClockFault {
                         for entry in listing.append(point.location) { list.append(TripRow(entry).value.json) }
                     }
-                    // Nothing may be found for long: it does not go on for someone who is gone.
+                    // A search may find nothing for a long time, so it checks whether the client has disconnected.
                     try Task.checkCancellation()
                     try await writer.write(list.take())
                 }
@@ -44,7 +45,7 @@ extension APIRoutes {
             })
     }
 
-    /// A page of what happened to a trackable, by time.
+    /// Returns a page of the events of a trackable, by time.
     func events(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
         let id = try context.readableTrackable()
         try context.requireCaller().checkReadsHistory()
@@ -67,17 +68,18 @@ extension APIRoutes {
     }
 }
 
-/// Where a page of events goes on: behind the event of this time, number and stream, whatever came meanwhile.
+/// The position after which the next page of events begins: the time, number and stream of an event. Later events do
+/// not change it.
 struct EventCursor {
-    /// As far as the history looks at it, the last event of the page before.
+    /// The last event of the previous page, with the fields that the history uses.
     let event: TrackingEvent
 
-    /// Behind an event.
+    /// Makes a cursor after an event.
     init(_ event: TrackingEvent) { self.event = event }
 
-    /// Reads what ``text`` wrote; `nil` for none.
+    /// Parses ``text``; `nil` for no text.
     ///
-    /// - Throws: A problem where it is none.
+    /// - Throws: A problem if the text is not a cursor.
     init?(_ text: String?) throws(Problem) {
         guard let text else { return nil }
         let parts = text.split(separator: "_", maxSplits: 2)
@@ -88,14 +90,14 @@ struct EventCursor {
         self.event = TrackingEvent(id: "-", stream: stream, seq: seq, time: UnixTime(time), kind: .action)
     }
 
-    /// The stream in the alphabet of topics, so that a query can hold it as it is.
+    /// The text of the cursor. The stream is encoded like a topic level, which is valid in a query.
     var text: String {
         let stream = (try? TrackableID(self.event.stream.rawValue))?.topicLevel ?? ""
         return "\(self.event.time.seconds)_\(self.event.seq)_\(stream)"
     }
 }
 
-/// A JSON list that is written piece by piece.
+/// A JSON list that is written in pieces.
 private struct JSONListBuffer {
     private var buffer: ByteBuffer
     private var isFirst = true
@@ -110,7 +112,7 @@ private struct JSONListBuffer {
 
     mutating func end(_ ending: String) { self.buffer.writeString(ending) }
 
-    /// What was not taken yet.
+    /// Returns and removes the buffered bytes.
     mutating func take() -> ByteBuffer {
         defer { self.buffer.clear() }
         return self.buffer

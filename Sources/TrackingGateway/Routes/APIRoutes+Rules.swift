@@ -1,10 +1,11 @@
 import Hummingbird
 import NIOCore
 import TrackingCore
+import TrackingRules
 
-/// Fences and rules, as `godwit fence` and `godwit rule` made them.
+/// The routes of fences and rules, as `godwit fence` and `godwit rule` define them.
 extension APIRoutes {
-    /// The fences that the caller may know: a FeatureCollection.
+    /// Returns the fences that the caller may read, as a FeatureCollection.
     func fences(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
         let caller = try context.requireCaller()
         _ = try self.query(request)
@@ -20,7 +21,7 @@ extension APIRoutes {
         return request.tagged(ByteBuffer(bytes: JSONValue.object(collection).json), "application/geo+json")
     }
 
-    /// The rules that the caller may know.
+    /// Returns the rules that the caller may read.
     func rules(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
         let caller = try context.requireCaller()
         _ = try self.query(request)
@@ -31,7 +32,8 @@ extension APIRoutes {
         return request.tagged(ByteBuffer(bytes: JSONValue.object(["rules": .list(rules)]).json), "application/json")
     }
 
-    /// Whoever reads every trackable knows all of them, others those that are about what they may read, and nothing else.
+    /// Returns every rule to a caller that may read every trackable. Other callers get the rules that concern only
+    /// trackables that they may read.
     private func rules(for caller: Caller) async throws(TrackingError) -> [RuleDefinition] {
         let rules = try await self.names.definitions()
         guard caller.reads != .all else { return rules }
@@ -44,14 +46,14 @@ extension APIRoutes {
 }
 
 extension Caller {
-    /// - Throws: A problem where they came by a share link.
+    /// - Throws: A problem if the caller uses a share link.
     fileprivate func checkReadsRules() throws(Problem) {
         guard self.span == nil else { throw Problem(.forbidden, "A share link shows the live position alone.") }
     }
 }
 
 extension Fence {
-    /// As GeoJSON: polygons as they are, a circle as its centre with the property `radius`, in metres.
+    /// The GeoJSON of the fence: a polygon unchanged, a circle as its centre with the property `radius`, in metres.
     fileprivate var feature: JSONValue {
         var properties: [String: JSONValue] = ["name": .text(self.name)]
         var geometry = self.json

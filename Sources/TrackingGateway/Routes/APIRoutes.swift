@@ -3,10 +3,11 @@ import HTTPTypes
 import HummingbirdCore
 import NIOCore
 import TrackingCore
+package import TrackingRules
 import TrackingRuntime
 package import TrackingStore
 
-/// `/api/v1`: what was recorded and what is known now, for other programs.
+/// The routes beneath `/api/v1`: recorded data and the live state, for other programs.
 package struct APIRoutes: Sendable {
     let history: (any HistoryStore)?
     let live: LiveState
@@ -17,10 +18,10 @@ package struct APIRoutes: Sendable {
     /// Makes the routes.
     ///
     /// - Parameters:
-    ///   - history: `nil` where there is none.
-    ///   - live: What is known now.
-    ///   - names: What trackables are called.
-    ///   - access: Who may, still.
+    ///   - history: The history; `nil` if there is none.
+    ///   - live: The live state of trackables.
+    ///   - names: The labels of trackables, and their rules.
+    ///   - access: The store of access rights, which is checked again during long answers.
     package init(history: (any HistoryStore)?, live: LiveState, names: RuleStore, access: AccessStore) {
         self.history = history
         self.live = live
@@ -28,7 +29,7 @@ package struct APIRoutes: Sendable {
         self.access = access
     }
 
-    /// Adds them.
+    /// Adds the routes to a router.
     package func add(to router: Router<GatewayRequestContext>) {
         let api = router.group("api/v1")
         api.get("openapi.json") { request, _ in
@@ -46,24 +47,24 @@ package struct APIRoutes: Sendable {
         api.get("trackables/:id/events") { request, context in try await self.events(request, context) }
     }
 
-    /// The description of the API, which tests hold it to.
+    /// The description of the API. Tests compare the API with it.
     private static var description: Response {
         Response(
             status: .ok, headers: [.contentType: "application/json", .cacheControl: "max-age=300"],
             body: ResponseBody(byteBuffer: ByteBuffer(bytes: PackageResources.openapi_json)))
     }
 
-    /// The parameters of a request.
+    /// Returns the parameters of a request.
     ///
-    /// - Parameter names: The parameters that the request takes, beside `token`.
-    /// - Throws: `Problem` that names a parameter that is unknown or not percent-encoded UTF-8.
+    /// - Parameter names: The parameters that the request accepts, besides `token`.
+    /// - Throws: `Problem` with the name of a parameter that is unknown or not percent-encoded UTF-8.
     func query(_ request: Request, _ names: String...) throws(Problem) -> APIQuery {
         try APIQuery(request, now: self.clock.moment.wall, allowing: names)
     }
 
-    /// The history.
+    /// Returns the history.
     ///
-    /// - Throws: A problem where there is none.
+    /// - Throws: A problem if there is no history.
     func requireHistory() throws(Problem) -> any HistoryStore {
         guard let history = self.history else { throw Problem(.notFound, "This gateway has no history.") }
         guard history.isPresent else {
@@ -72,9 +73,10 @@ package struct APIRoutes: Sendable {
         return history
     }
 
-    /// What lets a caller read holds while the answer is written. Where the database cannot be read, it goes on.
+    /// Checks that the caller's access is still valid while an answer is written. If the database cannot be read, the
+    /// answer continues.
     ///
-    /// - Throws: A problem where it does not any more: revoked, or expired.
+    /// - Throws: A problem if the access was revoked or has expired.
     func checkStillHolds(_ caller: Caller) async throws(Problem) {
         guard (try? await self.access.stillHolds(caller, now: self.clock.moment.wall)) == false else { return }
         throw .unauthorized
@@ -82,7 +84,7 @@ package struct APIRoutes: Sendable {
 
     // MARK: - Trackables
 
-    /// A page of what the caller may read and something is known of, by id.
+    /// Returns a page of the known trackables that the caller may read, by id.
     private func trackables(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
         let caller = try context.requireCaller()
         let query = try self.query(request, "limit", "after")
@@ -98,17 +100,17 @@ package struct APIRoutes: Sendable {
         return .json(.object(members))
     }
 
-    /// Those of the history and those that are known now, each once.
+    /// Returns the trackables of the history and of the live state, each once.
     private func summaries(
         for caller: Caller, after: TrackableID?, limit: Int
     ) async throws(TrackingError) -> [TrackableSummary] {
         func isNext(_ id: TrackableID) -> Bool {
             caller.reads.contains(id) && after.map { $0 < id } ?? true
         }
-        let heard = self.live.present().filter(isNext)
-        var found = heard.map { TrackableSummary(id: $0) }
+        let known = self.live.present().filter(isNext)
+        var found = known.map { TrackableSummary(id: $0) }
         if caller.span == nil { found += try await self.stored(for: caller, after: after, limit: limit) }
-        // What is stored comes last, and says more.
+        // The stored summary has more content, so it replaces the live summary.
         let each = Dictionary(found.map { ($0.id, $0) }) { $1 }
         return Array(each.values.sorted { $0.id < $1.id }.prefix(limit))
     }
@@ -135,7 +137,8 @@ package struct APIRoutes: Sendable {
         return members
     }
 
-    /// Everything that is known of one: what is stored in few words, where it is, its state, the resolution in force.
+    /// Returns everything known about one trackable: a summary of the history, the position, the state and the
+    /// resolution in force.
     private func trackable(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
         let id = try context.readableTrackable()
         _ = try self.query(request)
@@ -145,9 +148,9 @@ package struct APIRoutes: Sendable {
         guard known != nil || summary != nil else { throw Problem(.notFound, "Nothing is known of this trackable.") }
         let label = try await self.names.labels(of: [id])[id]
         let members = Self.members(of: summary ?? TrackableSummary(id: id), called: label, for: caller)
-        // As they were written: a position's or a trip's place may have an extra.
+        // Use the received bytes, because the place of a position or a trip may have extra members.
         var written: [String: [UInt8]] = [:]
-        // The others tell of times that may be before a share link began.
+        // A share link omits the other members, because they may contain times before it began.
         for (name, json) in known?.members ?? [:] where caller.span == nil || ["state", "resolution"].contains(name) {
             let isShared = caller.span != nil && name == "resolution"
             written[name] = isShared ? (try? JSONValue(json: json))?.sharedResolution.json : json

@@ -1,11 +1,12 @@
-import Glibc
+import SystemLibrary
 
-/// The room on a disk.
+/// The free space on a disk.
 package enum DiskRoom {
-    /// The bytes below which a disk counts as full: SQLite needs some for its log even to remove something.
+    /// The number of free bytes below which a disk is full. SQLite needs space for its log even to delete rows.
     static let minimumBytes: UInt64 = 1_048_576
 
-    /// Returns whether the disk of a file has no room for this user. A disk that cannot be asked is not full.
+    /// Returns `true` if the disk of a file has no free space for this user, and `false` if the disk cannot be
+    /// queried.
     package static func isFull(at path: String) -> Bool {
         var status = statvfs()
         guard statvfs(path, &status) == 0 || statvfs(self.folder(of: path), &status) == 0 else { return false }

@@ -1,7 +1,9 @@
 import CoreMetrics
 import TrackingCore
+import TrackingRules
 
-/// What is counted of a gateway beside its requests, and what is looked up when somebody asks.
+/// The metrics of a gateway other than its HTTP requests: counters, and values that are read for each request of
+/// `/metrics`.
 struct GatewayFigures: Sendable {
     private let metrics: any MetricsFactory
     private let ruleEvents: Counter
@@ -26,7 +28,7 @@ struct GatewayFigures: Sendable {
         self.pointsAhead = Counter(label: GatewayMetrics.pointsAhead, factory: metrics)
     }
 
-    /// What counts of one webhook; the number tells apart those of one host.
+    /// Returns the metrics of one webhook. The number distinguishes webhooks of the same host.
     func webhook(_ webhook: Webhook, _ number: Int) -> WebhookFigures {
         WebhookFigures(Self.labels(webhook, number), self.metrics)
     }
@@ -35,22 +37,22 @@ struct GatewayFigures: Sendable {
         [("webhook", "\(number + 1)"), ("host", "\(webhook)")]
     }
 
-    /// Trackables were left alone because too many are watched.
+    /// Counts trackables that are ignored because too many are watched.
     func leftTrackablesAlone() { self.overfull.increment() }
 
-    /// A live stream lost updates: its reader took too little.
+    /// Counts updates that a live stream dropped because its reader was too slow.
     func droppedLive(_ count: Int) { self.liveDropped.increment(by: count) }
 
-    /// Messages for webhooks were dropped unread.
-    func droppedForWebhooks(_ count: Int) { self.webhookDropped.increment(by: count) }
+    /// Counts messages for webhooks that were dropped unread.
+    func countDroppedForWebhooks(_ count: Int) { self.webhookDropped.increment(by: count) }
 
     /// Counts a point whose device's clock is ahead.
     func countPointAhead() { self.pointsAhead.increment() }
 
-    /// An event of a rule was told on its topic.
-    func toldRuleEvent() { self.ruleEvents.increment() }
+    /// Counts an event of a rule that was published on its topic.
+    func countRuleEvent() { self.ruleEvents.increment() }
 
-    /// The same taking, counted.
+    /// Returns the given function with its records counted.
     func counted(_ take: @escaping PhoneRoutes.Take) -> PhoneRoutes.Take {
         { (id, batch) async throws(TrackingError) in
             do throws(TrackingError) {
@@ -64,21 +66,21 @@ struct GatewayFigures: Sendable {
         }
     }
 
-    // MARK: - What is looked up
+    // MARK: - Current values
 
-    /// A connection to the broker.
+    /// Sets the state of a connection to the broker.
     func set(isConnected: Bool, of connection: String) {
         Meter(label: GatewayMetrics.connected, dimensions: [("connection", connection)], factory: self.metrics)
             .set(isConnected ? 1 : 0)
     }
 
-    /// What the hub has.
+    /// Sets the numbers of live streams and of trackables in the hub.
     func set(streams: Int, trackables: Int) {
         Meter(label: GatewayMetrics.streams, factory: self.metrics).set(streams)
         Meter(label: GatewayMetrics.trackables, factory: self.metrics).set(trackables)
     }
 
-    /// What webhooks were not told yet. Where the database does not say, the last figures stand.
+    /// Sets the backlogs of webhooks. If the database cannot be read, the last values remain.
     func set(backlogOf webhooks: [Webhook], in outbox: Outbox) async {
         for (number, webhook) in webhooks.enumerated() {
             guard let backlog = try? await outbox.backlog(webhook.reader) else { continue }

@@ -1,4 +1,6 @@
-/// The figures of a gateway, and what they mean.
+import TrackingRules
+
+/// The names of a gateway's metrics, and their help texts.
 package enum GatewayMetrics {
     static let streams = "godwit_gateway_live_streams"
     static let connected = "godwit_gateway_connected"
@@ -12,10 +14,10 @@ package enum GatewayMetrics {
     static let webhookDropped = "godwit_gateway_webhook_dropped_total"
     static let corrected = "godwit_gateway_intake_corrected_total"
     static let webhookBacklog = "godwit_gateway_webhook_backlog"
-    static let webhookFailures = "godwit_gateway_webhook_failures_total"
-    static let webhookRefused = "godwit_gateway_webhook_refused_total"
+    static let webhookFailures = WebhookFigures.failuresLabel
+    static let webhookRefused = WebhookFigures.rejectedLabel
 
-    /// By name, for `# HELP`.
+    /// The help texts by name, for `# HELP`.
     package static let helps = [
         "godwit_http_requests_total": "Requests that were answered, by the route's pattern, method and status.",
         "godwit_http_request_seconds": "How long it took until an answer began, by the route's pattern.",

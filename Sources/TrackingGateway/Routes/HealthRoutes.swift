@@ -4,21 +4,21 @@ import NIOCore
 import TrackingCore
 package import TrackingMetrics
 
-/// What an operator asks: whether it lives, whether it can do its work, and its figures.
+/// The routes for operators: liveness, readiness and metrics.
 package struct HealthRoutes: Sendable {
-    /// One thing that is needed, and why it cannot be used now.
+    /// A condition of readiness, and the reason why it is not met.
     package struct Check: Sendable {
         let name: String
         let reason: @Sendable () async -> String?
 
-        /// Who asks whether all is well does not wait long: what gives no answer cannot be used.
+        /// The time limit of a check. A check that does not answer in time has failed.
         private static let patience = Duration.seconds(5)
 
         /// Makes a check.
         ///
         /// - Parameters:
-        ///   - name: A word of this program.
-        ///   - reason: Returns why it cannot be used now; `nil` where it can.
+        ///   - name: The name of the check, one of the program's own words.
+        ///   - reason: Returns the reason why the condition is not met; `nil` if it is met.
         package init(_ name: String, _ reason: @escaping @Sendable () async -> String?) {
             self.name = name
             self.reason = reason
@@ -43,7 +43,7 @@ package struct HealthRoutes: Sendable {
 
     /// Makes the routes.
     ///
-    /// - Parameter lookUp: Sets the figures that stand for what is now, each time that somebody asks.
+    /// - Parameter lookUp: Updates the metrics of the current state. Called for each request of `/metrics`.
     package init(
         checks: [Check], metrics: PrometheusRegistry, lookUp: @escaping @Sendable () async -> Void = {}
     ) {

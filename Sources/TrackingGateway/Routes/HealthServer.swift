@@ -4,7 +4,7 @@ public import Logging
 public import ServiceLifecycle
 public import TrackingMetrics
 
-/// `/healthz`, `/readyz` and `/metrics` alone: for a program that serves nothing else.
+/// A server for `/healthz`, `/readyz` and `/metrics` alone, for programs without other routes.
 public struct HealthServer: Service {
     private let host: String
     private let port: Int
@@ -12,12 +12,12 @@ public struct HealthServer: Service {
     private let listening: @Sendable (Int) async -> Void
     private let logger: Logger
 
-    /// Makes a server that listens to nothing yet.
+    /// Makes a server. It listens once ``run()`` is called.
     ///
     /// - Parameters:
-    ///   - port: 0 takes a free one.
-    ///   - checks: The conditions of readiness by name; each returns why it is not met, or `nil`.
-    ///   - listening: Told the port once it listens.
+    ///   - port: The port; 0 for any free port.
+    ///   - checks: The conditions of readiness by name. Each returns the reason why it is not met, or `nil`.
+    ///   - listening: Called with the port once the server listens.
     public init(
         host: String, port: Int, checks: [String: @Sendable () async -> String?], metrics: PrometheusRegistry,
         logger: Logger = Logger(label: "godwit.health"), listening: @escaping @Sendable (Int) async -> Void
@@ -31,7 +31,7 @@ public struct HealthServer: Service {
 
     /// Serves until a graceful shutdown or cancellation.
     ///
-    /// - Throws: `inputUnreadable` where the address cannot be listened on.
+    /// - Throws: `inputUnreadable` if the server cannot listen on the address.
     public func run() async throws {
         let router = Router()
         self.routes.add(to: router)

@@ -3,7 +3,7 @@ import Hummingbird
 import TrackingHistory
 
 extension HistoryFormat {
-    /// The media type it is told apart by.
+    /// The media type of the format.
     var mediaType: String {
         switch self {
         case .text: "text/plain"
@@ -16,7 +16,7 @@ extension HistoryFormat {
         }
     }
 
-    /// What its files end in.
+    /// The file name extension of the format.
     var fileExtension: String {
         switch self {
         case .text: "txt"
@@ -26,9 +26,10 @@ extension HistoryFormat {
         }
     }
 
-    /// The format that `?format=` names, else what `Accept` asks for most (RFC 9110, 12.5.1; the first of equals), else GeoJSON.
+    /// Returns the format of `?format=`, otherwise the most preferred format of `Accept` (RFC 9110, 12.5.1; the first
+    /// of equals), otherwise GeoJSON.
     ///
-    /// - Throws: A problem where `format` is none of them.
+    /// - Throws: A problem if `format` names no format.
     static func wanted(_ query: APIQuery, _ request: Request) throws(Problem) -> HistoryFormat {
         if let name = query["format"] {
             guard let format = HistoryFormat(rawValue: name) else {

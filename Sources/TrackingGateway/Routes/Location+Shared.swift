@@ -1,8 +1,8 @@
 import TrackingCore
 
 extension Location {
-    /// What a share link shows of it: where and when it was, and how it moved. Not what a phone says beside that (its network,
-    /// its id, its battery), and not the trip, which may have begun before the link.
+    /// The part of the position that a share link shows: place, time and movement. It excludes the phone's other
+    /// values (network, id, battery), and the trip, which may have begun before the link.
     var shared: Location {
         var location = self
         location.extra = nil
@@ -13,8 +13,8 @@ extension Location {
 }
 
 extension JSONValue {
-    /// What a share link shows of a resolution in force: when the next position is due. Not why: who else watches, the battery, and
-    /// whether it is near where it goes.
+    /// The part of a resolution in force that a share link shows: the resolution and the maximum silence. It excludes
+    /// the reasons: other subscribers, the battery, and the proximity to the destination.
     var sharedResolution: JSONValue {
         .object((self.object ?? [:]).filter { ["resolution", "maximumSilence"].contains($0.key) })
     }

@@ -1,18 +1,18 @@
 import HTTPTypes
 import Hummingbird
 
-/// Answers the methods that a path does not have with 405, and the ones that it has.
+/// Answers 405 with the supported methods if a path does not support the method of a request.
 enum OtherMethods {
-    /// Those of HTTP itself; what only extensions know is not found, like what nobody knows.
+    /// The methods of HTTP itself. Methods of extensions and unknown methods get 404.
     private static let methods: [HTTPRequest.Method] = [
         .get, .head, .post, .put, .patch, .delete, .options, .trace, .connect, .query,
     ]
 
-    /// Adds them to every path of a router; nothing is added to it after that.
+    /// Adds the other methods to every path of a router. Call it after all other routes were added.
     static func add(to router: Router<GatewayRequestContext>) {
         for (path, routes) in Dictionary(grouping: router.routes, by: \.path.description) {
             var has = Set(routes.map(\.method))
-            // What answers GET answers HEAD: the router sees to it.
+            // The router answers HEAD on every path with GET.
             if has.contains(.get) { has.insert(.head) }
             let problem = Problem(
                 .methodNotAllowed, "There is something here, but not for this method: see Allow.",

@@ -7,21 +7,21 @@ import Synchronization
 import TrackingCore
 import TrackingRuntime
 
-/// The outermost of all: every error becomes a problem detail, and every answer gets the headers that protect who reads it.
+/// The outermost middleware. It turns every error into a problem detail, and adds security headers to every answer.
 package struct ResponseMiddleware: RouterMiddleware {
     private let origins: Set<String>
     private let metrics: any MetricsFactory
     private let warnings = Warnings()
 
-    /// What the requests of all connections have in common.
+    /// The limit of warnings, shared by the requests of all connections.
     private final class Warnings: Sendable {
         let limit = Mutex(WarningLimit<String>())
         let clock = DeviceClock()
     }
 
     /// - Parameters:
-    ///   - origins: Other origins whose pages may read the answers; none where CORS is off.
-    ///   - metrics: Where requests are counted.
+    ///   - origins: Other origins whose pages may read the answers; empty to disable CORS.
+    ///   - metrics: The metrics that count requests.
     package init(origins: [String], metrics: any MetricsFactory) {
         self.origins = Set(origins)
         self.metrics = metrics
@@ -38,7 +38,7 @@ package struct ResponseMiddleware: RouterMiddleware {
         return response
     }
 
-    /// Counts by the route's pattern, never by what stands in its place.
+    /// Counts a request by the route's pattern, never by the values in its path.
     private func count(
         _ request: Request, _ context: GatewayRequestContext, _ response: Response, _ time: Duration
     ) {
@@ -95,9 +95,9 @@ package struct ResponseMiddleware: RouterMiddleware {
     private func warn(_ error: any Error, _ context: GatewayRequestContext) {
         let route = context.endpointPath ?? "other"
         let now = self.warnings.clock.moment.now
-        guard case .say(let unsaid) = self.warnings.limit.withLock({ $0.happened(route, now: now) }) else { return }
+        guard case .say(let suppressed) = self.warnings.limit.withLock({ $0.happened(route, now: now) }) else { return }
         context.logger.warning(
-            "a request failed", metadata: ["route": "\(route)", "reason": "\(error)", "unsaid": "\(unsaid)"])
+            "a request failed", metadata: ["route": "\(route)", "reason": "\(error)", "suppressed": "\(suppressed)"])
     }
 
     private static let preflight = Response(
@@ -108,7 +108,7 @@ package struct ResponseMiddleware: RouterMiddleware {
             .accessControlMaxAge: "600",
         ])
 
-    /// Nothing of others is loaded, nothing is framed, nothing is guessed, and no address of ours is told.
+    /// The security headers: no content of other origins, no framing, no guessed media types, and no referrer.
     private static let protection: HTTPFields = [
         .contentSecurityPolicy:
             "default-src 'self'; img-src 'self' data: blob:; object-src 'none'; base-uri 'none'; form-action 'self'; "

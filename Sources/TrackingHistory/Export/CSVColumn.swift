@@ -1,11 +1,12 @@
 import TrackingCore
 
-/// The columns of our CSV, in their order. The ones that `godwit watch --format csv` has too are called the same there.
+/// The columns of exported CSV, in order. Columns that `godwit watch --format csv` also writes have the same names
+/// there.
 enum CSVColumn: String, CaseIterable, Sendable {
     case trackable, time, latitude, longitude, altitude, accuracy, speed, bearing, battery, stream, seq
     case accuracyVertical, accuracyBearing, accuracySpeed, floor, mode, motion, tripId, source, extra
 
-    /// The field of this column; empty where the value is unknown.
+    /// Returns the field of this column; empty when the value is unknown.
     func field(_ point: Location, of trackable: TrackableID) -> String {
         let text = self.text(point, of: trackable)
         switch self {

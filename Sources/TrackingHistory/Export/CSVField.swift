@@ -1,21 +1,21 @@
 import TrackingCore
 
-/// Fields of CSV (RFC 4180) that spreadsheets take for what they are.
+/// Fields of CSV (RFC 4180) that spreadsheets do not execute as formulas.
 ///
-/// A spreadsheet runs a cell that begins with `=`, `+`, `-` or `@` as a formula. Texts come from strangers, so such a text gets
-/// an apostrophe in front, which spreadsheets take for the mark of a text; ``unprotected(_:)`` removes it. Numbers remain
-/// numbers.
+/// A spreadsheet treats a cell that begins with `=`, `+`, `-` or `@` as a formula. Texts may come from strangers, so
+/// such a text is prefixed with an apostrophe, which marks a text in spreadsheets. ``unprotected(_:)`` removes it.
+/// Numbers remain numbers.
 package enum CSVField {
-    /// The field of a text: protected, and with its control characters escaped.
+    /// Returns the field of a text: protected, and with control characters escaped.
     package static func text(_ text: String) -> String { self.quoted(self.protected(text.printable)) }
 
-    /// The field of JSON, with the control characters in its texts escaped.
+    /// Returns the field of a JSON value, with control characters in its texts escaped.
     package static func json(_ json: String) -> String { self.quoted(self.protected(json.printableJSON)) }
 
-    /// The field of a number, a time or another value that this program writes itself.
+    /// Returns the field of a number, a time or another value that Godwit itself generates.
     package static func value(_ text: String) -> String { self.quoted(text) }
 
-    /// The text of a field as it was before it was protected.
+    /// Returns the text of a field without its protection.
     static func unprotected(_ field: String) -> String {
         guard field.utf8.first == self.apostrophe, self.isProtected(field) else { return field }
         return String(field.dropFirst())
@@ -25,7 +25,7 @@ package enum CSVField {
 
     private static func protected(_ text: String) -> String { self.isProtected(text) ? "'" + text : text }
 
-    /// `true` for a text that begins as a formula does, apostrophes in front of that left aside.
+    /// Returns `true` for a text that begins like a formula after any number of apostrophes.
     private static func isProtected(_ text: String) -> Bool {
         guard let first = text.utf8.first(where: { $0 != self.apostrophe }) else { return false }
         return "=+-@\t\r".utf8.contains(first)
@@ -34,7 +34,7 @@ package enum CSVField {
     private static func quoted(_ text: String) -> String {
         let special: [UInt8] = [0x22, 0x2C, 0x0A, 0x0D]
         guard text.utf8.contains(where: special.contains) else { return text }
-        // Not characters: a quote with an accent on it is another one.
+        // The comparison uses bytes, because a quotation mark with a combining accent is a different character.
         let quoted = text.utf8.flatMap { $0 == 0x22 ? [$0, $0] : [$0] }
         return "\"" + String(decoding: quoted, as: UTF8.self) + "\""
     }

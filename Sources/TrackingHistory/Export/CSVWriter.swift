@@ -1,6 +1,7 @@
 import TrackingCore
 
-/// CSV as RFC 4180 has it: a header, commas, lines that end in CR LF, quotes where they are needed. Texts are protected: see ``CSVField``.
+/// Writes CSV by RFC 4180: a header, commas, CR LF line ends, quotes where necessary. Texts are protected; see
+/// ``CSVField``.
 struct CSVWriter: PointWriter {
     private let trackable: TrackableID
 

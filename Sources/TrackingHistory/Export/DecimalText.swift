@@ -1,6 +1,6 @@
 extension Double {
-    /// The shortest decimal that reads back as this number, without an exponent, which XML's `decimal` does not know, and
-    /// without a fraction where it is whole; `nil` when it is not finite.
+    /// The shortest decimal that parses to this number; `nil` when it is not finite. It has no exponent, which XML's
+    /// `decimal` does not permit, and no fraction when the number is an integer.
     var decimal: String? {
         guard self.isFinite else { return nil }
         let text = self.description

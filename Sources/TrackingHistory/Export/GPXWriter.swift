@@ -1,7 +1,7 @@
 import TrackingCore
 
-/// GPX 1.1: one track, a segment for each uninterrupted piece. Speed and course are in Garmin's `TrackPointExtension` 2, as
-/// GPX 1.1 has no place of its own for them.
+/// Writes GPX 1.1: one track with a segment for each uninterrupted piece. Speed and course are written in Garmin's
+/// `TrackPointExtension` 2, because GPX 1.1 has no elements for them.
 struct GPXWriter: PointWriter {
     private let name: String
     private var isSegmentOpen = false
@@ -22,7 +22,7 @@ struct GPXWriter: PointWriter {
         let start = self.isSegmentOpen ? "" : "<trkseg>\n"
         self.isSegmentOpen = true
         let place = point.coordinate
-        // GPX has no 180.
+        // GPX does not permit the longitude 180.
         let longitude = place.longitude == 180 ? -180 : place.longitude
         var text = start + "<trkpt lat=\"\(place.latitude.decimal ?? "")\" lon=\"\(longitude.decimal ?? "")\">"
         if let altitude = point.altitude?.decimal { text += "<ele>\(altitude)</ele>" }

@@ -1,10 +1,10 @@
-/// The formats that a history is written in (`docs/history.md`, "Export").
+/// A format in which a history is exported (`docs/reference/history.md`, "Export").
 public enum HistoryFormat: String, Hashable, Sendable, CaseIterable {
-    /// One line a point, for people.
+    /// One line for each point, for people.
     case text
-    /// One GeoJSON Feature a line, with every member of the wire.
+    /// One GeoJSON Feature on each line, with all members of the protocol.
     case json
-    /// A GeoJSON FeatureCollection (RFC 7946), with every member of the wire.
+    /// A GeoJSON FeatureCollection (RFC 7946), with all members of the protocol.
     case geojson
     /// GPX 1.1.
     case gpx

@@ -1,15 +1,15 @@
 public import TrackingCore
 
-/// Writes the history of one trackable, piece by piece: each call gives the bytes that come next.
+/// Writes the history of one trackable incrementally. Each call returns the next bytes of the output.
 ///
 ///     var writer = HistoryWriter(.gpx, of: van)
 ///     try output.write(writer.begin())
 ///     for point in points { try output.write(writer.append(point)) }
 ///     try output.write(writer.finish())
 ///
-/// It keeps a bounded number of points (at most ``TrackPiece/limit``), however long the history is. Give it the points in the
-/// order of their times. The same points give the same bytes. Numbers are written so that reading them gives the same
-/// ones back; what is unknown, or no number, is left out.
+/// The writer holds at most ``TrackPiece/limit`` points, however long the history is. Pass the points in order of time.
+/// Equal points give equal bytes. Numbers are written so that they parse to the same values; unknown and non-finite
+/// values are omitted.
 public struct HistoryWriter: Sendable {
     private var writer: any PointWriter
     private var lastStream: StreamID?
@@ -28,11 +28,11 @@ public struct HistoryWriter: Sendable {
             }
     }
 
-    /// What comes before the first point. Call it once.
+    /// Returns the bytes before the first point. Call it once.
     public mutating func begin() -> [UInt8] { Array(self.writer.begin().utf8) }
 
-    /// Writes the next point. Where its stream is another than that of the point before, the track is interrupted, as by
-    /// ``interrupt()``.
+    /// Returns the bytes of the next point. When its stream differs from that of the previous point, the track is
+    /// interrupted as by ``interrupt()``.
     public mutating func append(_ point: Location) -> [UInt8] {
         let isOther = point.stream != nil && self.lastStream != nil && point.stream != self.lastStream
         let interruption = isOther ? self.writer.interrupt() : ""
@@ -40,14 +40,15 @@ public struct HistoryWriter: Sendable {
         return Array(interruption.utf8) + self.writer.append(point)
     }
 
-    /// Says that points are missing between the last one and the next: formats that draw a track do not draw it there.
+    /// Interrupts the track because points are missing between the last point and the next one. Formats that draw a
+    /// track leave a gap.
     public mutating func interrupt() -> [UInt8] { Array(self.writer.interrupt().utf8) }
 
-    /// What comes after the last point. Call it once.
+    /// Returns the bytes after the last point. Call it once.
     public mutating func finish() -> [UInt8] { Array(self.writer.finish().utf8) }
 }
 
-/// Writes one format.
+/// A writer of one format.
 protocol PointWriter: Sendable {
     mutating func begin() -> String
     mutating func append(_ point: Location) -> [UInt8]
@@ -55,7 +56,7 @@ protocol PointWriter: Sendable {
     mutating func finish() -> String
 }
 
-/// What formats of single points do.
+/// Default implementations for formats without a frame around the points.
 extension PointWriter {
     func begin() -> String { "" }
     func interrupt() -> String { "" }

@@ -1,9 +1,10 @@
 import TrackingCore
 
-/// KML 2.2: a Placemark for each uninterrupted piece of track, made of `gx:Track`s.
+/// Writes KML 2.2: a Placemark for each uninterrupted piece of the track, made of `gx:Track`s.
 ///
-/// The schema wants all times of a `gx:Track` before all places, so a long track is several of them in one `gx:MultiTrack`,
-/// which interpolates from one to the next. Without an altitude a point lies on the ground.
+/// The schema requires all times of a `gx:Track` before all its positions. So a long track consists of several
+/// `gx:Track`s in one `gx:MultiTrack`, which interpolates between them. Points without an altitude are drawn on the
+/// ground.
 struct KMLWriter: PointWriter {
     private let name: String
     private var piece = TrackPiece()

@@ -1,6 +1,6 @@
 import TrackingCore
 
-/// One line a point, for people: time, place and what is known of height, movement and accuracy.
+/// Writes one line for each point, for people: time, position, and the known values of altitude, movement and accuracy.
 struct TextWriter: PointWriter {
     func append(_ point: Location) -> [UInt8] {
         let place = point.coordinate
@@ -17,15 +17,16 @@ struct TextWriter: PointWriter {
     }
 }
 
-/// One Feature a line, as the protocol has it. A line end in an `extra`, where it is white space, becomes a blank.
+/// Writes one Feature on each line, as in the protocol. Line ends in an `extra`, where they are white space, become
+/// spaces.
 struct JSONLinesWriter: PointWriter {
     func append(_ point: Location) -> [UInt8] {
         LocationCodec.encodeFeature(point).map { $0 == 0x0A || $0 == 0x0D ? 0x20 : $0 } + [0x0A]
     }
 }
 
-/// A FeatureCollection, one Feature a line. A Feature that the track does not go on to from the one before has the member
-/// `interrupted`, beside its properties, which are the point's.
+/// Writes a FeatureCollection with one Feature on each line. The first Feature after an interruption of the track has
+/// the member `interrupted`, next to its properties.
 struct GeoJSONWriter: PointWriter {
     private var isFirst = true
     private var isInterrupted = false

@@ -1,10 +1,11 @@
 import TrackingCore
 
-/// OGC Moving Features JSON 1.0 (19-045r3): a FeatureCollection with a `MovingPoint` for each piece of track.
+/// Writes OGC Moving Features JSON 1.0 (19-045r3): a FeatureCollection with a `MovingPoint` for each piece of the
+/// track.
 ///
-/// The format wants the times of a `MovingPoint` before its places and each time once, so of points of one time the first is
-/// kept, and a long track is several features, each beginning where the one before ended. A track that crosses the antimeridian
-/// is cut there: what lies between two places is linear in degrees.
+/// The format requires the times of a `MovingPoint` before its positions, and each time only once. So only the first of
+/// several points with one time is written, and a long track consists of several features, each beginning at the end of
+/// the previous one. A track is divided at the antimeridian, because readers interpolate linearly in degrees.
 struct MovingFeaturesWriter: PointWriter {
     private let name: String
     private var piece = TrackPiece()
@@ -21,7 +22,7 @@ struct MovingFeaturesWriter: PointWriter {
         var text = ""
         if let last = self.piece.points.last {
             let seconds = point.time.seconds - last.time.seconds
-            // Times are written in microseconds: closer than that they are the same instant.
+            // Times are written in microseconds; closer times would be equal.
             if seconds.magnitude < 1e-6 { return [] }
             let degrees = abs(point.coordinate.longitude - last.coordinate.longitude)
             if seconds < 0 || degrees > 180 { text += self.interrupt() }
@@ -51,7 +52,7 @@ struct MovingFeaturesWriter: PointWriter {
             + "}}"
     }
 
-    /// All places of one `MovingPoint` have the same dimension.
+    /// All positions of one `MovingPoint` must have the same dimension.
     private static func coordinates(of point: Location, hasAltitude: Bool) -> String {
         let place = point.coordinate
         let altitude = hasAltitude ? point.altitude?.decimal : nil

@@ -1,28 +1,28 @@
 public import TrackingCore
 
-/// Tells where in a history points are known to be missing.
+/// Detects missing points between consecutive points of a history.
 public struct TrackContinuity: Sendable {
-    /// What lies between two points that are read one after the other.
+    /// The relation of a point to the previous one.
     public enum Step: Hashable, Sendable {
-        /// Nothing that is known of.
+        /// No missing record is known between the two points.
         case next
-        /// Only what is stored: trips, events, and points that were not read; since this time. Or one of the points has no
-        /// number, and nothing is known of what lies between.
+        /// Only stored records are between the points: trips, events, and points that were not selected, since the
+        /// given time. Also used when one of the points has no number, so that missing records cannot be detected.
         case passedOver(since: UnixTime)
-        /// Something that is not stored; or the point is of another stream than the last that had a number, and nothing is known
-        /// of what lies between.
+        /// A record that is not stored is between the points. Also used when the point has another stream than the last
+        /// numbered point, so that missing records cannot be excluded.
         case missing
     }
 
     private let coverage: [StreamID: StreamCoverage]
     private var last: (stream: StreamID, seq: UInt64, time: UnixTime)?
-    /// The time of the point before, whether or not it has a number.
+    /// The time of the previous point, numbered or not.
     private var lastTime: UnixTime?
 
-    /// Makes it, from what is known of the streams.
+    /// Makes a detector from the coverage of the streams.
     public init(_ coverage: [StreamID: StreamCoverage]) { self.coverage = coverage }
 
-    /// Goes on to a point, and tells what lies between the one before and it.
+    /// Advances to a point and returns its relation to the previous one.
     public mutating func step(to point: Location) -> Step {
         defer { self.lastTime = point.time }
         guard let stream = point.stream, let seq = point.seq else {

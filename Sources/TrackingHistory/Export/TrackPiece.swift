@@ -1,14 +1,14 @@
 import TrackingCore
 
-/// The points of a piece of track, for formats that write all times before all places. A long track becomes several pieces, so
-/// that memory stays bounded; each goes on with the point that the last one ended with.
+/// The points of a piece of a track, for formats that write all times before all positions. A long track is divided
+/// into several pieces to limit memory; each begins with the last point of the previous piece.
 struct TrackPiece: Sendable {
-    /// The most points of one piece.
+    /// The maximum number of points of one piece.
     static let limit = 500
 
     private(set) var points: [Location] = []
 
-    /// Adds a point, and gives the piece that it completes.
+    /// Adds a point and returns the piece that it completes; returns `nil` when the piece is incomplete.
     mutating func append(_ point: Location) -> [Location]? {
         self.points.append(point)
         guard self.points.count == Self.limit else { return nil }
@@ -16,8 +16,9 @@ struct TrackPiece: Sendable {
         return self.points
     }
 
-    /// Ends the track here, and gives what was not yet given; `nil` where that is nothing, or no more than the point that the
-    /// last piece ended with.
+    /// Ends the track and returns its remaining points; `nil` when there are none.
+    ///
+    /// - Parameter hasGiven: `true` when a previous piece contained the first remaining point.
     mutating func finish(hasGiven: Bool) -> [Location]? {
         defer { self.points = [] }
         return self.points.count > (hasGiven ? 1 : 0) ? self.points : nil

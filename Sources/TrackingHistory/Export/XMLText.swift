@@ -1,4 +1,4 @@
-/// Text for XML 1.0: markup is escaped, and what XML has no place for becomes U+FFFD.
+/// Returns text for XML 1.0: markup is escaped, and characters that XML does not permit are replaced by U+FFFD.
 func xmlText(_ text: String) -> String {
     var escaped = ""
     for character in text.unicodeScalars {

@@ -1,18 +1,19 @@
-/// Cuts CSV (RFC 4180) into records, whatever pieces the bytes come in. A quoted field may hold line ends; a quotation mark
-/// within a field that does not begin with one is a character like others.
+/// Splits CSV (RFC 4180) into records. The bytes may arrive in pieces of any size. A quoted field may contain line
+/// ends. A quotation mark inside a field that does not begin with one is an ordinary character.
 struct CSVCutter: Sendable {
-    /// What one record turned out to be.
+    /// A record of the file.
     enum Record: Hashable, Sendable {
-        /// The fields of the record that began at this line. An empty line is none.
+        /// The fields of a record and the number of its first line. Empty lines are not records.
         case fields([String], line: Int)
-        /// More than ``CSVCutter/limit`` bytes, or a quoted field that does not end; up to the next line end it was dropped.
+        /// A record above ``CSVCutter/limit`` bytes, or with a quoted field that does not end. Its bytes up to the next
+        /// line end were dropped.
         case tooLong(line: Int)
     }
 
-    /// The most bytes of a record: 128 KB.
+    /// The maximum number of bytes of a record: 128 KB.
     static let limit = 131_072
 
-    /// What stands between two fields; `nil` until the first line is over, which shows it.
+    /// The character that separates fields; `nil` until the first line is complete, from which it is determined.
     private(set) var separator: UInt8?
     private var fields: [String] = []
     private var field: [UInt8] = []
@@ -20,11 +21,11 @@ struct CSVCutter: Sendable {
     private var line = 1
     private var startLine = 1
     private var isQuoted = false
-    /// Whether a quotation mark in a quoted field came last: the end of it, or the first of two.
+    /// `true` when the last byte of a quoted field was a quotation mark, which ends the field or is the first of two.
     private var isQuoteOpen = false
     private var isSkipping = false
     private var followsReturn = false
-    /// The first line, until its separator is known.
+    /// The bytes of the first line, until the separator is known.
     private var head: [UInt8] = []
 
     mutating func append(_ bytes: ArraySlice<UInt8>) -> [Record] {
@@ -33,7 +34,7 @@ struct CSVCutter: Sendable {
         return records
     }
 
-    /// Gives the last record, where no line end follows it.
+    /// Returns the last record when the file ends without a line end.
     mutating func finish() -> [Record] {
         var records: [Record] = []
         let isUnfinished = self.isQuoted && !self.isQuoteOpen
@@ -60,7 +61,7 @@ struct CSVCutter: Sendable {
         }
     }
 
-    /// The first line says what separates: the first of `,`, `;` and tab that stands in it outside of quotes.
+    /// Reads the first line, which determines the separator: the first `,`, `;` or tab outside of quotes.
     private mutating func takeHead(_ byte: UInt8, _ records: inout [Record]) {
         let isEnd = byte == UInt8(ascii: "\n") || byte == UInt8(ascii: "\r")
         if !isEnd, self.head.count <= Self.limit { return self.head.append(byte) }
@@ -106,7 +107,7 @@ struct CSVCutter: Sendable {
         }
     }
 
-    /// A byte of a quoted field; after its end the byte is yet to be looked at.
+    /// Reads a byte of a quoted field. When the field has ended before the byte, the caller processes the byte.
     private mutating func takeQuoted(_ byte: UInt8) {
         let isQuote = byte == UInt8(ascii: "\"")
         if self.isQuoteOpen {

@@ -1,12 +1,12 @@
 import TrackingCore
 
-/// Reads CSV with a header: our columns, or others by the names that ``PointDraft`` knows.
+/// Reads CSV with a header: Godwit's own columns, or other columns with names in ``PointDraft``.
 struct CSVReader: RecordingDecoder {
     private(set) var failure: TrackingError?
     private var cutter = CSVCutter()
     private var columns: [String] = []
 
-    /// The most columns.
+    /// The maximum number of columns.
     static let maximumColumns = 256
 
     mutating func append(_ bytes: ArraySlice<UInt8>) -> [SourceEvent] {
@@ -17,7 +17,7 @@ struct CSVReader: RecordingDecoder {
         guard self.failure == nil else { return [] }
         let events = self.events(of: self.cutter.finish())
         if self.columns.isEmpty, self.failure == nil {
-            self.failure = TrackingError(.inputUnreadable, "is not CSV with a header: it is empty")
+            self.failure = TrackingError(.inputUnreadable, "the input is not CSV with a header: it is empty")
         }
         return events
     }
@@ -28,7 +28,8 @@ struct CSVReader: RecordingDecoder {
             switch record {
             case .tooLong(let line):
                 events.append(
-                    .badInput("line \(line): more than \(CSVCutter.limit) bytes, or a quote that does not end"))
+                    .badInput(
+                        "line \(line): the record exceeds \(CSVCutter.limit) bytes, or a quoted field does not end"))
             case .fields(let fields, _) where self.columns.isEmpty: self.readHeader(fields)
             case .fields(let fields, let line): events.append(self.event(of: fields, line))
             }
@@ -42,9 +43,10 @@ struct CSVReader: RecordingDecoder {
             .filter { !meanings.contains($0.1) }.map(\.0)
         guard missing.isEmpty, fields.count <= Self.maximumColumns else {
             let reason =
-                missing.isEmpty ? "more than \(Self.maximumColumns)" : "none for " + missing.joined(separator: ", ")
+                missing.isEmpty
+                ? "more than \(Self.maximumColumns) columns" : "no column for " + missing.joined(separator: ", ")
             self.failure = TrackingError(
-                .inputUnreadable, "is not CSV with a header of known columns: there is \(reason)")
+                .inputUnreadable, "the input is not CSV with a header of known columns: it has \(reason)")
             return
         }
         self.columns = fields
@@ -52,7 +54,8 @@ struct CSVReader: RecordingDecoder {
 
     private func event(of fields: [String], _ line: Int) -> SourceEvent {
         guard fields.count == self.columns.count else {
-            return .badInput("line \(line): it has \(fields.count) fields, and the header \(self.columns.count)")
+            return .badInput(
+                "line \(line): the line has \(fields.count) fields, but the header has \(self.columns.count)")
         }
         var draft = PointDraft()
         for (name, field) in zip(self.columns, fields) where !field.isEmpty {
@@ -65,8 +68,8 @@ struct CSVReader: RecordingDecoder {
         }
     }
 
-    /// A number or a time without the blanks around it, and a number with a decimal comma, as is written where `;` or a tab
-    /// separates, with a point in its place.
+    /// Returns a number or time without surrounding spaces. When the separator is `;` or a tab, a decimal comma becomes
+    /// a point.
     private func cleaned(_ field: String, in column: String) -> String {
         switch PointDraft.meaning(of: column) {
         case nil, .tripID: return CSVField.unprotected(field)

@@ -1,7 +1,7 @@
 import TrackingCore
 
-/// Reads GeoJSON, Overland's batches and what is like them: the elements of `features` or `locations` of one JSON object after
-/// the other, or the objects themselves.
+/// Reads GeoJSON, Overland's batches and similar JSON: a sequence of objects, which contain points in a list `features`
+/// or `locations`, or are points themselves.
 struct FeatureReader: RecordingDecoder {
     private(set) var failure: TrackingError?
     private var cutter = JSONCutter(lists: ["features", "locations"])
@@ -12,7 +12,7 @@ struct FeatureReader: RecordingDecoder {
     mutating func finish() -> [SourceEvent] {
         let events = self.events(of: self.cutter.finish())
         if !self.hasRead, self.failure == nil {
-            self.failure = TrackingError(.inputUnreadable, "is not GeoJSON: it holds no JSON object")
+            self.failure = TrackingError(.inputUnreadable, "the input is not GeoJSON: it contains no JSON object")
         }
         return events
     }
@@ -27,11 +27,11 @@ struct FeatureReader: RecordingDecoder {
                 self.hasRead = true
                 return nil
             case .tooLong(let line):
-                return .badInput("line \(line): more than \(JSONCutter.limit) bytes for one point")
-            case .notJSON(let line): return .badInput("line \(line): not JSON")
+                return .badInput("line \(line): the point exceeds \(JSONCutter.limit) bytes")
+            case .notJSON(let line): return .badInput("line \(line): the text is not JSON")
             case .brokenOff(let line):
                 self.hasRead = true
-                return .badInput("the file breaks off within line \(line)")
+                return .badInput("the file ends unexpectedly within line \(line)")
             }
         }
     }
@@ -45,13 +45,14 @@ struct FeatureReader: RecordingDecoder {
         }
     }
 
-    /// Somebody else's Feature; `nil` where it is something else that Overland sends between points: a trip, a visit, a pause, a
-    /// moment without a place. Elsewhere the same names are properties of a point like any other.
+    /// Returns the point of a Feature of other software. Returns `nil` for objects other than points that Overland
+    /// sends among its points: a trip, a visit, a pause, a moment without a position. In other files, the same names
+    /// are ordinary properties.
     private static func point(_ bytes: [UInt8], isOverland: Bool) throws(BadPoint) -> Location? {
         guard let feature = try? JSONValue(json: bytes), feature.object != nil else {
-            throw BadPoint("not a JSON object, or nested too deep")
+            throw BadPoint("the value is not a JSON object, or its nesting is too deep")
         }
-        guard !LocationCodec.hasNullCoordinate(bytes[...]) else { throw BadPoint("one of its coordinates is null") }
+        guard !LocationCodec.hasNullCoordinate(bytes[...]) else { throw BadPoint("a coordinate is null") }
         let source = (try? JSONSource(object: bytes[...]))?["properties"]
         guard isOverland, feature["type"]?.text == "Feature" else {
             return try PointDraft.point(feature: feature, source: source)
@@ -59,7 +60,7 @@ struct FeatureReader: RecordingDecoder {
         let properties = feature["properties"]?.object ?? [:]
         let isOther = properties["action"]?.text != nil || properties["type"]?.text == "trip"
         if isOther || OverlandPoint.saysNoPlace(properties) { return nil }
-        // Others have taken over the form of the batch, and not the names.
+        // Other software uses the structure of Overland's batch, but other property names.
         guard properties["timestamp"] != nil else {
             return try PointDraft.point(feature: feature, source: source)
         }

@@ -1,29 +1,29 @@
 public import TrackingCore
 
-/// Reads the points of a file that another program, or this one, wrote (`docs/history.md`, "Import"): give it the bytes piece
-/// by piece. Text is in UTF-8, or in UTF-16 with a byte order mark.
+/// Reads the points of a file that Godwit or another program wrote (`docs/reference/history.md`, "Import"). Pass the bytes in
+/// pieces of any size. Text is encoded in UTF-8, or in UTF-16 with a byte order mark.
 ///
-/// What is no point is refused and said, with where it stands and why, and the next one is read. Nothing that a file holds
-/// makes the reader hold more than one record of it, which is at most 128 KB.
+/// An invalid point is reported with its line and the reason, and reading continues. The reader holds at most one
+/// record of the file, which has at most 128 KB.
 ///
-/// Points come without `seq` and stream: those named a record in the log that it came from, and the file is no such log. So a
-/// point is told apart by trackable, time and place, and reading a file twice gives the same points.
+/// Points have no `seq` and no stream, because those named a record in the log of the publisher. So a point is
+/// identified by trackable, time and position, and reading a file twice gives the same points.
 public struct HistoryReader: Sendable {
-    /// The formats that are read.
+    /// A format that can be read.
     public enum Format: String, Hashable, Sendable, CaseIterable {
         /// GPX 1.0 and 1.1: the track points.
         case gpx
-        /// GeoJSON: a FeatureCollection, a Feature, or any number of either one after the other.
+        /// GeoJSON: a sequence of FeatureCollections and Features.
         case geojson
         /// CSV with a header.
         case csv
-        /// What the OwnTracks Recorder stores: `.rec`.
+        /// A `.rec` file of the OwnTracks Recorder.
         case owntracks
-        /// What Overland sends: `{"locations": […]}`, one batch or several one after the other.
+        /// Batches of Overland: a sequence of `{"locations": […]}`.
         case overland
 
-        /// The format of a file by the end of its name: `gpx`; `json`, `geojson`, `jsonl`, `ndjson`, `geojsonl` and `geojsons`
-        /// (GeoJSON, with which Overland's batches are read as well); `csv`; `rec`. `nil` for any other.
+        /// Returns the format for a file name by its suffix: `gpx`; `json`, `geojson`, `jsonl`, `ndjson`, `geojsonl`
+        /// and `geojsons` (GeoJSON, which includes Overland's batches); `csv`; `rec`. `nil` for any other suffix.
         public init?(fileName: String) {
             guard let dot = fileName.lastIndex(of: ".") else { return nil }
             switch fileName[fileName.index(after: dot)...].lowercased() {
@@ -50,15 +50,16 @@ public struct HistoryReader: Sendable {
             }
     }
 
-    /// Why the rest cannot be made sense of, once that is so: it is not of this format. What came before was given.
+    /// The error after which reading cannot continue, because the file does not have the format; `nil` while reading
+    /// continues. Points before the error were returned.
     public var failure: TrackingError? { self.decoder.failure }
 
-    /// Takes in the next bytes, and gives what they complete: fixes, and what was refused.
+    /// Appends bytes and returns the events that they complete: fixes and rejected inputs.
     public mutating func append(_ bytes: ArraySlice<UInt8>) -> [SourceEvent] {
         self.decoder.append(self.text.append(bytes))
     }
 
-    /// The file ends here. Gives what was incomplete, or sets ``failure`` where the file was of another format.
+    /// Ends the file and returns the remaining events. Sets ``failure`` when the file has another format.
     public mutating func finish() -> [SourceEvent] {
         self.decoder.append(self.text.finish()) + self.decoder.finish()
     }

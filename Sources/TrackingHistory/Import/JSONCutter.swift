@@ -1,50 +1,51 @@
-/// Cuts JSON texts that follow each other into the values that matter, whatever pieces the bytes come in: the elements of the
-/// named lists at the top of an object; or the whole object, where it has none of them. The whole may be one list of objects.
+/// Splits a sequence of JSON texts into values: the elements of the named lists of each object, or the whole object
+/// when it has no such list. The bytes may arrive in pieces of any size. The sequence may also be one list of objects.
 ///
-/// It looks at brackets and strings only; whether a value is right is seen when it is read. Where a line end stands in a string,
-/// or a bracket where none can, the text is broken and another one begins, so that a damaged line costs little more than
-/// itself. One value is at most ``limit`` bytes; so is what stands in an object before its list.
+/// The cutter examines only brackets and strings; the decoder of a value checks its grammar. After a line end inside a
+/// string, or a bracket in an impossible position, the text counts as broken and another one begins. So a damaged line
+/// affects little more than itself. A value has at most ``limit`` bytes, and so has the part of an object before its
+/// list.
 struct JSONCutter: Sendable {
-    /// What was cut out, and the line where it began.
+    /// An item of the input, with the number of its first line.
     enum Piece: Hashable, Sendable {
-        /// An element of a list, or an object that has none of them.
+        /// An element of the list with this name; without a name, an object that has no such list.
         case value([UInt8], of: String?, line: Int)
-        /// An object that had one of the lists is over.
+        /// The end of an object that had one of the lists.
         case emptied
-        /// A value of more than ``JSONCutter/limit`` bytes; they were dropped as they came.
+        /// A value above ``JSONCutter/limit`` bytes, which were dropped.
         case tooLong(line: Int)
-        /// Bytes outside of objects that are no white space; said once for each line.
+        /// Bytes other than white space outside of objects. Reported once for each line.
         case notJSON(line: Int)
-        /// The bytes end within a text.
+        /// The end of the input within a text.
         case brokenOff(line: Int)
     }
 
-    /// The most bytes of a value: 128 KB.
+    /// The maximum number of bytes of a value: 128 KB.
     static let limit = 131_072
 
     private let lists: Set<String>
-    /// What was read of the value, or of the object up to its list.
+    /// The bytes of the current value, or of the object before its list.
     private var bytes: [UInt8] = []
     private var isTooLong = false
     private var startLine = 1
     private var line = 1
     private var depth = 0
-    /// The list that it is in, whose elements are cut out.
+    /// The name of the current list, whose elements are returned; `nil` outside of a list.
     private var list: String?
     private var isInList: Bool { self.list != nil }
-    /// Whether the object had a list, so that what is left of it is no value.
+    /// `true` when the object had a list, so that its remainder is not a value.
     private var hadList = false
     private var isInString = false
     private var isEscaped = false
-    /// The last string of the object itself, and whether a colon followed: the name of the member that comes.
+    /// The last string of the object itself. It is the name of the current member after a colon followed.
     private var name: [UInt8] = []
     private var isNamed = false
     private var badLine = 0
-    /// Whether nothing has come yet.
+    /// `true` at the beginning of the input.
     private var isFirst = true
-    /// Whether the whole is a list that has not ended.
+    /// `true` while the input is one list that has not ended.
     private var isWhole = false
-    /// The last byte outside of strings that is no white space.
+    /// The last byte outside of strings other than white space.
     private var previous: UInt8 = 0
 
     init(lists: Set<String>) { self.lists = lists }
@@ -58,7 +59,7 @@ struct JSONCutter: Sendable {
         return pieces
     }
 
-    /// Refuses what the file broke off in the middle of.
+    /// Ends the input. Reports a text that is not complete.
     mutating func finish() -> [Piece] {
         guard self.depth > 0 || self.isWhole else { return [] }
         defer { self.giveUp() }
@@ -108,7 +109,7 @@ struct JSONCutter: Sendable {
             self.isInString = false
             return
         }
-        // No name of a list is longer.
+        // No list name is longer.
         if self.depth == 1, self.name.count < 32 { self.name.append(byte) }
     }
 
@@ -164,7 +165,7 @@ struct JSONCutter: Sendable {
         }
     }
 
-    /// The text is broken: refuses it, and waits for the next one.
+    /// Reports a broken text and begins the next one.
     private mutating func giveUp(_ pieces: inout [Piece]) {
         if self.badLine != self.startLine { pieces.append(.notJSON(line: self.startLine)) }
         self.badLine = self.startLine
@@ -201,7 +202,7 @@ struct JSONCutter: Sendable {
         self.isTooLong = false
     }
 
-    /// An element that is neither an object nor a list ends where a comma or a bracket stands.
+    /// Ends an element other than an object or list at a comma or bracket.
     private mutating func endScalar(_ pieces: inout [Piece]) {
         guard self.isTooLong || self.bytes.contains(where: { $0 > 0x20 }) else { return self.clear() }
         if self.bytes.first.map({ $0 == UInt8(ascii: "{") || $0 == UInt8(ascii: "[") }) != true {
@@ -218,7 +219,7 @@ struct JSONCutter: Sendable {
     }
 
     private mutating func add(_ byte: UInt8) {
-        // Of an object that had its list nothing more is wanted.
+        // The remainder of an object after its list is not needed.
         if self.isTooLong || (self.hadList && !self.isInList) { return }
         if self.bytes.count >= Self.limit {
             self.isTooLong = true

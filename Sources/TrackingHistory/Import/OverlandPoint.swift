@@ -1,24 +1,27 @@
 package import TrackingCore
 
-/// The points of Overland's batches: what its versions for iOS and Android write, and what they mean by it.
+/// The decoder of points in Overland's batches, for the conventions of its iOS and Android versions.
 package enum OverlandPoint {
-    /// The point of a Feature with these properties.
+    /// Returns the point of a Feature.
     ///
     /// - Parameters:
-    ///   - isSwapped: A Boolean value that indicates whether latitude comes before longitude.
-    ///   - source: The properties as they were written.
-    /// - Throws: What is missing or wrong, without a coordinate.
+    ///   - properties: The properties of the Feature.
+    ///   - geometry: The geometry of the Feature.
+    ///   - isSwapped: `true` when the latitude precedes the longitude in the coordinates.
+    ///   - source: The properties as source text; `nil` when they were not read from JSON.
+    /// - Throws: ``BadPoint`` with the missing or wrong member, without a coordinate.
     package static func location(
         _ properties: [String: JSONValue], _ geometry: JSONValue?, isSwapped: Bool = false, source: JSONSource?
     ) throws(BadPoint) -> Location {
-        guard var place = Self.coordinates(geometry) else { throw BadPoint("its geometry is not a Point") }
+        guard var place = Self.coordinates(geometry) else { throw BadPoint("the geometry is not a Point") }
         if isSwapped { place.swapAt(0, 1) }
         var draft = PointDraft()
         draft.set(.longitude, to: place[0])
         draft.set(.latitude, to: place[1])
         let isAltitudeKnown = !Self.saysNoAltitude(properties)
         if place.count > 2, isAltitudeKnown { draft.set(.altitude, to: place[2]) }
-        // In the order of their names: of two that mean the same the later one counts, each time.
+        // The properties are processed in order of their names, so that of two with the same meaning, the later name
+        // always counts.
         for (name, text) in (source ?? JSONSource(properties)).members.sorted(by: { $0.key < $1.key }) {
             guard let value = properties[name] else {
                 if !Self.isKnown(name) { draft.addExtra(name, source: text) }  // null
@@ -57,13 +60,14 @@ package enum OverlandPoint {
         "speed_accuracy": .accuracySpeed, "course_accuracy": .accuracyBearing, "battery_level": .battery,
     ]
 
-    /// A Boolean value that indicates whether a property has a place of its own in a point.
+    /// Returns `true` when a property corresponds to a value of a point.
     private static func isKnown(_ name: String) -> Bool {
         self.names[name] != nil
             || ["altitude", "vertical_accuracy", "altitude_accuracy", "motion", "trip_id"].contains(name)
     }
 
-    /// Longitude, latitude and whatever follows; very old versions for iOS wrote an object.
+    /// Returns the coordinates: longitude, latitude and further numbers; `nil` when there are none. Very old versions
+    /// for iOS wrote an object.
     package static func coordinates(_ geometry: JSONValue?) -> [JSONValue]? {
         switch geometry?["coordinates"] {
         case .list(let list): list.count >= 2 ? list : nil
@@ -77,32 +81,33 @@ package enum OverlandPoint {
         }
     }
 
-    /// iOS says so of a fix that has no place.
+    /// Returns `true` for a fix without a position, which iOS marks by a negative horizontal accuracy.
     package static func saysNoPlace(_ properties: [String: JSONValue]) -> Bool {
         (properties["horizontal_accuracy"]?.lenientNumber ?? 0) < 0
     }
 
-    /// iOS says so by a negative accuracy; a fix made for a wifi zone by -1 and an accuracy of 0.
+    /// Returns `true` for a fix without an altitude. iOS marks it by a negative vertical accuracy; a fix for a wifi
+    /// zone has the altitude -1 with accuracy 0.
     private static func saysNoAltitude(_ properties: [String: JSONValue]) -> Bool {
         let accuracy = (properties["vertical_accuracy"] ?? properties["altitude_accuracy"])?.lenientNumber
         guard let accuracy else { return false }
         return accuracy < 0 || (accuracy == 0 && properties["altitude"]?.lenientNumber == -1)
     }
 
-    /// Very old versions said whether it was charging.
+    /// Returns the state of the battery. Very old versions wrote a Boolean for charging.
     package static func batteryState(_ value: JSONValue) -> JSONValue {
         value.flag.map { .text($0 ? "charging" : "unplugged") } ?? value
     }
 }
 
-/// The words for how somebody moves, of iOS and of Android.
+/// The kinds of motion in the vocabularies of iOS and Android.
 package struct PhoneMotion {
-    /// Those that the protocol knows.
+    /// The kinds that the protocol defines.
     package let known: JSONValue
-    /// Whether there are others.
+    /// `true` when there are other kinds.
     package let hasUnknown: Bool
 
-    /// Reads a list of words, or one.
+    /// Makes the kinds of motion from a list of words or a single word.
     package init(_ value: JSONValue) {
         let words = value.list?.compactMap(\.text) ?? value.text.map { [$0] } ?? []
         let ours = words.map { Self.android[$0] ?? $0 }
@@ -118,7 +123,7 @@ package struct PhoneMotion {
 }
 
 extension JSONValue {
-    /// The finite number, also where it is written as a decimal number in text.
+    /// The finite number; also of a text that is a decimal number. `nil` for other values.
     package var lenientNumber: Double? {
         guard let number = self.number ?? self.text.flatMap({ Double(decimal: $0) }), number.isFinite else {
             return nil

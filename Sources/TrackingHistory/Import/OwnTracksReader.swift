@@ -1,7 +1,7 @@
 import TrackingCore
 
-/// Reads what the OwnTracks Recorder stores: a line has the time, the kind of message and the message, with tabs between.
-/// Other messages than locations are passed over. Files of messages alone, one a line, are read as well.
+/// Reads files of the OwnTracks Recorder. Each line has the time, the kind of message and the message, separated by
+/// tabs. Messages other than locations are skipped. Files with only a message on each line are read too.
 struct OwnTracksReader: RecordingDecoder {
     private(set) var failure: TrackingError?
     private var splitter = LineSplitter()
@@ -14,7 +14,8 @@ struct OwnTracksReader: RecordingDecoder {
     mutating func finish() -> [SourceEvent] {
         let last = self.splitter.finish().flatMap { self.event(of: $0) }
         if !self.hasRead {
-            self.failure = TrackingError(.inputUnreadable, "is not an OwnTracks recording: no line holds a message")
+            self.failure = TrackingError(
+                .inputUnreadable, "the input is not an OwnTracks recording: no line contains a message")
         }
         return last.map { [$0] } ?? []
     }
@@ -28,7 +29,7 @@ struct OwnTracksReader: RecordingDecoder {
                 guard let start = bytes.firstIndex(of: UInt8(ascii: "{")),
                     let message = try? JSONValue(json: bytes[start...]), let members = message.object,
                     let source = try? JSONSource(object: bytes[start...])
-                else { throw BadPoint("it holds no JSON object") }
+                else { throw BadPoint("the line contains no JSON object") }
                 self.hasRead = true
                 return try Self.point(members, source).map { .fix($0) }
             } catch {
@@ -37,10 +38,12 @@ struct OwnTracksReader: RecordingDecoder {
         }
     }
 
-    /// The point of a message; `nil` for another kind of message.
+    /// Returns the point of a message; `nil` for another kind of message.
     private static func point(_ members: [String: JSONValue], _ source: JSONSource) throws(BadPoint) -> Location? {
-        guard let kind = members["_type"]?.text else { throw BadPoint("it has no _type") }
-        guard kind != "encrypted" else { throw BadPoint("it is encrypted; let the recorder store it decrypted") }
+        guard let kind = members["_type"]?.text else { throw BadPoint("the message has no _type") }
+        guard kind != "encrypted" else {
+            throw BadPoint("the message is encrypted; configure the recorder to store decrypted messages")
+        }
         guard kind == "location" else { return nil }
         var draft = PointDraft()
         for (name, text) in source.members.sorted(by: { $0.key < $1.key }) where name != "_type" {

@@ -1,18 +1,18 @@
 package import TrackingCore
 
-/// A point that is put together from named values, as CSV columns, GeoJSON properties and OwnTracks members give them. What is
-/// not known by name goes into `extra`, in so far as it finds room.
+/// A point under construction from named values: CSV columns, GeoJSON properties or OwnTracks members. Values with
+/// unknown names are added to `extra` as far as there is room.
 package struct PointDraft {
-    /// What a name stands for.
+    /// The meaning of a name.
     package enum Meaning: Sendable {
         case time, latitude, longitude, altitude, accuracyHorizontal, accuracyVertical, bearing, accuracyBearing
         case speed, accuracySpeed, kilometresPerHour, floor, battery, batteryPercent, mode, motion, tripID, source
         case extra
-        /// It says what the program or the file knows anyway, or what names a record elsewhere.
+        /// The value is ignored: it is known otherwise, or it names a record in another log.
         case nothing
     }
 
-    /// The names that are known, in lower case and without `_`, `-` and blanks. `docs/history.md` lists them.
+    /// The known names in lower case, without `_`, `-` and spaces. `docs/reference/history.md` lists them.
     static let names: [String: Meaning] = {
         let table: [(Meaning, [String])] = [
             (.time, ["time", "timestamp", "datetime", "recordedat", "utc", "tst"]),
@@ -31,7 +31,7 @@ package struct PointDraft {
         return Dictionary(uniqueKeysWithValues: table.flatMap { meaning, names in names.map { ($0, meaning) } })
     }()
 
-    /// What a name stands for; `nil` where it is not known.
+    /// Returns the meaning of a name; `nil` when the name is unknown.
     static func meaning(of name: String) -> Meaning? {
         self.names[name.lowercased().filter { $0 != "_" && $0 != "-" && $0 != " " }]
     }
@@ -41,18 +41,21 @@ package struct PointDraft {
     private var longitude: Double?
     private var isPlaceGiven = false
     private var rest = Location(coordinate: PointDraft.anywhere, time: UnixTime(0))
-    /// The members that `extra` gets, as source text.
+    /// The members to add to `extra`, as source text.
     private var unknown: [String: ArraySlice<UInt8>] = [:]
 
-    // Both are in range.
+    // Latitude and longitude are in range.
     private static let anywhere = Coordinate(latitude: 0, longitude: 0)!
 
-    /// Makes one of which nothing is known.
+    /// Makes a draft without values.
     package init() {}
 
     /// Sets a value by its name.
     ///
-    /// - Parameter source: The value as it was written, for `extra`; `nil` for a value that was not read from JSON.
+    /// - Parameters:
+    ///   - name: The name of the value. A value with an unknown name is added to `extra`.
+    ///   - value: The value.
+    ///   - source: The value as source text, for `extra`; `nil` for a value that was not read from JSON.
     package mutating func set(_ name: String, to value: JSONValue, source: ArraySlice<UInt8>? = nil) {
         guard let meaning = Self.meaning(of: name) else {
             return self.addExtra(name, source: source ?? value.json[...])
@@ -60,15 +63,18 @@ package struct PointDraft {
         self.set(meaning, to: value, source: source)
     }
 
-    /// Adds a member to `extra`: a value as it was written.
+    /// Adds a member with a value as source text to `extra`.
     package mutating func addExtra(_ name: String, source: ArraySlice<UInt8>) { self.unknown[name] = source }
 
     /// Sets a value by its meaning.
     ///
-    /// A value of the wrong kind is unknown, and so is a negative magnitude: many programs write -1 for an unknown value. Only
-    /// ``location()`` checks the values that a point needs.
+    /// A value of the wrong type is unknown, and so is a negative magnitude: many programs write -1 for an unknown
+    /// value. Only ``location()`` checks the mandatory values.
     ///
-    /// - Parameter source: The value as it was written, for `extra`; `nil` for a value that was not read from JSON.
+    /// - Parameters:
+    ///   - meaning: The meaning of the value.
+    ///   - value: The value.
+    ///   - source: The value as source text, for `extra`; `nil` for a value that was not read from JSON.
     package mutating func set(_ meaning: Meaning, to value: JSONValue, source: ArraySlice<UInt8>? = nil) {
         let number = value.lenientNumber
         let magnitude = number.flatMap { $0 >= 0 ? $0 : nil }
@@ -96,23 +102,23 @@ package struct PointDraft {
         }
     }
 
-    /// The point.
+    /// Returns the point.
     ///
-    /// - Throws: What is missing or wrong, without a coordinate.
+    /// - Throws: ``BadPoint`` with the missing or wrong value, without a coordinate.
     package func location() throws(BadPoint) -> Location {
         guard let latitude = self.latitude, let longitude = self.longitude else {
             throw BadPoint(
                 self.isPlaceGiven
-                    ? "its latitude or longitude is not a number of degrees, as in 47.5" : "it has no place")
+                    ? "the latitude or longitude is not a number of degrees such as 47.5" : "the point has no position")
         }
         guard let coordinate = Coordinate(latitude: latitude, longitude: longitude) else {
-            throw BadPoint("its latitude or longitude is out of range")
+            throw BadPoint("the latitude must be -90 to 90 and the longitude -180 to 180")
         }
-        guard let time = self.time else { throw BadPoint("it has no time that can be read") }
-        guard time.seconds.magnitude <= 1e11 else { throw BadPoint("its time is out of range") }
+        guard let time = self.time else { throw BadPoint("the point has no readable time") }
+        guard time.seconds.magnitude <= 1e11 else { throw BadPoint("the time of the point is out of range") }
         guard self.rest.tripID?.isTripID ?? true else {
             throw BadPoint(
-                "the id of its trip has more than \(WireLimits.maximumTripIDBytes) bytes, a control character or one that turns the direction of text"
+                "the trip id has more than \(WireLimits.maximumTripIDBytes) bytes, a control character or one that turns the direction of text"
             )
         }
         var location = self.rest
@@ -121,15 +127,16 @@ package struct PointDraft {
         if location.extra == nil, !self.unknown.isEmpty {
             location.extra = Location.extra(of: self.unknown)
         }
-        // What cannot be sent cannot be stored either; text and depth of `extra` are a stranger's.
+        // A point that cannot be encoded cannot be stored either. The check includes the texts and the nesting of
+        // `extra`, which come from external input.
         guard (try? LocationCodec.decodeFeature(LocationCodec.encodeFeature(location))) == location else {
-            throw BadPoint("it holds what the protocol has no place for")
+            throw BadPoint("the point contains a value that the protocol cannot represent")
         }
         return location
     }
 
-    /// The members of an event's detail: members that nest too deep are left out, and then the largest ones until the rest has the
-    /// size of an `extra`.
+    /// Returns the members that fit into an event's detail. Members that nest too deep are omitted, then the largest
+    /// ones until the rest has the size of an `extra`.
     package static func fitting(_ members: [String: JSONValue]) -> [String: JSONValue] {
         var fitting = members.filter { $0.value.depth < WireLimits.maximumExtraDepth }
         guard JSONValue.object(fitting).json.count > Location.maximumExtraBytes else { return fitting }
@@ -142,7 +149,8 @@ package struct PointDraft {
         return fitting
     }
 
-    /// RFC 3339 or Unix time: seconds, or milliseconds where it is 1e11 or more (as seconds that were the year 5138).
+    /// Returns the time for RFC 3339 text or Unix time; `nil` for other values. Numbers from 1e11 on are milliseconds
+    /// (as seconds, they would be in the year 5138).
     package static func time(_ value: JSONValue) -> UnixTime? {
         if let number = value.lenientNumber {
             guard number.magnitude <= 1e14 else { return nil }
@@ -165,29 +173,29 @@ package struct PointDraft {
         return value.object == nil ? nil : source.map { Array($0) } ?? value.json
     }
 
-    /// A charge of the battery in percent, as a fraction: a number above 1 and up to 100.
+    /// Returns a charge as a fraction when it was given in percent: a number above 1 and up to 100.
     private static func percentage(_ value: JSONValue) -> Double? {
         value.lenientNumber.flatMap { $0 > 1 && $0 <= 100 ? $0 / 100 : nil }
     }
 
-    /// The number of properties whose values a point has in corrected form: the charge of the battery in percent.
+    /// Returns the number of properties that the point represents in corrected form: battery charges in percent.
     package static func corrections(in properties: [String: JSONValue]) -> Int {
         properties.count(where: { Self.meaning(of: $0.key) == .battery && Self.percentage($0.value) != nil })
     }
 }
 
-/// Why something is no point; where it stands is said by who reads it.
+/// The reason why a value is not a point. The reader adds the line.
 package struct BadPoint: Error {
-    /// What is missing or wrong, without a coordinate.
+    /// The missing or wrong value, without a coordinate.
     package let reason: String
 
     init(_ reason: String) { self.reason = reason }
 }
 
 extension PointDraft {
-    /// The point of a Feature that is as the protocol has it, without the name that it has somewhere else; `nil` for any other
-    /// Feature. It is read without a tree of values, and what the protocol does not know would be lost: that is for
-    /// ``point(feature:)``.
+    /// Returns the point of a Feature that contains only properties of the protocol, without `seq` and stream; `nil`
+    /// for any other Feature. It is decoded without a tree of values. Other Features need ``point(feature:source:)``,
+    /// which preserves unknown properties.
     package static func ownPoint(_ json: ArraySlice<UInt8>) -> Location? {
         guard var location = try? LocationCodec.decodeWholeFeature(json) else { return nil }
         location.seq = nil
@@ -195,15 +203,17 @@ extension PointDraft {
         return location
     }
 
-    /// The point of a GeoJSON Feature of any program; see ``LocationCodec/hasNullCoordinate(_:)``.
+    /// Returns the point of a GeoJSON Feature of any program. See also `LocationCodec.hasNullCoordinate(_:)`.
     ///
-    /// - Parameter source: The properties as they were written.
-    /// - Throws: What is missing or wrong, without a coordinate.
+    /// - Parameters:
+    ///   - feature: The Feature.
+    ///   - source: The properties as source text; `nil` when they were not read from JSON.
+    /// - Throws: ``BadPoint`` with the missing or wrong value, without a coordinate.
     package static func point(feature: JSONValue, source: JSONSource?) throws(BadPoint) -> Location {
-        guard feature["type"]?.text == "Feature" else { throw BadPoint("not a GeoJSON Feature") }
+        guard feature["type"]?.text == "Feature" else { throw BadPoint("the value is not a GeoJSON Feature") }
         guard feature["geometry"]?["type"]?.text == "Point",
             let coordinates = feature["geometry"]?["coordinates"]?.list, coordinates.count >= 2
-        else { throw BadPoint("its geometry is not a Point") }
+        else { throw BadPoint("the geometry is not a Point") }
         var draft = PointDraft()
         let properties = feature["properties"]?.object ?? [:]
         for (name, text) in (source ?? JSONSource(properties)).members.sorted(by: { $0.key < $1.key }) {

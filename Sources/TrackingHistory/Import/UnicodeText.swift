@@ -1,18 +1,18 @@
-/// Brings text in UTF-16, which a byte order mark tells, into UTF-8, whatever pieces it comes in. What has no such mark stays as
-/// it is.
+/// Converts UTF-16 text to UTF-8 when it begins with a byte order mark, and returns other text unchanged. The bytes may
+/// arrive in pieces of any size.
 struct UnicodeText: Sendable {
     private enum Encoding: Sendable {
-        /// Fewer than two bytes came. Can transition to: `other`, `utf16`.
+        /// Fewer than two bytes were read. Can transition to: `other`, `utf16`.
         case unknown
         case utf16(isBigEndian: Bool)
         case other
     }
 
     private var encoding = Encoding.unknown
-    /// What is half of something.
+    /// The bytes of an incomplete character.
     private var rest: [UInt8] = []
 
-    /// Takes in the next bytes, and gives what they complete.
+    /// Appends bytes and returns the text that they complete.
     mutating func append(_ bytes: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
         if case .other = self.encoding { return bytes }
         self.rest += bytes
@@ -29,13 +29,13 @@ struct UnicodeText: Sendable {
             let (first, second) = (UInt16(self.rest[index]), UInt16(self.rest[index + 1]))
             return isBigEndian ? first << 8 | second : second << 8 | first
         }
-        // The first of two that are one character waits for the other.
+        // The first half of a surrogate pair waits for the second.
         if let last = units.last, UTF16.isLeadSurrogate(last) { units.removeLast() }
         self.rest.removeFirst(units.count * 2)
         return Array(String(decoding: units, as: UTF16.self).utf8)[...]
     }
 
-    /// The file ends here: gives what was half of something as it is.
+    /// Ends the text and returns the bytes of an incomplete character unchanged.
     mutating func finish() -> ArraySlice<UInt8> {
         defer { self.rest = [] }
         return self.rest[...]

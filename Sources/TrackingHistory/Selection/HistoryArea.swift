@@ -1,23 +1,23 @@
-private import Glibc
+private import SystemLibrary
 public import TrackingCore
 
-/// The part of the world between two meridians and two parallels, its edges included.
+/// An area between two meridians and two parallels, edges included.
 public struct BoundingBox: Hashable, Sendable {
-    /// The corner in the south-west. Where it lies east of the other one, the box crosses the antimeridian.
+    /// The south-west corner. When it is east of the other corner, the box crosses the antimeridian.
     public let southWest: Coordinate
-    /// The corner in the north-east.
+    /// The north-east corner.
     public let northEast: Coordinate
 
-    /// Makes a box; `nil` when the south is north of the north.
+    /// Makes a box; returns `nil` when its southern edge is north of its northern edge.
     public init?(southWest: Coordinate, northEast: Coordinate) {
         guard southWest.latitude <= northEast.latitude else { return nil }
         self.southWest = southWest
         self.northEast = northEast
     }
 
-    /// Reads `WEST,SOUTH,EAST,NORTH` in degrees, the order of GeoJSON (RFC 7946). West may be greater than east.
+    /// Parses `WEST,SOUTH,EAST,NORTH` in degrees, the order of GeoJSON (RFC 7946). West may be greater than east.
     ///
-    /// - Throws: `invalidConfiguration` that says what is wrong.
+    /// - Throws: `TrackingError.Code.invalidConfiguration` that names the violated rule.
     public init(parsing text: String) throws(TrackingError) {
         let numbers = decimals(text)
         guard numbers.count == 4, let west = numbers[0], let south = numbers[1], let east = numbers[2],
@@ -36,15 +36,16 @@ public struct BoundingBox: Hashable, Sendable {
         guard let box = BoundingBox(southWest: southWest, northEast: northEast) else {
             throw TrackingError(
                 .invalidConfiguration,
-                "a box is WEST,SOUTH,EAST,NORTH: the south must not be north of the north")
+                "a box is WEST,SOUTH,EAST,NORTH: south must not exceed north")
         }
         self = box
     }
 
-    /// Whether it crosses the antimeridian.
+    /// `true` when the box crosses the antimeridian.
     public var crossesAntimeridian: Bool { self.southWest.longitude > self.northEast.longitude }
 
-    /// Whether a place is in it. A meridian of 180° is that of -180°, and at a pole every meridian is.
+    /// Returns `true` when the box contains a coordinate. The meridians 180° and -180° are the same, and a pole is on
+    /// every meridian.
     public func contains(_ place: Coordinate) -> Bool {
         guard (self.southWest.latitude...self.northEast.latitude).contains(place.latitude) else { return false }
         if place.latitude.magnitude == 90 || self.spans(place.longitude) { return true }
@@ -58,9 +59,9 @@ public struct BoundingBox: Hashable, Sendable {
 }
 
 extension GeoBox {
-    /// Reads `WEST,SOUTH,EAST,NORTH` in degrees, as ``BoundingBox/init(parsing:)`` does.
+    /// Parses `WEST,SOUTH,EAST,NORTH` in degrees, like ``BoundingBox/init(parsing:)``.
     ///
-    /// - Throws: `invalidConfiguration` that says what is wrong.
+    /// - Throws: `TrackingError.Code.invalidConfiguration` that names the violated rule.
     public init(parsing text: String) throws(TrackingError) {
         let box = try BoundingBox(parsing: text)
         let (southWest, northEast) = (box.southWest, box.northEast)
@@ -73,16 +74,17 @@ extension GeoBox {
     }
 }
 
-/// What lies within a distance of a place.
+/// The circular area around a coordinate.
 public struct Surroundings: Hashable, Sendable {
-    /// The place.
+    /// The centre of the area.
     public let center: Coordinate
-    /// The greatest distance from it, > 0 m.
+    /// The radius of the area, > 0 m.
     public let radius: Meters
 
-    /// Makes the surroundings of a place.
+    /// Makes the area around a coordinate.
     ///
-    /// - Throws: `invalidConfiguration` when the radius is not above 0 and at most 20,100 km, half of the way around.
+    /// - Throws: `TrackingError.Code.invalidConfiguration` unless the radius is above 0 and at most 20,100 km, half
+    ///   of the Earth's circumference.
     public init(center: Coordinate, radius: Meters) throws(TrackingError) {
         guard radius.value > 0, radius.value <= 20_100_000 else {
             throw TrackingError(.invalidConfiguration, "a distance from a place is above 0 m and at most 20,100,000 m")
@@ -91,9 +93,9 @@ public struct Surroundings: Hashable, Sendable {
         self.radius = radius
     }
 
-    /// Reads the values of `--near LAT,LON` (degrees) and `--within METRES`.
+    /// Parses the values of `--near LAT,LON` (degrees) and `--within METRES`.
     ///
-    /// - Throws: `invalidConfiguration` that says what is wrong.
+    /// - Throws: `TrackingError.Code.invalidConfiguration` that names the violated rule.
     public init(near place: String, within metres: String) throws(TrackingError) {
         let numbers = decimals(place)
         guard numbers.count == 2, let latitude = numbers[0], let longitude = numbers[1],
@@ -109,13 +111,13 @@ public struct Surroundings: Hashable, Sendable {
         try self.init(center: center, radius: Meters(radius))
     }
 
-    /// Whether a place is in them.
+    /// Returns `true` when the area contains a coordinate.
     public func contains(_ place: Coordinate) -> Bool { place.distance(to: self.center) <= self.radius }
 
-    /// A box that holds all of them, for an index to search first.
+    /// A box that contains the whole area, for an index search.
     public var boundingBox: BoundingBox {
         let angle = self.radius.value / Coordinate.meanEarthRadius.value * 180 / .pi
-        // Outward by a millionth of a degree, so that no rounding cuts off what lies on the edge.
+        // The box is enlarged by a millionth of a degree, so that rounding does not exclude its edge.
         let south = max(-90, self.center.latitude - angle - 1e-6)
         let north = min(90, self.center.latitude + angle + 1e-6)
         let width = self.width(angle)
@@ -130,14 +132,14 @@ public struct Surroundings: Hashable, Sendable {
         return box
     }
 
-    /// How far in longitude a circle of this angle reaches that touches no pole, in degrees.
+    /// Returns the extent in longitude, in degrees, of a circle with this angle that contains no pole.
     private func width(_ angle: Double) -> Double {
         let ratio = sin(angle * .pi / 180) / cos(self.center.latitude * .pi / 180)
         return asin(min(1, ratio)) * 180 / .pi + 1e-6
     }
 }
 
-/// The numbers between commas; `nil` for what is none.
+/// Returns the numbers between commas; `nil` for each part that is not a number.
 private func decimals(_ text: String) -> [Double?] {
     text.split(separator: ",", omittingEmptySubsequences: false).map { Double(decimal: $0.filter { $0 != " " }) }
 }

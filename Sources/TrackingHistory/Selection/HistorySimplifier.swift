@@ -1,61 +1,62 @@
 public import TrackingCore
 
-/// Thins a history to at most N points, in one pass and in memory for N, and says how far off the rest may be at most.
+/// Reduces a history to at most N points in one pass, with memory for N points, and provides a bound of the error.
 ///
-/// The first and the last point are kept. Of the others the one is dropped whose absence shows least: whose *synchronized
-/// distance* is least, that is the distance between where it was and where the track without it is at its time, going evenly
-/// along the great circle between the points before and after it. This is SQUISH-E (J. Muckell, P. W. Olsen, J.-H. Hwang,
-/// C. T. Lawson, S. S. Ravi: "Compression of trajectory data: a comprehensive evaluation and new approach", GeoInformatica 18,
-/// 2014) with a fixed number of points: what was dropped adds its own priority to that of its neighbours, so that a priority
-/// is never below the greatest distance that dropping the point can lead to.
+/// The first and the last point remain. Of the others, the point with the least *synchronized distance* is dropped.
+/// That is the distance of the point from the simplified track at the same time, which moves evenly along the great
+/// circle between the points before and after it. The algorithm is SQUISH-E with a fixed number of points (J. Muckell,
+/// P. W. Olsen, J.-H. Hwang, C. T. Lawson, S. S. Ravi: "Compression of trajectory data: a comprehensive evaluation and
+/// new approach", GeoInformatica 18, 2014). A dropped point adds its priority to that of its neighbours, so that a
+/// priority is never below the greatest distance that dropping the point can cause.
 ///
-/// ``bound`` is the greatest priority of a dropped point. No dropped point was further than that from where the kept ones say
-/// that it was at its time. On a sphere this holds while two neighbouring stretches together are no longer than half of its
-/// circumference (on a shorter one, two great circles from one point move apart all the way); for a longer one the distance
-/// counts as half of the circumference, which no distance exceeds. Heights play no part.
+/// ``bound`` is the greatest priority of a dropped point. No dropped point was further from the simplified track at its
+/// time. On a sphere, this holds while two neighbouring segments together are no longer than half the circumference,
+/// because within that length two great circles from one point diverge. For longer segments, half the circumference is
+/// used as the distance, which no distance exceeds. Altitudes are ignored.
 ///
-/// Where two kept points have the same time, the track is at both of them then.
+/// When two remaining points have the same time, the simplified track is at both of them at that time.
 ///
-/// Where the track is interrupted (``interrupt()``), the points on both sides stay, and nothing is measured across. Where there is no
-/// room for them all, the shortest interruptions are drawn over.
+/// At an interruption of the track (``interrupt()``), the points on both sides remain, and no distance is measured
+/// across it. When there are more such points than N, the shortest interruptions are closed.
 public struct HistorySimplifier: Sendable {
-    /// The most points that are kept.
+    /// The maximum number of points of the result.
     public let maximumPoints: Int
-    /// How many points were given.
+    /// The number of points that were appended.
     public private(set) var count = 0
-    /// No dropped point was further than this from where the kept ones say that it was at its time; 0 while none was dropped.
+    /// The greatest distance of a dropped point from the simplified track at the same time; 0 when no point was
+    /// dropped.
     public private(set) var bound: Meters = 0
 
-    /// A point and its neighbours, by their slots; -1 where there is none.
+    /// A point and its neighbours by their slots; -1 for none.
     private struct Node: Sendable {
         var point: Location
         var previous: Int
         var next: Int
-        /// The greatest priority of what was dropped beside it.
+        /// The greatest priority of dropped points next to it.
         var inherited = 0.0
-        /// Whether the track does not go on to it from the one before.
+        /// `true` when the track is interrupted before this point.
         var beginsPiece: Bool
-        /// How many points came before it.
+        /// The number of points before it in the input.
         let number: Int
     }
 
     private var nodes: [Node] = []
     private var heap: IndexedHeap
-    /// The points that begin a piece, by the time since the one before.
+    /// The points after an interruption, ordered by the duration of the interruption.
     private var interruptions: IndexedHeap
     private var isInterrupted = false
     private var last = -1
     private var free = -1
 
-    /// Half of the circumference: no two places are further apart.
+    /// Half the circumference, the greatest distance between two coordinates.
     private static let farthest = Coordinate.meanEarthRadius.value * .pi
 
-    /// The most points that may be asked for: what a program has memory for.
+    /// The greatest permitted number of points, because of their memory.
     public static let maximumLimit = 1_000_000
 
-    /// Makes a simplifier that keeps at most `maximumPoints`.
+    /// Makes a simplifier with a result of at most `maximumPoints` points.
     ///
-    /// - Throws: `invalidConfiguration` when that is not 2 to 1,000,000.
+    /// - Throws: `TrackingError.Code.invalidConfiguration` when the number is not 2 to 1,000,000.
     public init(maximumPoints: Int) throws(TrackingError) {
         guard (2...Self.maximumLimit).contains(maximumPoints) else {
             throw TrackingError(
@@ -67,10 +68,10 @@ public struct HistorySimplifier: Sendable {
         self.interruptions = self.heap
     }
 
-    /// Says that points are missing between the last one and the next.
+    /// Interrupts the track because points are missing between the last point and the next one.
     public mutating func interrupt() { self.isInterrupted = self.last >= 0 }
 
-    /// Takes in the next point. Give them in the order of their times.
+    /// Appends a point. Points must be appended in order of time.
     public mutating func append(_ point: Location) {
         let slot = self.place(
             Node(
@@ -87,13 +88,13 @@ public struct HistorySimplifier: Sendable {
         if self.count > self.maximumPoints { self.dropLeast() }
     }
 
-    /// How many points memory is held for; for tests of the bound.
+    /// The number of points in memory, for tests of its maximum.
     var heldPoints: Int { self.nodes.count }
 
-    /// The points that are kept, in order.
+    /// The points of the simplified track, in order.
     public var points: [Location] { self.pieces.flatMap(\.self) }
 
-    /// The points that are kept, in order: a list for each uninterrupted piece.
+    /// The points of the simplified track in order, as one list for each uninterrupted piece.
     public var pieces: [[Location]] {
         var pieces: [[Location]] = []
         var slot = self.nodes.isEmpty ? -1 : 0  // the first point is never dropped, and stays where it was put
@@ -116,8 +117,8 @@ public struct HistorySimplifier: Sendable {
         return self.free
     }
 
-    /// Drops the point that shows least. There is one: more than two points are held, and all but the outermost are ranked once
-    /// no interruption is left.
+    /// Drops the point with the least priority. One exists: more than two points are present, and after all
+    /// interruptions are closed, all but the first and last have a priority.
     private mutating func dropLeast() {
         guard let (slot, priority) = self.leastOfAll() else { return }
         let node = self.nodes[slot]
@@ -131,7 +132,7 @@ public struct HistorySimplifier: Sendable {
         }
     }
 
-    /// Takes out the point that shows least; until there is one, interruptions are drawn over.
+    /// Removes and returns the point with the least priority. Closes interruptions until there is one.
     private mutating func leastOfAll() -> (slot: Int, priority: Double)? {
         while true {
             if let least = self.heap.popMin() { return least }
@@ -142,7 +143,7 @@ public struct HistorySimplifier: Sendable {
         }
     }
 
-    /// Ranks a point by what its absence leads to; the outermost points of a piece are not ranked.
+    /// Sets the priority of a point; the first and last point of a piece have none.
     private mutating func rank(_ slot: Int) {
         let node = self.nodes[slot]
         guard node.previous >= 0, node.next >= 0, !node.beginsPiece, !self.nodes[node.next].beginsPiece else { return }
@@ -151,14 +152,14 @@ public struct HistorySimplifier: Sendable {
         self.heap.set(slot, to: .init(priority: node.inherited + distance, number: node.number))
     }
 
-    /// The synchronized distance of `point` from the way between two others, in metres.
+    /// Returns the synchronized distance of `point` from the segment between two others, in metres.
     static func distance(of point: Location, from start: Location, to end: Location) -> Double {
         let place = point.coordinate
         let lengths = (
             start.coordinate.distance(to: place).value, place.distance(to: end.coordinate).value,
             start.coordinate.distance(to: end.coordinate).value
         )
-        // A stretch and what takes its place go apart evenly only while both together are at most half a circle.
+        // A segment and its replacement diverge evenly only while both together are at most half the circumference.
         guard max(lengths.0, lengths.1) + lengths.2 <= Self.farthest else { return Self.farthest }
         let whole = end.time.seconds - start.time.seconds
         guard whole > 0 else { return max(lengths.0, lengths.1) }

@@ -1,21 +1,24 @@
 public import TrackingCore
 
-/// A moment or a span of time as people write it on the command line.
+/// Times and durations in the notation of the command line.
 public enum HistoryTime {
-    /// Reads a moment: RFC 3339 (`2026-05-04T09:30:00Z`, `2026-05-04T11:30:00+02:00`), `now`, or how long ago it was (`10m`, as
-    /// in ``span(_:)``).
+    /// Parses a time: RFC 3339 (`2026-05-04T09:30:00Z`, `2026-05-04T11:30:00+02:00`), `now`, or a duration before now
+    /// (`10m`, see ``span(_:)``).
     ///
-    /// - Throws: `invalidConfiguration` that says what is wrong.
+    /// - Parameters:
+    ///   - text: The text.
+    ///   - now: The current time.
+    /// - Throws: `TrackingError.Code.invalidConfiguration` with the expected notation.
     public static func moment(_ text: String, now: UnixTime) throws(TrackingError) -> UnixTime {
         if text == "now" { return now }
         if text.contains("-") || text.contains(":") { return try self.date(text) }
         return now.advanced(by: .zero - (try self.span(text, "a time is RFC 3339 (2026-05-04T09:30:00Z), now, or")))
     }
 
-    /// Reads a span of time: a whole number and `s`, `m`, `h`, `d` or `w`; or several of them (`1h30m`). Above 0, at most
-    /// 1,000 years.
+    /// Parses a duration: one or several integers with `s`, `m`, `h`, `d` or `w`, for example `1h30m`. The duration is
+    /// above 0 and at most 1,000 years.
     ///
-    /// - Throws: `invalidConfiguration` that says what is wrong.
+    /// - Throws: `TrackingError.Code.invalidConfiguration` with the expected notation.
     public static func span(_ text: String) throws(TrackingError) -> Duration {
         try self.span(text, "a span of time is")
     }
@@ -39,7 +42,8 @@ public enum HistoryTime {
             else { throw refusal }
             seconds += number * unit.seconds
             guard seconds <= self.longest else {
-                throw TrackingError(.invalidConfiguration, "'\(text.prefix(40))' is more than 1,000 years")
+                throw TrackingError(
+                    .invalidConfiguration, "'\(text.prefix(40))' is too long: a span of time is at most 1,000 years")
             }
         }
         guard !text.isEmpty else { throw refusal }
@@ -53,11 +57,11 @@ public enum HistoryTime {
         guard let time = ISO8601.parse(text.utf8) else {
             throw TrackingError(
                 .invalidConfiguration,
-                "'\(text.prefix(40))' is no time: write a date of the years 1 to 5000, T, a time of day and a zone, as in "
+                "'\(text.prefix(40))' is not a time: write a date of the years 1 to 5000, T, a time of day and a zone, as in "
                     + "2026-05-04T09:30:00Z"
             )
         }
-        // After the date only an offset has a sign.
+        // A sign after the date belongs to an offset.
         let clock = text.utf8.dropFirst(10)
         guard
             text.utf8.last == UInt8(ascii: "Z") || text.utf8.last == UInt8(ascii: "z")
@@ -65,7 +69,7 @@ public enum HistoryTime {
         else {
             throw TrackingError(
                 .invalidConfiguration,
-                "'\(text)' says no zone: end it with Z for UTC, or with an offset such as +02:00")
+                "'\(text)' has no time zone: end it with Z for UTC, or with an offset such as +02:00")
         }
         return time
     }

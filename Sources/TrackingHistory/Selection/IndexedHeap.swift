@@ -1,7 +1,7 @@
-/// A binary heap of slots whose least one is at hand, and any of which may change its place. Ties go to the lower number given
-/// with the priority, so that the same calls give the same order. All costs O(log n).
+/// A binary heap of slots with access to the least slot, in which every slot's key can change. Slots with equal
+/// priorities are ordered by number, so that equal calls give an equal order. All operations cost O(log n).
 struct IndexedHeap: Sendable {
-    /// What slots are ordered by.
+    /// The key that orders slots.
     struct Key: Comparable, Sendable {
         var priority: Double
         var number: Int
@@ -12,17 +12,17 @@ struct IndexedHeap: Sendable {
     }
 
     private var slots: [Int] = []
-    /// Where in `slots` each slot is; -1 where it is not.
+    /// The index in `slots` of each slot; -1 for a slot that is not in the heap.
     private var places: [Int]
     private var keys: [Key]
 
-    /// An empty heap for the slots 0 ..< `capacity`.
+    /// Makes an empty heap for the slots 0 ..< `capacity`.
     init(capacity: Int) {
         self.places = Array(repeating: -1, count: capacity)
         self.keys = Array(repeating: Key(priority: 0, number: 0), count: capacity)
     }
 
-    /// Puts a slot in, or changes its key.
+    /// Inserts a slot or changes its key.
     mutating func set(_ slot: Int, to key: Key) {
         self.keys[slot] = key
         if self.places[slot] < 0 {
@@ -33,7 +33,7 @@ struct IndexedHeap: Sendable {
         self.siftDown(from: self.places[slot])
     }
 
-    /// Takes the least slot out.
+    /// Removes and returns the least slot; returns `nil` when the heap is empty.
     mutating func popMin() -> (slot: Int, priority: Double)? {
         guard let least = self.slots.first, let last = self.slots.popLast() else { return nil }
         self.places[least] = -1

@@ -1,63 +1,65 @@
 public import TrackingCore
 
-/// Finds trips and stops in a history where none were recorded (`docs/history.md`, "Trips and stops"). Give it the points in
-/// the order of their times; it keeps a bounded number of them.
+/// Detects trips and stops in the points of a history without recorded trips (`docs/reference/history.md`, "Trips and stops").
+/// Append the points in order of time; the detector holds a bounded number of them.
 ///
-/// - It has stopped when all points of ``Rules/stopDuration`` lay within ``Rules/stopRadius`` of the first of them, and goes on
-///   with the first point that is further than that from the middle of the stop.
-/// - What lies between two stops is a trip, from the last point of the one to the first of the other.
-/// - After a gap longer than ``Rules/maximumGap`` nothing is known of the way: where the next point is further away than
-///   ``Rules/stopRadius``, trip or stop end with the last point before, and something new begins. Where it is not, it stood.
-/// - Points that are known to be worse than ``Rules/maximumAccuracy`` are passed over, and so are points that are not later than
-///   the one before. What never got further than ``Rules/stopRadius`` from where it began is no trip.
+/// - A stop begins when all points during ``Rules/stopDuration`` are within ``Rules/stopRadius`` of the first of them.
+///   It ends with the first point that is further from the middle of the stop.
+/// - A trip extends from the last point of a stop to the first point of the next one.
+/// - After a gap longer than ``Rules/maximumGap``, the path is unknown. When the next point is further away than
+///   ``Rules/stopRadius``, the trip or stop ends with the last point before the gap, and a new one begins. Otherwise,
+///   the trackable was stationary.
+/// - Points with an accuracy radius above ``Rules/maximumAccuracy`` are ignored, and so are points that are not later
+///   than the previous one. A trip that never leaves ``Rules/stopRadius`` around its start is dropped.
 public struct TripDetector: Sendable {
-    /// What counts as a stop, and what as a gap.
+    /// The thresholds for stops and gaps.
     public struct Rules: Hashable, Sendable {
-        /// It stands while it is within this of a place, > 0 m.
+        /// The radius of a stop, > 0 m.
         public var stopRadius: Meters = 200
-        /// It has stopped once it stood this long, > 0.
+        /// The minimum duration of a stop, > 0.
         public var stopDuration: Duration = .seconds(180)
-        /// Between points further apart than this the way is not known, > 0.
+        /// The longest time between two points with a known path, > 0.
         public var maximumGap: Duration = .seconds(600)
-        /// Points with a greater accuracy radius do not count, > 0 m.
+        /// The greatest accuracy radius of a point that counts, > 0 m.
         public var maximumAccuracy: Meters = 200
 
-        /// The defaults.
+        /// Makes the default rules.
         public init() {}
     }
 
-    /// What was found, in the order of time.
+    /// A detected trip or stop.
     public enum Finding: Hashable, Sendable {
         case trip(DetectedTrip)
         case stop(DetectedStop)
     }
 
-    /// A point at which a stop may begin, and the trip up to it.
+    /// A point that may begin a stop, with the trip up to it.
     private struct Candidate: Sendable {
         let point: Location
         let trip: DetectedTrip
     }
 
     private enum State: Sendable {
-        /// No point yet, or none since a gap. Can transition to: `moving`.
+        /// No point was appended since the beginning or the last gap. Can transition to: `moving`.
         case unknown
-        /// Not yet long enough in one place. Can transition to: `stopped`, `unknown`.
+        /// The trackable has not been in one place for long enough. Can transition to: `stopped`, `unknown`.
         case moving(DetectedTrip, candidates: [Candidate])
-        /// In one place. Can transition to: `moving`, `unknown`.
+        /// The trackable is in one place. Can transition to: `moving`, `unknown`.
         case stopped(DetectedStop)
     }
 
-    /// What counts as a stop, and what as a gap.
+    /// The thresholds for stops and gaps.
     public let rules: Rules
     private var state = State.unknown
     private var lastPoint: Location?
 
-    /// Candidates lie at least this share of ``Rules/stopDuration`` apart, which bounds how many there are.
+    /// The minimum time between two candidates as a fraction of ``Rules/stopDuration``. It limits the number of
+    /// candidates.
     private static let candidateShare = 1.0 / 180
 
-    /// Makes a detector that was given nothing.
+    /// Makes a detector without points.
     ///
-    /// - Throws: `invalidConfiguration` when a rule is not above zero.
+    /// - Throws: `TrackingError.Code.invalidConfiguration` when a rule is not above zero.
     public init(rules: Rules = Rules()) throws(TrackingError) {
         guard rules.stopRadius.value > 0, rules.maximumAccuracy.value > 0, rules.stopDuration > .zero,
             rules.maximumGap > .zero
@@ -68,7 +70,7 @@ public struct TripDetector: Sendable {
         self.rules = rules
     }
 
-    /// Takes in the next point, and gives what ended with it or before.
+    /// Appends a point and returns the trips and stops that have ended.
     public mutating func append(_ point: Location) -> [Finding] {
         if let accuracy = point.accuracyHorizontal, Meters(accuracy) > self.rules.maximumAccuracy { return [] }
         if let last = self.lastPoint, point.time <= last.time { return [] }
@@ -86,7 +88,7 @@ public struct TripDetector: Sendable {
         }
     }
 
-    /// The history ends here: gives the trip or stop that is under way. Points that follow begin something new.
+    /// Ends the history and returns the current trip or stop. Points appended later begin new ones.
     public mutating func finish() -> [Finding] {
         defer { self.state = .unknown }
         switch self.state {
@@ -137,9 +139,9 @@ public struct TripDetector: Sendable {
         return self.finding(first.trip)
     }
 
-    /// Drops candidates up to the first that all later ones, the new one included, are near to.
+    /// Removes candidates up to the first that is near all later ones, including the new one.
     private func consider(_ new: Candidate, for candidates: inout [Candidate]) {
-        // All of them were near to the first; whatever takes its place has to be near to all that follow.
+        // All candidates were near the first one. Its replacement must be near all that follow.
         let kept = candidates.indices.first { index in
             let place = candidates[index].point.coordinate
             guard self.isNear(new.point, place) else { return false }

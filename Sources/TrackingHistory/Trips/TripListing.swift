@@ -1,28 +1,29 @@
 public import TrackingCore
 
-/// The trips and stops of a history: those that were recorded, and what is found in the points of the time between them. Give
-/// it the points in the order of their times, those from ``from`` to ``to``; it gives what ended.
+/// Lists the trips and stops of a history: recorded trips, and trips and stops detected in the points of the time
+/// between them. Append the points between ``from`` and ``to`` in order of time; each call returns the entries that
+/// have ended.
 public struct TripListing: Sendable {
-    /// What there was.
+    /// A trip or stop of the history.
     public enum Entry: Hashable, Sendable {
-        /// A trip that was recorded; with the greatest speed of its points, in m/s, where it has any.
+        /// A recorded trip, with the greatest speed of its points in m/s; `nil` when they have none.
         case recorded(Trip, topSpeed: Double?)
-        /// A trip or stop that was found.
+        /// A detected trip or stop.
         case found(TripDetector.Finding)
     }
 
-    /// A recorded trip whose time is being read.
+    /// A recorded trip during which points are appended.
     private struct Open: Sendable {
         let trip: Trip
-        /// What its points say.
+        /// The distance and speeds of its points so far.
         var track: DetectedTrip?
 
-        /// When it ended. Where no end was told, it is over when nothing was heard of it for so long that it would have ended
-        /// by itself.
+        /// The end of the trip. A trip without a recorded end counts as over at the time when it would have ended
+        /// automatically.
         var end: Double {
             if let end = self.trip.end { return end.seconds }
-            let heard = self.trip.start.seconds + self.trip.duration
-            return self.trip.state == .active ? heard + TripStateMachine.longestSilence.inSeconds : heard
+            let last = self.trip.start.seconds + self.trip.duration
+            return self.trip.state == .active ? last + TripStateMachine.longestSilence.inSeconds : last
         }
         var entry: Entry { .recorded(self.trip, topSpeed: self.track?.topSpeed) }
 
@@ -35,23 +36,25 @@ public struct TripListing: Sendable {
         }
     }
 
-    /// When the first point is that it needs: a recorded trip may have begun before what was asked for. `nil` for since ever.
+    /// The time from which points are needed. It may precede the requested time, because a recorded trip may have begun
+    /// earlier. `nil` for no limit.
     public let from: UnixTime?
-    /// Up to when it needs points, which does not belong to it; `nil` for no end.
+    /// The time before which points are needed; `nil` for no limit.
     public let to: UnixTime?
-    /// What was asked for: only there something is found.
+    /// The requested time. Trips and stops are detected only within it.
     private let asked: Range<Double>
     private var upcoming: ArraySlice<Trip>
     private var open: [Open] = []
     private var detector: TripDetector
 
-    /// Makes a listing of which no point was read.
+    /// Makes a listing without points.
     ///
     /// - Parameters:
-    ///   - recorded: The trips that were recorded and were under way in the time, in any order.
-    ///   - from: When the time begins that was asked for; `nil` for since ever.
-    ///   - to: When it ends; `nil` for no end.
-    /// - Throws: `invalidConfiguration` when a rule is not above zero.
+    ///   - recorded: The recorded trips that overlap the requested time, in any order.
+    ///   - from: The begin of the requested time; `nil` for no limit.
+    ///   - to: The end of the requested time; `nil` for no limit.
+    ///   - rules: The thresholds for detected stops.
+    /// - Throws: `TrackingError.Code.invalidConfiguration` when a rule is not above zero.
     public init(
         recorded: [Trip], from: UnixTime? = nil, to: UnixTime? = nil, rules: TripDetector.Rules = .init()
     ) throws(TrackingError) {
@@ -63,7 +66,7 @@ public struct TripListing: Sendable {
         self.detector = try TripDetector(rules: rules)
     }
 
-    /// Takes in the next point, and gives what ended with it or before.
+    /// Appends a point and returns the entries that have ended.
     public mutating func append(_ point: Location) -> [Entry] {
         var entries = self.begin(before: point.time) + self.close(before: point.time.seconds)
         guard self.open.isEmpty else {
@@ -75,12 +78,13 @@ public struct TripListing: Sendable {
         return entries
     }
 
-    /// The history ends here: gives the rest.
+    /// Ends the history and returns the remaining entries.
     public mutating func finish() -> [Entry] {
         self.begin(before: nil) + self.close(before: nil)
     }
 
-    /// Begins the recorded trips up to a moment; `nil` for all. What was found ends where one begins.
+    /// Begins the recorded trips up to a time; all with `nil`. A detected trip or stop ends where a recorded trip
+    /// begins.
     private mutating func begin(before time: UnixTime?) -> [Entry] {
         var entries: [Entry] = []
         while let next = self.upcoming.first, time.map({ next.start <= $0 }) ?? true {

@@ -1,27 +1,27 @@
 public import TrackingCore
 
-/// What is told of a trip or a stop, in one form for both.
+/// The common representation of a trip or a stop for output.
 public struct TripRow: Hashable, Sendable {
-    /// `recorded`, `trip` or `stop`.
+    /// The kind: `recorded`, `trip` or `stop`.
     public private(set) var kind: String
-    /// The trip, where it was recorded.
+    /// The recorded trip; `nil` for a detected trip or stop.
     public private(set) var trip: Trip?
-    /// When it began.
+    /// The start time.
     public private(set) var start: UnixTime
-    /// When it ended; `nil` while it goes on.
+    /// The end time; `nil` while a recorded trip is in progress.
     public private(set) var end: UnixTime?
-    /// How long it lasted, in seconds.
+    /// The duration in seconds.
     public private(set) var duration: Double
-    /// The way of a trip, in metres.
+    /// The distance of a trip in metres; `nil` for a stop.
     public private(set) var distance: Double?
-    /// In metres a second.
+    /// The average speed in metres a second; `nil` for a stop or when unknown.
     public private(set) var averageSpeed: Double?
-    /// In metres a second.
+    /// The greatest speed in metres a second; `nil` for a stop or when unknown.
     public private(set) var topSpeed: Double?
-    /// Start and end of a trip, the middle of a stop.
+    /// The start and end position of a trip, or the middle of a stop.
     public private(set) var places: [Coordinate?]
 
-    /// Says it of an entry.
+    /// Makes the representation of an entry.
     public init(_ entry: TripListing.Entry) {
         switch entry {
         case .recorded(let trip, let topSpeed):
@@ -46,7 +46,7 @@ public struct TripRow: Hashable, Sendable {
         }
     }
 
-    /// As JSON: times in seconds since 1970, places as `[longitude, latitude]`.
+    /// The JSON representation: times in seconds since 1970, positions as `[longitude, latitude]`.
     public var value: JSONValue {
         var members: [String: JSONValue] = [
             "kind": .text(self.kind == "stop" ? "stop" : "trip"), "recorded": .flag(self.trip != nil),

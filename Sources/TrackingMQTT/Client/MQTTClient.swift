@@ -1,14 +1,14 @@
 public import TrackingCore
 
-/// What the broker made of a message that it took.
+/// The broker's answer to a message that it accepted.
 public enum PublishReason: Hashable, Sendable {
-    /// It is responsible for the message now.
+    /// The broker is responsible for the message.
     case success
-    /// The same, and nobody has subscribed to the topic; only MQTT 5 says so.
+    /// The broker accepted the message, and no client has subscribed to its topic. Only MQTT 5 reports this.
     case noMatchingSubscribers
 }
 
-/// An MQTT client in calls: publish and wait for the broker's answer, subscribe and read.
+/// An MQTT client with asynchronous calls: publish and wait for the broker's answer, subscribe and read.
 ///
 ///     let client = try MQTTClient(configuration: configuration)
 ///     async let running: Void = client.run()
@@ -17,27 +17,28 @@ public enum PublishReason: Hashable, Sendable {
 ///         for try await message in messages { … }
 ///     }
 ///
-/// It is an actor on the thread of its event loop, over an ``MQTTTransport``: that one is for who handles thousands of
-/// messages a second, and tells connections and losses too.
+/// The client is an actor on the thread of its event loop. Use an ``MQTTTransport`` directly for thousands of messages
+/// a second, or to be informed of connections and losses.
 ///
-/// A subscription that is not read holds the broker back, at the limits of its ``MQTTConfiguration``, and loses nothing.
-/// Answers come behind messages on the same connection: while one is awaited, up to twice the limits are kept.
+/// A subscription that is not read stops reading from the broker at the limits of ``MQTTConfiguration``, so no message
+/// is lost. The broker's answers arrive behind messages on the same connection. While the client waits for an answer,
+/// it holds up to twice the limits.
 public actor MQTTClient {
     private enum Link {
-        /// No attempt to connect has come to an end since the last connection.
+        /// No attempt to connect has ended since the last connection.
         case pending
         case up
         case down(TrackingError)
         case ended
     }
 
-    /// Its executor: the thread of the event loop.
+    /// The client's executor: the thread of the event loop.
     public nonisolated var unownedExecutor: UnownedSerialExecutor { self.loop.asUnownedSerialExecutor() }
 
     let loop: MQTTEventLoop
     private let transport: MQTTTransport
     private let limits: MQTTConfiguration.Limits
-    private let unheard = UnheardPublishes()
+    private let unmatched = UnmatchedPublishes()
     private var link = Link.pending
     private var isClosing = false
     private var lastToken: TransportToken = 0
@@ -47,17 +48,17 @@ public actor MQTTClient {
     private var resubscriptions: [TransportToken: TransportToken] = [:]
     private var gate: CheckedContinuation<Void, Never>?
 
-    /// Makes a client; it connects when it is run.
+    /// Creates a client. ``run()`` connects it.
     ///
-    /// - Throws: `invalidConfiguration`, or `inputUnreadable` for a certificate file, with the value's name.
+    /// - Throws: `invalidConfiguration` with the name of the value; `inputUnreadable` for a certificate file.
     public init(configuration: MQTTConfiguration, loop: MQTTEventLoop = .shared) throws(TrackingError) {
         self.loop = loop
         self.limits = configuration.limits
-        self.transport = try MQTTTransport(configuration: configuration, loop: loop, unheard: self.unheard)
+        self.transport = try MQTTTransport(configuration: configuration, loop: loop, unmatched: self.unmatched)
     }
 
-    /// Connects and stays connected until ``close(within:)``, or until the task is cancelled, which says goodbye without
-    /// waiting for answers. Call it once.
+    /// Connects and stays connected until ``close(within:)`` or until the task is cancelled. After a cancellation the
+    /// client disconnects without waiting for answers. Call it once.
     public func run() async {
         await withTaskCancellationHandler {
             async let running: Void = self.transport.run()
@@ -72,8 +73,8 @@ public actor MQTTClient {
         self.end()
     }
 
-    /// Has ``run()`` say goodbye once everything sent before is answered, or `limit` has passed, and return. What comes
-    /// meanwhile for a subscription that is full is dropped.
+    /// Closes the connection once everything sent before is answered or `limit` has passed; ``run()`` returns then.
+    /// Messages that arrive meanwhile for a full subscription are dropped.
     public func close(within limit: Duration) {
         self.beginClosing()
         self.transport.send([.close(within: limit)])
@@ -81,33 +82,36 @@ public actor MQTTClient {
 
     /// `true` where the broker reports each publish that it refuses: the last connection speaks MQTT 5. A broker that speaks MQTT
     /// 3.1.1 acknowledges a refused publish like any other.
-    public nonisolated var reportsRefusedPublishes: Bool { self.unheard.acceptedVersion == .v5 }
+    public nonisolated var reportsRefusedPublishes: Bool { self.unmatched.acceptedVersion == .v5 }
 
-    /// How many messages came for subscriptions and were not read; those on their way from the connection not counted.
+    /// The number of messages that were received for subscriptions and are not read. Messages in the connection's event
+    /// stream do not count.
     public var waitingMessages: Int { self.inboxes.values.reduce(0) { $0 + $1.messages.count } }
 
     // MARK: - Publishing
 
-    /// Publishes at QoS 1 and returns the broker's answer. Waits for the first connection, or the next one; not while the
-    /// broker cannot be reached.
+    /// Publishes at QoS 1 and returns the broker's answer. Waits for the first or the next connection, but not while
+    /// the broker cannot be reached.
     ///
-    /// - Throws: The broker's refusal, with its reason; why there is no connection; `connectionLost` when it was lost before
-    ///   the answer came, so that the message may have been taken or not; `stopped` after the end or a cancellation.
+    /// - Throws: The broker's refusal, with its reason; the reason why there is no connection; `connectionLost` when
+    ///   the connection was lost before the answer, so that the broker may have accepted the message or not; `stopped`
+    ///   after the end or a cancellation.
     @discardableResult
     public func publish(_ message: OutgoingMessage) async throws(TrackingError) -> PublishReason {
         try await self.waitForLink()
         let token = self.nextToken()
         if let error = await self.outcome(of: token, .publish(message, token)) { throw error }
-        return self.unheard.remove(token) ? .noMatchingSubscribers : .success
+        return self.unmatched.remove(token) ? .noMatchingSubscribers : .success
     }
 
     // MARK: - Subscribing
 
-    /// Subscribes at QoS 1, hands `body` the messages, and unsubscribes when it is done. After a lost connection the
-    /// subscription is made again by itself. A message goes to each subscription that it matches.
+    /// Subscribes at QoS 1, passes the messages to `body`, and unsubscribes when `body` returns. The client restores
+    /// the subscription after a lost connection. A message is delivered to each subscription that it matches.
     ///
     /// - Parameter filters: Topic filters; those of a shared subscription begin with `$share/`.
-    /// - Throws: The broker's refusal of a filter; why there is no connection, as for ``publish(_:)``; what `body` throws.
+    /// - Throws: The broker's refusal of a filter; the reason why there is no connection, as for ``publish(_:)``; the
+    ///   error of `body`.
     public nonisolated func withSubscription<Value>(
         to filters: [String], _ body: (MQTTMessages) async throws -> Value
     ) async throws -> Value {
@@ -125,7 +129,7 @@ public actor MQTTClient {
     private func subscribe(to filters: [String]) async throws(TrackingError) -> MQTTMessages {
         try await self.waitForLink()
         let token = self.nextToken()
-        // What stands may come before the answer.
+        // The retained messages may arrive before the answer.
         self.inboxes[token] = MessageInbox(filters: filters)
         if let error = await self.outcome(of: token, .subscribe(filters, token)) {
             self.unsubscribe(token)
@@ -144,9 +148,9 @@ public actor MQTTClient {
         self.openGate()
     }
 
-    /// The messages that came for a subscription since the last call; waits for some where there are none.
+    /// Returns the messages received for a subscription since the last call. Waits until there is one.
     ///
-    /// - Returns: `nil` at the end, or when the task is cancelled, which loses nothing.
+    /// - Returns: `nil` at the end, or when the task is cancelled, which loses no message.
     func messages(of id: TransportToken) async throws(TrackingError) -> [IncomingMessage]? {
         while let inbox = self.inboxes[id] {
             if !inbox.messages.isEmpty {
@@ -190,7 +194,7 @@ public actor MQTTClient {
         }
     }
 
-    /// Sends a command and waits for its answer: `nil` or why not.
+    /// Sends a command and returns the broker's answer: `nil` for success, otherwise the error.
     private func outcome(of token: TransportToken, _ command: TransportCommand) async -> TrackingError? {
         self.openGate()
         return await withTaskCancellationHandler {
@@ -206,7 +210,8 @@ public actor MQTTClient {
         }
     }
 
-    /// Holds reading back while a subscription is full; not while an answer is awaited that comes behind its messages.
+    /// Waits while a subscription is full, which stops reading from the broker. Does not wait while a caller waits for
+    /// an answer, because the answer is behind the messages.
     private func waitForRoom() async {
         while !self.isClosing, self.isFull(times: 1) {
             if self.isFull(times: 2), !self.outcomes.isEmpty {
@@ -250,7 +255,7 @@ public actor MQTTClient {
             }
         case .published(let token, let refusal):
             guard let continuation = self.outcomes.removeValue(forKey: token) else {
-                _ = self.unheard.remove(token)
+                _ = self.unmatched.remove(token)
                 return
             }
             continuation.resume(returning: refusal)

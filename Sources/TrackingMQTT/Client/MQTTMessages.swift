@@ -1,10 +1,10 @@
 import CMosquitto
 public import TrackingCore
 
-/// The messages of one subscription of an ``MQTTClient``, for one task. It ends with the client, and throws where the
-/// broker refuses the subscription after a lost connection.
+/// The messages of one subscription of an ``MQTTClient``, for one task. The sequence ends with the client, and throws
+/// when the broker refuses the subscription after a lost connection.
 public struct MQTTMessages: AsyncSequence, Sendable {
-    /// One task's place in the messages.
+    /// The position of one task in the messages.
     public struct AsyncIterator: AsyncIteratorProtocol {
         let client: MQTTClient
         let id: TransportToken
@@ -15,7 +15,7 @@ public struct MQTTMessages: AsyncSequence, Sendable {
             self.id = id
         }
 
-        /// The next message; `nil` at the end or when the task is cancelled, which loses nothing.
+        /// Returns the next message; `nil` at the end or when the task is cancelled, which loses no message.
         public mutating func next() async throws(TrackingError) -> IncomingMessage? {
             if let message = self.batch.popFirst() { return message }
             guard let batch = try await self.client.messages(of: self.id) else { return nil }
@@ -23,7 +23,7 @@ public struct MQTTMessages: AsyncSequence, Sendable {
             return self.batch.popFirst()
         }
 
-        /// The next message; `nil` at the end or when the task is cancelled, which loses nothing.
+        /// Returns the next message; `nil` at the end or when the task is cancelled, which loses no message.
         public mutating func next(
             isolation actor: isolated (any Actor)?
         ) async throws(TrackingError) -> IncomingMessage? {
@@ -37,18 +37,18 @@ public struct MQTTMessages: AsyncSequence, Sendable {
     let client: MQTTClient
     let id: TransportToken
 
-    /// Begins to read. One task reads at a time.
+    /// Creates an iterator. One task reads at a time.
     public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(client: self.client, id: self.id) }
 }
 
-/// What came for one subscription and was not read.
+/// The received and unread messages of one subscription.
 struct MessageInbox {
     let filters: [String]
-    /// What topics are compared with: of a shared subscription, the filter behind the group's name.
+    /// The filters that topics are compared with; for a shared subscription, the filter behind the group's name.
     private let patterns: [String]
     var messages: [IncomingMessage] = []
     var bytes = 0
-    /// Whether the broker has granted it, so that it is made again on the next connection.
+    /// `true` once the broker has granted the subscription, which the client then restores on each new connection.
     var isGranted = false
     var isEnded = false
     var failure: TrackingError?

@@ -1,80 +1,82 @@
 public import Logging
 public import TrackingCore
 
-/// Everything an ``MQTTTransport`` is told. ``validate()`` says which value is out of its range.
+/// The settings of an ``MQTTTransport``. ``validate()`` checks their ranges.
 public struct MQTTConfiguration: Sendable {
-    /// Whether the broker keeps what belongs to the client while it is away.
+    /// The lifetime of the client's subscriptions and messages at the broker.
     public enum Session: Hashable, Sendable {
-        /// Nothing is kept: every connection begins empty.
+        /// The broker keeps nothing: every connection begins without subscriptions and messages.
         case clean
-        /// Subscriptions and messages are kept this long after a connection ends: 1 s to 2³² − 2 s. On MQTT 3.1.1 the
-        /// broker decides how long.
+        /// The broker keeps subscriptions and messages for this time after a connection ends: 1 s to 2³² − 2 s. On MQTT
+        /// 3.1.1 the broker chooses the time.
         case kept(for: Duration)
     }
 
-    /// How far an unread event stream may grow before its connection is no longer read, and the largest packet.
+    /// The size of the unread event stream at which the connection is no longer read, and the largest packet.
     public struct Limits: Hashable, Sendable {
-        /// Events that wait to be read: from this many on the connection is not read, from half of it on it is again.
+        /// The number of unread events at which reading from the connection stops. Reading resumes at half of it.
         public var waitingEvents = 8_192
-        /// Payload bytes that wait to be read, with the same effect.
+        /// The number of unread payload bytes at which reading stops. Reading resumes at half of it.
         public var waitingBytes = 4 * 1_024 * 1_024
-        /// The largest packet the broker may send on MQTT 5, in bytes, above 0; it drops larger ones.
+        /// The largest packet that the broker may send on MQTT 5, in bytes, above 0. The broker drops larger ones.
         public var packetSize = 300_000
 
-        /// The limits as described.
+        /// Creates the default limits.
         public init() {}
     }
 
-    /// Where the broker listens, in the order to try; not empty.
+    /// The broker's endpoints, in the order of the attempts; not empty.
     public var endpoints: [MQTTEndpoint]
-    /// The name of the connection.
+    /// The client id of the connection.
     public var client: ClientID
-    /// Whether the broker keeps what belongs to the client while it is away.
+    /// The lifetime of the client's subscriptions and messages at the broker.
     public var session = Session.clean
-    /// How long the connection may be silent, 5 to 60 s; a ping fills a longer silence.
+    /// The longest silence on the connection, 5 to 60 s. A ping ends a longer silence.
     public var keepAlive = Duration.seconds(30)
-    /// The user name and password; `nil` when the broker asks for none.
+    /// The user name and password; `nil` for a broker that requires none.
     public var credentials: MQTTCredentials?
     /// The files for endpoints with TLS.
     public var tls = TLS()
-    /// A version that is always used; `nil` tries 5 and falls back to 3.1.1 where the broker's answer calls for it.
+    /// The only MQTT version to use; `nil` tries 5 and falls back to 3.1.1 where the broker's answer requires that.
     public var version: ConnectionStateMachine.Version?
-    /// What the broker publishes when the connection ends without a goodbye; asked anew for each attempt, with the number
-    /// the connection will have. It runs on the loop's thread: it must not block.
+    /// Returns the will: the message that the broker publishes when the connection ends without a DISCONNECT. The
+    /// closure is called for each attempt, with the number that the connection will have, on the loop's thread. It must
+    /// not block.
     public var will: (@Sendable (_ connection: Int) -> OutgoingMessage)?
-    /// How many messages the broker may have under way to us before we acknowledge, 1 to 65,535 (MQTT 5).
+    /// The number of messages that the broker may send before an acknowledgement, 1 to 65,535 (MQTT 5).
     public var receiveMaximum = 500
-    /// How many of our publishes may be under way before the broker acknowledges, 1 to 65,535; the broker may allow fewer.
+    /// The number of publishes that may await the broker's acknowledgement, 1 to 65,535; the broker may allow fewer.
     public var sendMaximum = 100
-    /// Whether the broker's messages are acknowledged only when `TransportCommand.acknowledge` says so, for a connection that
-    /// publishes nothing. After an end without that the broker delivers them again, where the session is kept. Nothing at all
-    /// is written meanwhile, a ping neither: what is withheld for longer than half of ``keepAlive`` ends the connection.
+    /// `true` to acknowledge the broker's messages only with `TransportCommand.acknowledge`, for a connection that
+    /// publishes nothing. In a kept session, the broker delivers unacknowledged messages again after the connection
+    /// ends. The client writes nothing while it withholds an acknowledgement, not even a ping: an acknowledgement
+    /// withheld for longer than half of ``keepAlive`` ends the connection.
     public var withholdsAcknowledgements = false
-    /// Bounds of memory.
+    /// The limits of memory.
     public var limits = Limits()
-    /// How long a connection may take until the broker accepts it, TLS included; above 0.
+    /// The longest time until the broker accepts a connection, TLS included; above 0.
     public var connectTimeout = Duration.seconds(4)
-    /// How long the broker may take to answer a publish or a subscription before the connection counts as
+    /// The longest time until the broker answers a publish or a subscription, after which the connection counts as
     /// dead; above 0.
     public var answerTimeout = Duration.seconds(10)
-    /// The first wait before connecting again, above 0; waits are jittered and grow from it.
+    /// The first wait before another attempt to connect, above 0. Later waits grow from it, and each is jittered.
     public var firstWait = Duration.milliseconds(500)
-    /// What the waits grow to, above 0; where the broker refused who we are, they grow to 15 minutes.
+    /// The longest wait, above 0. Where the broker refuses the client's identity, the longest wait is 15 minutes.
     public var longestWait = Duration.seconds(60)
-    /// A sentence that is added to the reason when another connection has the client id, for a program that may have caused
-    /// that itself; `nil` adds none.
+    /// A sentence that is appended to the reason when another connection uses the client id, for a program that may be
+    /// the cause; `nil` appends none.
     public var takeoverRemedy: String?
-    /// Where changes of the connection are logged; neither credentials nor payloads appear. Nowhere when `nil`.
+    /// The logger of connection changes; `nil` for none. Credentials and payloads are never logged.
     public var logger: Logger?
 
-    /// Makes a configuration with the defaults as described.
+    /// Creates a configuration with the defaults above.
     public init(endpoints: [MQTTEndpoint], client: ClientID) {
         self.endpoints = endpoints
         self.client = client
     }
 
-    /// Makes the configuration of a publisher's or subscriber's connection: its client id, and the will that tells everyone
-    /// at once when it dies without a goodbye.
+    /// Creates the configuration of a publisher's or subscriber's connection: its client id, and the will that informs
+    /// other members when the connection ends without a goodbye.
     public init(endpoints: [MQTTEndpoint], for member: some MemberConfiguration) {
         self.init(endpoints: endpoints, client: member.client)
         self.will = { connection in member.will(connection: connection) }
@@ -82,7 +84,7 @@ public struct MQTTConfiguration: Sendable {
 
     /// Checks every range.
     ///
-    /// - Throws: `invalidConfiguration` that names the value.
+    /// - Throws: `invalidConfiguration` with the name of the value.
     public func validate() throws(TrackingError) {
         try Self.require(!self.endpoints.isEmpty, "a connection needs at least one broker")
         for endpoint in self.endpoints {
@@ -107,7 +109,7 @@ public struct MQTTConfiguration: Sendable {
         try self.validateText()
     }
 
-    /// What the decisions are made with.
+    /// The configuration of the connection's state machine.
     var decisions: ConnectionStateMachine.Configuration {
         var decisions = ConnectionStateMachine.Configuration(
             endpoints: self.endpoints.count, pinnedVersion: self.version, connectTimeout: self.connectTimeout,

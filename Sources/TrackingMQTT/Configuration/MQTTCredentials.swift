@@ -1,23 +1,23 @@
-/// A user name and a password. Printing it shows neither.
+/// A user name and a password. Its description contains neither.
 public struct MQTTCredentials: Hashable, Sendable, CustomStringConvertible, CustomDebugStringConvertible {
     /// The user name.
     public var user: String
-    /// The password; `nil` when there is none.
+    /// The password; `nil` for none.
     public var password: String?
 
-    /// Makes credentials.
+    /// Creates credentials.
     public init(user: String, password: String?) {
         self.user = user
         self.password = password
     }
 
-    /// Says only that there are credentials.
+    /// A placeholder without the user name and the password.
     public var description: String { "(credentials)" }
-    /// Says only that there are credentials.
+    /// A placeholder without the user name and the password.
     public var debugDescription: String { self.description }
 }
 
 extension MQTTCredentials: CustomReflectable {
-    /// Shows nothing.
+    /// A mirror without children, so that no dump shows the credentials.
     public var customMirror: Mirror { Mirror(self, children: []) }
 }

@@ -1,37 +1,38 @@
 public import TrackingCore
 
-/// Where a broker listens.
+/// The address at which a broker accepts connections.
 public struct MQTTEndpoint: Hashable, Sendable, CustomStringConvertible {
     /// A host name or an address; an IPv6 address without brackets.
     public var host: String
     /// The TCP port, 1 to 65535.
     public var port: Int
-    /// Whether the connection is encrypted, and the broker's certificate checked against ``host``.
+    /// `true` for an encrypted connection, on which the broker's certificate is checked against ``host``.
     public var isTLS: Bool
 
-    /// Makes an endpoint.
+    /// Creates an endpoint.
     ///
     /// - Parameters:
     ///   - host: A host name or an address; an IPv6 address without brackets.
-    ///   - port: 1 to 65535; MQTT's own, 1883 or with TLS 8883, when `nil`.
-    ///   - isTLS: Whether the connection is encrypted.
+    ///   - port: 1 to 65535; `nil` for 1883, or 8883 with TLS.
+    ///   - isTLS: `true` for an encrypted connection.
     public init(host: String, port: Int? = nil, isTLS: Bool = false) {
         self.host = host
         self.port = port ?? (isTLS ? 8883 : 1883)
         self.isTLS = isTLS
     }
 
-    /// The endpoint as an address to type, without credentials.
+    /// The endpoint as a URL without credentials.
     public var description: String {
         let host = self.host.contains(":") ? "[\(self.host)]" : self.host
         return "\(self.isTLS ? "mqtts" : "mqtt")://\(host):\(self.port)"
     }
 
-    /// Reads `mqtt[s]://[user[:password]@]host[:port]`.
+    /// Parses `mqtt[s]://[user[:password]@]host[:port]`.
     ///
-    /// The user and password may be percent-encoded; an IPv6 address stands in brackets; the port is 1883, with `mqtts` 8883.
+    /// The user and password may be percent-encoded. An IPv6 address is in brackets. The default port is 1883, with
+    /// `mqtts` 8883.
     ///
-    /// - Throws: `invalidConfiguration` that says what is wrong; the user and password are not repeated.
+    /// - Throws: `invalidConfiguration` with the reason; the message contains neither user nor password.
     public static func parse(
         _ url: String
     ) throws(TrackingError) -> (endpoint: MQTTEndpoint, credentials: MQTTCredentials?) {

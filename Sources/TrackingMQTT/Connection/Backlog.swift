@@ -1,6 +1,7 @@
 import TrackingCore
 
-/// Commands that the loop has taken and not yet carried out: a full window holds them up, in order.
+/// Commands that the loop has received and not yet performed, in order. They wait while the window of publishes is
+/// full.
 struct Backlog {
     private var lists: [[TransportCommand]] = []
     private var list = 0
@@ -12,7 +13,7 @@ struct Backlog {
         if !commands.isEmpty { self.lists.append(commands) }
     }
 
-    /// The oldest command, left in place.
+    /// The oldest command, which remains in the backlog.
     var first: TransportCommand? { self.isEmpty ? nil : self.lists[self.list][self.index] }
 
     mutating func removeFirst() {

@@ -1,9 +1,10 @@
 import Synchronization
 import TrackingCore
 
-/// Events on their way from the loop to the role: bounded by asking the loop not to read on.
+/// The events on their way from the loop to the role. The queue is bounded: a full queue stops the loop's reading.
 final class EventQueue: Sendable {
-    /// A `.connected` always begins a chunk: what the role asks before it has been handed one is for the connection before.
+    /// A `.connected` always begins a chunk: commands that the role sends before it receives the chunk are for the
+    /// earlier connection.
     private struct Chunk {
         var events: [TransportEvent]
         var bytes: Int
@@ -45,25 +46,27 @@ final class EventQueue: Sendable {
 
     init(limits: MQTTConfiguration.Limits) { self.limits = limits }
 
-    /// The connection whose `.connected` was last handed over; -1 before the first.
+    /// The connection whose `.connected` was delivered last; -1 before the first one.
     var knownConnection: Int { self.known.load(ordering: .acquiring) }
 
-    /// Whether the loop may read on.
+    /// `true` while the loop may continue to read.
     var hasRoom: Bool { self.state.withLock { !$0.isFull } }
 
-    /// Whether so much waits that not even what shows that the connection lives is read.
+    /// `true` when the queue exceeds twice its limits. The loop then does not even read the packets that show a live
+    /// connection.
     var isOverfull: Bool {
         self.state.withLock {
             $0.count > 2 * self.limits.waitingEvents || $0.bytes > 2 * self.limits.waitingBytes
         }
     }
 
-    /// Says what is called, once, when there is room again after ``append(_:bytes:connection:)`` found none.
+    /// Sets the closure that is called once when there is room again after ``append(_:bytes:connection:)`` returned
+    /// `false`.
     func listen(_ onRoom: (@Sendable () -> Void)?) { self.state.withLock { $0.onRoom = onRoom } }
 
-    /// Adds a batch that belongs to one connection.
+    /// Appends a batch of events of one connection.
     ///
-    /// - Returns: Whether there is room for more.
+    /// - Returns: `true` while there is room for more.
     func append(_ events: [TransportEvent], bytes: Int, connection: Int) -> Bool {
         let (waiter, hasRoom) = self.state.withLock { state in
             if let waiter = state.waiter.take() {
@@ -78,7 +81,7 @@ final class EventQueue: Sendable {
         return hasRoom
     }
 
-    /// Nothing comes any more.
+    /// Ends the queue: no further events are appended.
     func finish() {
         let waiter = self.state.withLock { state in
             state.isFinished = true
@@ -87,7 +90,7 @@ final class EventQueue: Sendable {
         waiter?.resume(returning: nil)
     }
 
-    /// The next batch; `nil` at the end, or when the task is cancelled.
+    /// Returns the next batch; `nil` at the end, or when the task is cancelled.
     func next() async -> [TransportEvent]? {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
@@ -101,7 +104,8 @@ final class EventQueue: Sendable {
         }
     }
 
-    /// What is there now, twice optional: `nil` says that the continuation waits, and `.some(nil)` that all is over.
+    /// Returns the batch that is available now. The outer `nil` means that the continuation waits; `.some(nil)` means
+    /// the end.
     private func answer(
         _ state: inout State, to continuation: CheckedContinuation<[TransportEvent]?, Never>
     ) -> ([TransportEvent]??, (@Sendable () -> Void)?) {

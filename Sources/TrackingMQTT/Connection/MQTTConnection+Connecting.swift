@@ -1,6 +1,7 @@
 import CMosquitto
-import Glibc
+import SystemLibrary
 import TrackingCore
+import TrackingRuntime
 
 extension MQTTConnection {
     func connect(_ attempt: ConnectionStateMachine.Attempt) {
@@ -17,14 +18,15 @@ extension MQTTConnection {
         }
     }
 
-    /// Closes the connection without a word, or gives up the attempt.
+    /// Closes the connection without a DISCONNECT, or abandons the attempt.
     func closeLink() {
         self.lookups += 1
         self.link = nil
         self.sink.reset()
     }
 
-    /// Closes what took too long. An attempt that an address left unanswered is begun with another one next time.
+    /// Closes an attempt or a connection that exceeded its time limit. If an address did not answer, the next attempt
+    /// begins with the following address.
     func abandon() {
         if let link = self.link, link.handle != nil, !link.isAccepted {
             self.addressOffsets[link.attempt.endpoint, default: 0] += 1
@@ -34,7 +36,7 @@ extension MQTTConnection {
 
     private func prepared(_ result: Result<PreparedEndpoint, TrackingError>, lookup: Int) {
         guard lookup == self.lookups, let attempt = self.link?.attempt else { return }
-        self.now = .current
+        self.now = DeviceClock.now
         switch result {
         case .failure(let error):
             self.perform(self.machine.attemptFailed(.unreachable(error), now: self.now))
@@ -69,7 +71,7 @@ extension MQTTConnection {
 
     // MARK: - The end of a handle
 
-    /// The connection, or the attempt, came to its end by itself.
+    /// Handles the end of the connection or of the attempt.
     func handleEnded(_ result: MosquittoResult) {
         guard let link = self.link else { return }
         let acceptance = self.sink.acceptance
@@ -111,7 +113,7 @@ extension MQTTConnection {
         }
         let advice = link.tls == nil ? "; where it speaks TLS, the address begins with mqtts" : ""
         if let violation = result.violation {
-            // A damaged answer says nothing about the versions that the broker speaks.
+            // A damaged answer does not show which versions the broker supports.
             return .unreachable(
                 TrackingError(
                     .brokerUnreachable,
@@ -123,14 +125,14 @@ extension MQTTConnection {
                     .brokerUnreachable,
                     "\(link.endpoint) closed without answering \(link.attempt.version.name)\(advice)"))
         }
-        // OpenSSL reads away why there is no connection.
+        // OpenSSL consumes the socket error, so the exact reason is unknown.
         let reason = link.tls != nil && result.isByPeer ? "nothing listens there, or it closed before TLS" : result.text
         return .unreachable(TrackingError(.brokerUnreachable, "\(link.endpoint) cannot be reached: \(reason)"))
     }
 }
 
 extension ConnectionStateMachine.Version {
-    /// The name by which people know it.
+    /// The version's public name.
     var name: String {
         switch self {
         case .v5: "MQTT 5"

@@ -2,7 +2,7 @@ import Logging
 import TrackingCore
 
 extension MQTTConnection {
-    /// After an outage that was told, whoever reads no further than `info` hears of its end.
+    /// Logs a connection: at the level `info` after a logged outage, otherwise at `debug`.
     func logConnected(_ connection: Int, sessionPresent: Bool) {
         guard let link = self.link else { return }
         let level: Logger.Level = self.lastLoggedCode == nil ? .debug : .info
@@ -26,13 +26,14 @@ extension MQTTConnection {
             ])
     }
 
-    /// That there is no connection is a warning, once for each new reason; what an operator must act on is an error.
+    /// Logs a lost or failed connection: once for each new reason as a warning, or as an error where an operator must
+    /// act.
     func logDisconnected(_ disconnection: Disconnection) {
         guard let logger = self.configuration.logger else { return }
         var metadata: Logger.Metadata = ["client": "\(self.configuration.client)"]
         if let retry = disconnection.retry { metadata["retry"] = "\(retry)" }
         if let lasted = disconnection.lasted { metadata["lasted"] = "\(lasted)" }
-        guard let reason = disconnection.reason else { return logger.debug("closed", metadata: metadata) }
+        guard let reason = disconnection.reason else { return logger.debug("connection closed", metadata: metadata) }
         metadata["reason"] = "\(reason.message)"
         metadata["code"] = "\(reason.code)"
         let isNew = self.lastLoggedCode != reason.code
@@ -43,7 +44,7 @@ extension MQTTConnection {
 }
 
 extension TrackingError {
-    /// Whether this does not heal by waiting.
+    /// `true` for an error that waiting does not remove.
     fileprivate var isForAnOperator: Bool {
         switch self.code {
         case .badCredentials, .notAuthorized, .refused, .takenOver, .certificateExpired, .certificateHostMismatch,

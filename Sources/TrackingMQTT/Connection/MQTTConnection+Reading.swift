@@ -1,5 +1,5 @@
 import CMosquitto
-import Glibc
+import SystemLibrary
 import TrackingCore
 
 extension MQTTConnection {
@@ -8,30 +8,30 @@ extension MQTTConnection {
         if self.link?.isUp == false {
             guard self.continueConnecting(handle, readiness) else { return }
         }
-        // A broken socket is read to its end, held back or not: the kernel would report it for ever.
+        // A broken socket is always read to its end. Otherwise the kernel would report it repeatedly.
         if self.readsOn || !readiness.isDisjoint(with: .failed) { self.readOn(handle) }
     }
 
-    /// Waits for the socket, then for TLS.
+    /// Continues to connect the socket, and then TLS.
     ///
-    /// - Returns: Whether both stand.
+    /// - Returns: `true` once both are connected.
     private func continueConnecting(_ handle: MosquittoHandle, _ readiness: Poller.Readiness) -> Bool {
         if !readiness.isDisjoint(with: .failed) {
             let error = godwit_socket_error(handle.descriptor)
-            // TLS may have left a reason to read before the other side reset the connection.
+            // TLS may have left a reason to read before the broker reset the connection.
             if error != 0, handle.tls == nil || error != ECONNRESET {
                 self.handleEnded(MosquittoResult(MOSQ_ERR_ERRNO.rawValue, systemError: error))
                 return false
             }
         }
         if let tls = handle.tls {
-            // libmosquitto goes on with the handshake when told to read, whichever way TLS waits for.
+            // libmosquitto continues the handshake when it is asked to read, even if TLS waits for writing.
             if case .ended(let result) = handle.read() {
                 self.handleEnded(result)
                 return false
             }
             if !tls.isEstablished {
-                // It takes the end of the stream for "not yet".
+                // libmosquitto treats the end of the stream as "not yet".
                 if !readiness.isDisjoint(with: [.read, .failed]), godwit_is_at_end(handle.descriptor) {
                     self.handleEnded(MosquittoResult(MOSQ_ERR_CONN_LOST.rawValue))
                 }
@@ -60,17 +60,20 @@ extension MQTTConnection {
         }
     }
 
-    /// The kernel reports what is left in the socket by itself, but not what TLS has decrypted already.
+    /// Schedules another read of bytes that TLS has decrypted, because the kernel reports only unread bytes of the
+    /// socket.
     private func readOnLater() {
         if self.link?.handle?.tls != nil { self.loop.wake(self.key) }
     }
 
-    /// - Returns: Whether the broker has just accepted the connection.
+    /// Handles the broker's acceptance of the connection.
+    ///
+    /// - Returns: `true` if the broker has just accepted it.
     private func noteAcceptance() -> Bool {
         guard let acceptance = self.sink.acceptance, acceptance.code == 0 else { return false }
         guard self.link?.isAccepted == false else { return false }
         self.link?.isAccepted = true
-        self.sink.unheard?.accepted(self.link?.attempt.version)
+        self.sink.unmatched?.accepted(self.link?.attempt.version)
         self.window = min(self.configuration.sendMaximum, acceptance.broker.receiveMaximum)
         self.perform(self.machine.accepted(sessionPresent: acceptance.isSessionPresent, now: self.now))
         return true
@@ -78,10 +81,10 @@ extension MQTTConnection {
 
     // MARK: - Silence
 
-    /// The time at which the rest of an incomplete packet counts as lost.
+    /// The time at which the missing rest of an incomplete packet counts as lost.
     var packetDeadline: MonotonicTime? { self.link?.arrival.deadline(self.configuration.answerTimeout) }
 
-    /// Ends a connection on which a packet began and its rest does not come.
+    /// Ends a connection on which a packet began and its rest does not arrive.
     func endStalledPacket() {
         guard let handle = self.link?.handle, self.link?.isAccepted == true else { return }
         let isReading = self.readsOn
@@ -92,16 +95,16 @@ extension MQTTConnection {
             MosquittoResult(violation: "the rest of a packet did not come within \(self.configuration.answerTimeout)"))
     }
 
-    /// How often libmosquitto is asked whether a ping is due: often enough for it to come in time.
+    /// The interval at which libmosquitto checks for a due ping: short enough for the ping to be in time.
     var keepAliveInterval: Duration { self.configuration.keepAlive / 4 }
 
     func keepAlive() {
         guard let due = self.nextKeepAlive, due <= self.now, let handle = self.link?.handle else { return }
         self.nextKeepAlive = self.now.advanced(by: self.keepAliveInterval)
-        // A ping would take along what is withheld.
+        // A ping would send the withheld acknowledgements too.
         guard !self.isWithholding else { return self.endWithholding() }
-        // While reading is held back, one packet now and then shows libmosquitto that the connection lives, and its
-        // acknowledgement shows the broker; but not without end.
+        // While reading is stopped, one packet now and then shows libmosquitto that the connection lives, and its
+        // acknowledgement shows the broker the same. An overfull queue stops even this.
         if self.isHeldBack, !self.events.isOverfull, case .ended(let result) = handle.read() {
             return self.handleEnded(result)
         }

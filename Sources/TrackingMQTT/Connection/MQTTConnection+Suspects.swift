@@ -2,28 +2,28 @@ import CMosquitto
 import Logging
 import TrackingCore
 
-/// A subscription that is sent in parts: it is long, the broker takes no packet so large, or one of its filters is suspected
-/// and goes by itself.
+/// A subscription that is sent in several packets, because it is long, the broker accepts only smaller packets, or one
+/// of its filters is suspected and is sent alone.
 struct SplitSubscription {
-    /// The most bytes of filters that one packet has anywhere.
+    /// The largest number of filter bytes in one packet, for any broker.
     static let maximumBytes = 8_192
 
     /// The answers so far, in the order of the filters.
     var refusals: [TrackingError?] = []
-    /// Whether the next part was sent.
+    /// `true` while the next part awaits its answer.
     var isSent = false
-    /// The most bytes of filters in one packet, as far as is known.
+    /// The largest number of filter bytes in one packet that this broker is known to accept.
     var bytes = Self.maximumBytes
 }
 
-/// Topics and filters that the broker may answer by closing the connection.
+/// Topics and filters to which the broker may respond by closing the connection.
 extension MQTTConnection {
     func hasSuspect(_ filters: [String]) -> Bool {
         !self.sink.suspects.isEmpty
             && filters.contains { self.sink.suspects.verdict(on: $0, now: self.now) == .sendAlone }
     }
 
-    /// Why a filter is not sent; `nil` when it is.
+    /// Returns the reason for which a filter is not sent; `nil` for a filter that is sent.
     func refusal(ofFilter filter: String) -> TrackingError? {
         guard MosquittoHandle.isValid(filter: filter) else {
             return TrackingError(.invalidName, "'\(filter.prefix(200))' is not a filter that MQTT allows")
@@ -32,9 +32,9 @@ extension MQTTConnection {
         return error
     }
 
-    /// Called again with each part's answers until the last is there.
+    /// Sends the next part of a subscription. The method is called again with each part's answers.
     ///
-    /// - Returns: Whether it was.
+    /// - Returns: `true` once the last answer has arrived.
     func subscribeInParts(_ filters: [String], _ token: TransportToken, on handle: MosquittoHandle) -> Bool {
         var split = self.split ?? SplitSubscription()
         if split.isSent, let answers = self.sink.partAnswers {
@@ -72,7 +72,7 @@ extension MQTTConnection {
         return true
     }
 
-    /// What goes in one packet of filters of which the first is sent: up to the next that is suspected or refused.
+    /// Returns the filters of the next packet: up to the first one that is suspected or refused.
     private func part(of filters: ArraySlice<String>, bytes limit: Int) -> [String] {
         let first = Array(filters.prefix(1))
         guard !self.hasSuspect(first) else { return first }
@@ -84,13 +84,14 @@ extension MQTTConnection {
         return first + further
     }
 
-    /// Whether they go in several packets: brokers limit a packet's size, and close the connection beyond it.
+    /// `true` for filters that need several packets. Brokers limit a packet's size, and close the connection on a
+    /// larger one.
     static func areLong(_ filters: [String]) -> Bool { self.bytes(of: filters) > SplitSubscription.maximumBytes }
 
-    /// What filters take in a packet, each with its length and its options.
+    /// The size of filters in a packet, each with its length and its options.
     static func bytes(of filters: [String]) -> Int { filters.reduce(0) { $0 + $1.utf8.count + 3 } }
 
-    /// A connection that stood came to its end: what the broker left unanswered may be why.
+    /// Suspects the topics and filters that the broker left unanswered when an accepted connection ended.
     func suspectUnanswered(_ result: MosquittoResult) {
         guard result.isByPeer, self.sink.disconnection.map(ReasonCode.mayBeAnAnswer) ?? true, !self.machine.isClosing
         else { return }

@@ -1,24 +1,24 @@
 import TrackingCore
 
-/// Which messages of a connection the broker does not know to be safe yet.
+/// The received messages of a connection whose acknowledgements are withheld until the messages are safe.
 ///
-/// libmosquitto queues an acknowledgement with each message that it reads, and writes all of them or none. So either
-/// everything that was read is safe, or nothing is written.
+/// libmosquitto queues an acknowledgement with each message that it reads, and writes all queued acknowledgements or
+/// none. Therefore nothing is written until every message that was read is safe.
 struct Withholding {
-    /// So many of the messages that were read are safe.
+    /// The number of messages that were read and are safe.
     private(set) var safe = 0
-    /// Since when something is withheld; `nil` when nothing is.
+    /// The time from which an acknowledgement is withheld; `nil` when none is.
     private(set) var since: MonotonicTime?
-    /// What was read while others became safe is waited for before more is read: else a steady flow would never be
-    /// acknowledged.
+    /// `true` while messages that were read during the last release are not safe. No further message is read then;
+    /// otherwise a steady flow of messages would never be acknowledged.
     private(set) var isCatchingUp = false
 
-    /// Reading has come to this number.
+    /// Notes the number of messages received so far.
     mutating func looked(at received: Int, now: MonotonicTime) {
         self.since = self.safe < received ? self.since ?? now : nil
     }
 
-    /// The first `count` of `received` messages are safe.
+    /// Notes that the first `count` of `received` messages are safe.
     mutating func release(through count: Int, of received: Int) {
         self.safe = max(self.safe, min(count, received))
         self.isCatchingUp = self.safe < received
@@ -27,26 +27,26 @@ struct Withholding {
 }
 
 extension MQTTConnection {
-    /// Whether nothing may be written now.
+    /// `true` while acknowledgements are withheld and nothing may be written.
     var isWithholding: Bool {
         guard self.configuration.withholdsAcknowledgements, let link = self.link else { return false }
         return self.sink.receivedCount > link.withholding.safe
     }
 
-    /// Whether what has come is read. The broker's answer to a new connection is in any case.
+    /// `true` while the connection is read. The broker's answer to a new connection is always read.
     var readsOn: Bool {
         guard self.link?.isAccepted != false else { return true }
         return !self.isHeldBack && !(self.isWithholding && self.link?.withholding.isCatchingUp == true)
     }
 
-    /// The role says that messages are safe.
+    /// Releases the acknowledgements of messages that the role reports as safe.
     func release(through count: Int, connection: Int) {
         guard self.machine.isOnline, connection == self.connection else { return }
         self.link?.withholding.release(through: count, of: self.sink.receivedCount)
     }
 
-    /// Nothing was written for long: before the broker gives the connection up, it is ended, and everything that was not
-    /// acknowledged comes again on the next.
+    /// Ends a connection on which nothing was written for long, before the broker closes it. The broker delivers all
+    /// unacknowledged messages again on the next connection.
     func endWithholding() {
         guard let since = self.link?.withholding.since, since.duration(to: self.now) > self.configuration.keepAlive / 2
         else { return }

@@ -8,7 +8,8 @@ extension MQTTConnection {
         if isCancelled { self.perform(self.machine.cancelled(now: self.now)) }
     }
 
-    /// A wish to close is heard at once, whatever waits before it; what follows it is ignored.
+    /// Accepts commands from the role. A command to close takes effect at once, before all pending commands; later
+    /// commands are ignored.
     private func take(_ entry: Outbox.Entry) {
         if entry.commands.contains(.tryNow) { self.perform(self.machine.tryRequested(now: self.now)) }
         for case .acknowledge(let count, let connection) in entry.commands {
@@ -25,7 +26,7 @@ extension MQTTConnection {
     }
 
     /// Gives libmosquitto as much as the window allows: beyond it, every publish would cost a walk through its queue.
-    func carryOutCommands() {
+    func performCommands() {
         guard self.machine.isOnline, let handle = self.link?.handle else { return }
         while let command = self.backlog.first {
             if self.isHeldForSuspect {
@@ -48,7 +49,9 @@ extension MQTTConnection {
         if self.sink.inFlight.isEmpty { self.perform(self.machine.drained(now: self.now)) }
     }
 
-    /// - Returns: Whether it was sent or refused, and not put off.
+    /// Publishes a message.
+    ///
+    /// - Returns: `true` if the message was sent or refused; `false` if it was postponed.
     private func publish(_ message: OutgoingMessage, _ token: TransportToken, on handle: MosquittoHandle) -> Bool {
         guard message.payload.count <= WireLimits.maximumPayloadBytes else {
             let error = TrackingError(
@@ -78,7 +81,9 @@ extension MQTTConnection {
         return true
     }
 
-    /// - Returns: Whether all of it was sent or refused, and nothing put off.
+    /// Subscribes to filters.
+    ///
+    /// - Returns: `true` if all filters were sent or refused; `false` if any was postponed.
     private func subscribe(_ filters: [String], _ token: TransportToken, on handle: MosquittoHandle) -> Bool {
         if self.split != nil || Self.areLong(filters) || self.hasSuspect(filters) {
             return self.subscribeInParts(filters, token, on: handle)
@@ -109,14 +114,14 @@ extension MQTTConnection {
         guard let link = self.link, link.isUp, let handle = link.handle, handle.wantsWrite, !self.isWithholding else {
             return
         }
-        // A socket that did not take everything says when it takes more.
+        // The kernel reports when a full socket accepts more bytes.
         if link.interest?.contains(.write) == true, !readiness.contains(.write) { return }
         if case .ended(let result) = handle.write() { self.handleEnded(result) }
     }
 
     func sendGoodbye() {
         guard let handle = self.link?.handle else { return }
-        // What is withheld would go out with it: the connection just ends.
+        // A DISCONNECT would send the withheld acknowledgements too, so the connection ends without one.
         guard !self.isWithholding else {
             self.closeLink()
             return self.perform(self.machine.goodbyeSent(now: self.now))
@@ -125,7 +130,7 @@ extension MQTTConnection {
         if case .ended(let result) = handle.write() { self.handleEnded(result) }
     }
 
-    /// Tells the poller what is waited for, where that has changed.
+    /// Updates the poller's interest in the socket where it has changed.
     func watchSocket() {
         guard let link = self.link, let handle = link.handle, handle.isOpen else { return }
         var interest: Poller.Readiness = []

@@ -1,25 +1,26 @@
 import CMosquitto
 import Logging
 import TrackingCore
+import TrackingRuntime
 
-/// Drives one client: carries out what its ``ConnectionStateMachine`` decides, and tells it what came of it.
+/// Drives one client: performs the actions of its ``ConnectionStateMachine``, and reports their outcomes to it.
 ///
-/// It runs on the thread of its event loop, which looks at it once a pass: whatever has come is read and handed over as one
-/// batch, then commands are taken and written.
+/// The connection runs on the thread of its event loop, once in each pass: it reads the received bytes, delivers the
+/// events as one batch, and then writes the role's commands.
 actor MQTTConnection {
-    /// What a connection that is being made, or stands, consists of.
+    /// The resources of one attempt to connect, and of the connection that follows.
     struct Link {
         let attempt: ConnectionStateMachine.Attempt
         let endpoint: MQTTEndpoint
-        /// Addresses not yet tried.
+        /// The addresses that are not tried yet.
         var addresses: ArraySlice<String> = []
         var tls: TLSContext?
         var handle: MosquittoHandle?
-        /// What the poller was asked for; `nil` before it was asked.
+        /// The readiness that the poller watches; `nil` before the first request.
         var interest: Poller.Readiness?
-        /// Whether the socket, and TLS where there is one, stands, so that CONNECT was sent.
+        /// `true` once the socket, and TLS if used, is connected and CONNECT is sent.
         var isUp = false
-        /// Whether the machine was told of the CONNACK.
+        /// `true` once the CONNACK was reported to the state machine.
         var isAccepted = false
         var withholding = Withholding()
         var arrival = PacketArrival()
@@ -38,22 +39,22 @@ actor MQTTConnection {
     var now = MonotonicTime(.zero)
     var link: Link?
     var backlog = Backlog()
-    /// What is under way is a suspect, which is sent alone.
+    /// `true` while a suspected topic or filter is sent alone.
     var isHeldForSuspect = false
-    /// The subscription that is being sent filter by filter.
+    /// The subscription that is sent in several packets; `nil` for none.
     var split: SplitSubscription?
-    /// The number of the connection that was last accepted; -1 before the first.
+    /// The number of the connection that was accepted last; -1 before the first.
     var connection = -1
-    /// How many publishes may be under way on this connection.
+    /// The number of publishes that may await an acknowledgement on this connection.
     var window = 0
-    /// Reading is held back until the role has caught up.
+    /// `true` while reading is stopped until the role has caught up.
     var isHeldBack = false
-    /// Since when reading is no longer held back: answers cannot be late while they are not read.
+    /// The time at which reading resumed last. Answers are not late while they are not read.
     var readingSince = MonotonicTime(.zero)
     var nextKeepAlive: MonotonicTime?
-    /// Counts lookups, so that the answer to one that was given up is recognised.
+    /// The number of lookups, which identifies the result of an abandoned lookup.
     var lookups = 0
-    /// Where each endpoint's list of addresses is begun: after one that did not answer.
+    /// The first address to try in each endpoint's list: the one after an address that did not answer.
     var addressOffsets: [Int: Int] = [:]
     var lastLoggedCode: TrackingError.Code?
     private var isFinished = false
@@ -61,20 +62,20 @@ actor MQTTConnection {
 
     init(
         configuration: MQTTConfiguration, loop: MQTTEventLoop, outbox: Outbox, events: EventQueue,
-        unheard: UnheardPublishes?
+        unmatched: UnmatchedPublishes?
     ) {
         self.configuration = configuration
         self.loop = loop
         self.outbox = outbox
         self.events = events
-        self.sink = MosquittoSink(unheard: unheard)
+        self.sink = MosquittoSink(unmatched: unmatched)
         var system = SystemRandomNumberGenerator()
         self.machine = ConnectionStateMachine(configuration: configuration.decisions, seed: system.next())
     }
 
-    /// Connects and returns when the machine has come to its end.
+    /// Connects, and returns when the state machine has ended.
     func run() async {
-        self.now = .current
+        self.now = DeviceClock.now
         let key = self.loop.attach(self)
         self.key = key
         self.outbox.listen { [loop] in loop.wake(key) }
@@ -88,7 +89,8 @@ actor MQTTConnection {
         self.loop.detach(key)
     }
 
-    /// The first half of a pass, where the socket is ready: what has come is handed over, before anything is written.
+    /// Performs the first half of a pass, when the socket is ready: delivers the received events before anything is
+    /// written.
     func receive(_ readiness: Poller.Readiness, now: MonotonicTime) {
         self.now = now
         guard !self.isFinished else { return }
@@ -97,9 +99,9 @@ actor MQTTConnection {
         self.deliver()
     }
 
-    /// The second half of a pass.
+    /// Performs the second half of a pass.
     ///
-    /// - Returns: When the next is due even if nothing happens.
+    /// - Returns: The time at which the next pass is due even without an event.
     func service(_ readiness: Poller.Readiness, now: MonotonicTime) -> MonotonicTime? {
         self.now = now
         guard !self.isFinished else { return nil }
@@ -108,7 +110,7 @@ actor MQTTConnection {
         self.read([])
         self.link?.withholding.looked(at: self.sink.receivedCount, now: now)
         self.endStalledPacket()
-        self.carryOutCommands()
+        self.performCommands()
         self.write(readiness)
         self.keepAlive()
         self.watchAnswers()
@@ -129,10 +131,10 @@ actor MQTTConnection {
         case .connect(let attempt): self.connect(attempt)
         case .abandon: self.abandon()
         case .sendGoodbye: self.sendGoodbye()
-        case .tell(.connected(let connection, let sessionPresent)):
+        case .deliver(.connected(let connection, let sessionPresent)):
             self.becomeConnected(connection, sessionPresent: sessionPresent)
-        case .tell(.disconnected(let disconnection)): self.becomeDisconnected(disconnection)
-        case .tell(let event): self.sink.batch.append(event)
+        case .deliver(.disconnected(let disconnection)): self.becomeDisconnected(disconnection)
+        case .deliver(let event): self.sink.batch.append(event)
         case .finish: self.finish()
         }
     }
@@ -165,7 +167,7 @@ actor MQTTConnection {
         self.ending = nil
     }
 
-    /// Hands over what was gathered.
+    /// Delivers the collected events.
     func deliver() {
         guard !self.sink.batch.isEmpty else { return }
         let bytes = self.sink.batch.byteCount

@@ -1,9 +1,9 @@
 import Synchronization
 import TrackingCore
 
-/// Commands on their way from the role to the loop, which takes them all at once in its next pass.
+/// The commands on their way from the role to the loop, which takes all of them in its next pass.
 final class Outbox: Sendable {
-    /// Commands that were given together, and the connection that the role knew of when it gave them.
+    /// Commands that were sent together, and the connection that the role knew when it sent them.
     struct Entry {
         let commands: [TransportCommand]
         let connection: Int
@@ -22,12 +22,12 @@ final class Outbox: Sendable {
         self.update { $0.entries.append(entry) }
     }
 
-    /// The task that runs the connection was cancelled.
+    /// Records that the task of the connection was cancelled.
     func cancel() {
         self.update { $0.isCancelled = true }
     }
 
-    /// Says how the loop is woken, from now on; `nil` when it no longer listens.
+    /// Sets the closure that wakes the loop; `nil` once the loop no longer reads commands.
     func listen(_ wake: (@Sendable () -> Void)?) {
         self.state.withLock {
             $0.wake = wake
@@ -35,7 +35,7 @@ final class Outbox: Sendable {
         }
     }
 
-    /// Takes everything that was given.
+    /// Removes and returns all commands.
     func take() -> (entries: [Entry], isCancelled: Bool) {
         self.state.withLock { state in
             state.isAnnounced = false

@@ -1,14 +1,14 @@
 import TrackingCore
 
-/// The arrival of a packet that is not complete: how long nothing more of it has come.
+/// The arrival of an incomplete packet: the time since its last bytes.
 ///
-/// After bytes were lost on the way, a length swallows the following packets, and the rest may never come.
+/// After bytes were lost on the way, the packet's length covers the following packets, and the rest may never arrive.
 struct PacketArrival {
-    /// The time of the last progress; `nil` while no packet is incomplete, or nothing is read.
+    /// The time of the last progress; `nil` while no packet is incomplete, or reading is stopped.
     private var since: MonotonicTime?
     private var received = 0
 
-    /// Reading has come to `received` bytes in all.
+    /// Notes that `received` bytes were read in total.
     mutating func looked(at received: Int, isIncomplete: Bool, isReading: Bool, now: MonotonicTime) {
         let isNew = received != self.received
         self.received = received
@@ -16,6 +16,6 @@ struct PacketArrival {
         if isNew || self.since == nil { self.since = now }
     }
 
-    /// The time at which the rest of the packet counts as lost; `nil` while none is awaited.
+    /// The time at which the rest of the packet counts as lost; `nil` while no packet is incomplete.
     func deadline(_ timeout: Duration) -> MonotonicTime? { self.since?.advanced(by: timeout) }
 }

@@ -1,25 +1,28 @@
-import Glibc
+import CMosquitto
+import SystemLibrary
 import Synchronization
 import TrackingCore
+import TrackingRuntime
 
-/// One thread that drives any number of connections, and the executor of their actors and of tasks that prefer it.
+/// One thread that drives any number of connections. It is the executor of their actors, and of tasks that prefer it.
 ///
-/// A process needs one, ``shared``; whoever wants to keep groups of connections apart makes more. A loop lives until
+/// A process needs one loop, ``shared``. Create further loops to separate groups of connections. A loop lives until
 /// ``shutdown()``.
 ///
-/// It goes in passes: what has come is read and handed over, then those run who wait for it on this thread, and then
-/// everything is written that came of it. Jobs that ask for more jobs hold no socket up: after a few turns the pass goes on.
+/// The loop works in passes. It delivers the received bytes, runs the tasks that wait for them on this thread, and then
+/// writes the resulting packets. Jobs that enqueue further jobs do not delay the sockets: the number of turns in a pass
+/// is limited.
 ///
-/// `@unchecked`: `pipe`, `channels`, `timers` and the two lists are touched on the loop's own thread alone; everything else is
-/// immutable once the loop is made, or behind a `Mutex`.
+/// `@unchecked`: only the loop's own thread uses `pipe`, `channels`, `timers` and the two lists. Everything else is
+/// immutable after the loop is created, or behind a `Mutex`.
 public final class MQTTEventLoop: SerialExecutor, @unchecked Sendable {
-    /// The loop of everyone who asks for no other.
+    /// The default loop of the process.
     public static let shared = MQTTEventLoop(name: "mqtt")
 
     private enum Work {
-        /// Of an actor whose executor the loop is.
+        /// A job of an actor whose executor is the loop.
         case actorJob(UnownedJob)
-        /// Of a task that prefers the loop's thread.
+        /// A job of a task that prefers the loop's thread.
         case taskJob(UnownedJob)
         case call(@Sendable () -> Void)
     }
@@ -39,8 +42,8 @@ public final class MQTTEventLoop: SerialExecutor, @unchecked Sendable {
         var isDue = false
     }
 
-    /// How many turns of jobs a pass has at most, each of what was asked for before it: a message that is received, decided
-    /// upon and answered takes fewer.
+    /// The highest number of turns of jobs in one pass, each with the jobs enqueued before it. Receiving a message,
+    /// deciding on it and answering it takes fewer turns.
     private static let turnsAPass = 8
 
     let poller = Poller()
@@ -56,24 +59,28 @@ public final class MQTTEventLoop: SerialExecutor, @unchecked Sendable {
 
     /// Starts a loop on a thread of its own.
     ///
-    /// - Parameter name: What the thread is called in a debugger: at most 15 bytes.
+    /// - Parameter name: The thread's name in a debugger: at most 15 bytes.
     public init(name: String) {
         MosquittoLibrary.load()
         self.tasks = LoopTaskExecutor(self)
-        let isStarted = DetachedThread.start(name: name) { self.run() }
+        let isStarted = DetachedThread.start(stackSize: nil) {
+            godwit_name_thread(name)
+            self.run()
+        }
         precondition(isStarted, "the system has no thread left for an event loop")
     }
 
-    /// Runs tasks on the loop's thread, for `withTaskExecutorPreference`: one that publishes or reads there hands its
-    /// messages over without a change of threads. Such a task must never block: every connection of the loop would wait.
+    /// An executor that runs tasks on the loop's thread, for `withTaskExecutorPreference`. A task that publishes or
+    /// reads there exchanges messages without a change of threads. Such a task must never block, because every
+    /// connection of the loop would wait.
     public var executor: any TaskExecutor { self.tasks }
 
-    /// Ends the thread once it has done what was asked before. No connection and no task may use the loop afterwards.
+    /// Ends the thread after all jobs enqueued before. No connection and no task may use the loop afterwards.
     public func shutdown() {
         self.post { $0.isStopped = true }
     }
 
-    /// Runs an actor's job on the loop's thread; called by Swift.
+    /// Runs an actor's job on the loop's thread. Called by the Swift runtime.
     public func enqueue(_ job: consuming ExecutorJob) {
         let job = UnownedJob(job)
         self.post { $0.work.append(.actorJob(job)) }
@@ -83,17 +90,17 @@ public final class MQTTEventLoop: SerialExecutor, @unchecked Sendable {
         self.post { $0.work.append(.taskJob(job)) }
     }
 
-    /// Stops the program where the caller is not on the loop's thread; called by Swift.
+    /// Stops the program if the caller is not on the loop's thread. Called by the Swift runtime.
     public func checkIsolated() {
         precondition(self.isOnThread, "this runs on the thread of its event loop alone")
     }
 
-    /// Runs `body` on the loop's thread, soon.
+    /// Runs `body` on the loop's thread in one of the next passes.
     func call(_ body: @escaping @Sendable () -> Void) {
         self.post { $0.work.append(.call(body)) }
     }
 
-    /// Has the connection with this key looked at in the next pass. From any thread.
+    /// Schedules the connection with this key for the next pass. Callable from any thread.
     func wake(_ key: Int) {
         self.post { $0.keys.append(key) }
     }
@@ -111,7 +118,7 @@ public final class MQTTEventLoop: SerialExecutor, @unchecked Sendable {
 
     // MARK: - On the loop's thread
 
-    /// Takes a connection in and looks at it in the next pass.
+    /// Adds a connection and schedules it for the next pass.
     func attach(_ connection: MQTTConnection) -> Int {
         let key = self.freeKeys.popLast() ?? self.channels.endIndex
         if key == self.channels.endIndex { self.channels.append(nil) }
@@ -135,7 +142,7 @@ public final class MQTTEventLoop: SerialExecutor, @unchecked Sendable {
                 return !inbox.isAsleep
             }
             self.wait(isWorkWaiting: isWorkWaiting)
-            // Awake: who asks for something now need not write to the descriptor that wakes.
+            // The loop is awake, so callers need not write to the descriptor that wakes it.
             self.inbox.withLock { $0.isAsleep = false }
             self.receive()
             for _ in 0..<Self.turnsAPass {
@@ -148,17 +155,19 @@ public final class MQTTEventLoop: SerialExecutor, @unchecked Sendable {
         }
     }
 
-    /// Lets the connections read whose sockets are ready.
+    /// Reads from the connections whose sockets are ready.
     private func receive() {
         guard !self.due.isEmpty else { return }
-        let now = MonotonicTime.current
+        let now = DeviceClock.now
         for key in self.due {
             guard let channel = self.channels[key] else { continue }
             channel.connection.assumeIsolated { $0.receive(channel.readiness, now: now) }
         }
     }
 
-    /// - Parameter taken: Empty lists, in exchange for what was asked for up to now.
+    /// Runs the work that was enqueued up to now.
+    ///
+    /// - Parameter taken: Empty lists, which are exchanged for those of the inbox.
     private func takeTurn(_ taken: inout Inbox) {
         self.inbox.withLock { inbox in
             swap(&taken.work, &inbox.work)
@@ -177,7 +186,7 @@ public final class MQTTEventLoop: SerialExecutor, @unchecked Sendable {
 
     private func wait(isWorkWaiting: Bool) {
         let limit: Duration? =
-            isWorkWaiting ? .zero : self.timers.next.map { MonotonicTime.current.duration(to: $0) }
+            isWorkWaiting ? .zero : self.timers.next.map { DeviceClock.now.duration(to: $0) }
         self.poller.wait(for: limit) { key, readiness in self.markDue(key, readiness) }
     }
 
@@ -190,7 +199,7 @@ public final class MQTTEventLoop: SerialExecutor, @unchecked Sendable {
     }
 
     private func serviceDue() {
-        let now = MonotonicTime.current
+        let now = DeviceClock.now
         if let next = self.timers.next, next <= now {
             for key in self.timers.popExpired(now: now) { self.markDue(key, []) }
         }
@@ -205,14 +214,15 @@ public final class MQTTEventLoop: SerialExecutor, @unchecked Sendable {
         self.channels[key]?.isDue = false
         self.channels[key]?.readiness = []
         let next = channel.connection.assumeIsolated { $0.service(channel.readiness, now: now) }
-        // A deadline that moved back is found out when the old one fires: acknowledgements move it all the time.
+        // A deadline that moved later is noticed when the old one fires, because acknowledgements move deadlines all
+        // the time.
         guard let next, self.channels[key] != nil else { return }
         if let standing = self.timers.deadline(of: key), standing <= next { return }
         self.timers.set(key, deadline: next)
     }
 }
 
-/// Runs tasks on the thread of an event loop, and lives as long as it.
+/// An executor that runs tasks on the thread of an event loop, and lives as long as the loop.
 private final class LoopTaskExecutor: TaskExecutor {
     private unowned let loop: MQTTEventLoop
 

@@ -1,25 +1,28 @@
 import CMosquitto
-import Glibc
+import SystemLibrary
 import TrackingCore
+import TrackingRuntime
 
-/// What an attempt needs before it can open a socket.
+/// The addresses and certificates that an attempt requires before it can open a socket.
 struct PreparedEndpoint: Sendable {
-    /// Numeric addresses, in the order to try; not empty.
+    /// Numeric addresses, in the order of the attempts; not empty.
     var addresses: [String]
     /// The certificates; `nil` without TLS.
     var tls: TLSContext?
 }
 
-/// Looks names up and reads certificates on a thread of its own: both may take long, and the loop must not.
+/// Resolves names and reads certificates on a thread of its own, because both may block for long.
 enum NameResolver {
     typealias Completion = @Sendable (Result<PreparedEndpoint, TrackingError>) -> Void
 
-    /// Prepares an endpoint; `completion` is called at once where that takes no time, else on another thread.
+    /// Prepares an endpoint. Calls `completion` at once if neither a lookup nor a file is needed, otherwise on another
+    /// thread.
     static func prepare(_ endpoint: MQTTEndpoint, _ tls: MQTTConfiguration.TLS, completion: @escaping Completion) {
         if !endpoint.isTLS, NumericAddress.isNumeric(endpoint.host) {
             return completion(.success(PreparedEndpoint(addresses: [endpoint.host], tls: nil)))
         }
-        let isStarted = DetachedThread.start(name: "mqtt-lookup") {
+        let isStarted = DetachedThread.start(stackSize: nil) {
+            godwit_name_thread("mqtt-lookup")
             completion(Result { () throws(TrackingError) in try Self.work(endpoint, tls) })
         }
         if !isStarted {
@@ -58,39 +61,5 @@ enum NameResolver {
             address.ai_addr, address.ai_addrlen, &buffer, socklen_t(buffer.count), nil, 0, NI_NUMERICHOST)
         guard code == 0 else { return nil }
         return String(decoding: buffer.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
-    }
-}
-
-/// A thread that nobody waits for.
-enum DetachedThread {
-    private final class Body {
-        let name: String
-        let run: @Sendable () -> Void
-
-        init(name: String, run: @escaping @Sendable () -> Void) {
-            self.name = name
-            self.run = run
-        }
-    }
-
-    /// Starts a thread; `false` when the system has none left.
-    static func start(name: String, _ run: @escaping @Sendable () -> Void) -> Bool {
-        let body = Unmanaged.passRetained(Body(name: name, run: run))
-        var thread = pthread_t()
-        let code = pthread_create(
-            &thread, nil,
-            { context in
-                // The reference that was handed over below.
-                let body = Unmanaged<Body>.fromOpaque(context!).takeRetainedValue()
-                godwit_name_thread(body.name)
-                body.run()
-                return nil
-            }, body.toOpaque())
-        guard code == 0 else {
-            body.release()
-            return false
-        }
-        pthread_detach(thread)
-        return true
     }
 }

@@ -1,18 +1,18 @@
 import CMosquitto
-import Glibc
+import SystemLibrary
 import TrackingCore
 
-/// The kernel's readiness list (epoll) and a descriptor to wake it with (eventfd).
+/// The kernel's readiness list (epoll), and a descriptor that interrupts the wait (eventfd).
 ///
-/// `@unchecked`: both descriptors never change, and the kernel allows every use of them from every thread; the buffer is
-/// used by the loop's thread alone.
+/// `@unchecked`: both descriptors never change, and the kernel allows their use from every thread. Only the loop's
+/// thread uses the buffer.
 final class Poller: @unchecked Sendable {
-    /// What a socket is ready for, or asked to be.
+    /// The readiness of a socket: watched for, or reported.
     struct Readiness: OptionSet, Hashable, Sendable {
         let rawValue: UInt32
         static let read = Readiness(rawValue: EPOLLIN.rawValue)
         static let write = Readiness(rawValue: EPOLLOUT.rawValue)
-        /// Reported whether asked for or not.
+        /// An error or a hang-up, which the kernel always reports.
         static let failed = Readiness(rawValue: EPOLLERR.rawValue | EPOLLHUP.rawValue)
     }
 
@@ -35,16 +35,16 @@ final class Poller: @unchecked Sendable {
         self.buffer.deallocate()
     }
 
-    /// Ends a `wait` under way, or the next one.
+    /// Ends the current or the next ``wait(for:_:)``.
     func wake() { eventfd_write(self.wakeUp, 1) }
 
-    /// Asks for a socket's readiness under `key`, in place of what was asked for before.
+    /// Watches a socket's readiness under `key`, in place of an earlier interest.
     func watch(_ descriptor: Int32, key: Int, for interest: Readiness, isNew: Bool) {
         var event = epoll_event(events: interest.rawValue, data: epoll_data_t(u64: UInt64(key)))
         epoll_ctl(self.epoll, isNew ? EPOLL_CTL_ADD : EPOLL_CTL_MOD, descriptor, &event)
     }
 
-    /// Waits until something is ready, `limit` has passed (never, when `nil`) or the poller is woken.
+    /// Waits until a socket is ready, `limit` has passed (`nil` for no limit) or ``wake()`` is called.
     func wait(for limit: Duration?, _ body: (_ key: Int, Readiness) -> Void) {
         let count = epoll_wait(self.epoll, self.buffer, Int32(Self.capacity), Self.milliseconds(limit))
         guard count > 0 else { return }
@@ -59,7 +59,7 @@ final class Poller: @unchecked Sendable {
         }
     }
 
-    /// Rounded up, so that a deadline has come when the wait is over.
+    /// Returns the time in milliseconds, rounded up, so that a deadline has passed when the wait ends.
     private static func milliseconds(_ limit: Duration?) -> Int32 {
         guard let limit else { return -1 }
         guard limit > .zero else { return 0 }

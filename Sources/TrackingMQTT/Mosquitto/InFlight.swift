@@ -1,8 +1,8 @@
 import TrackingCore
 
-/// What was sent and is not answered: packet ids to tokens, in the order of sending.
+/// The unanswered publishes and subscriptions: packet ids with their tokens, in the order of sending.
 ///
-/// Brokers answer in that order, so the first entry is nearly always the one that is looked for.
+/// Brokers answer in that order, so the first entry is nearly always the matching one.
 struct InFlight {
     struct Publish {
         let packet: Int32
@@ -15,11 +15,11 @@ struct InFlight {
         let packet: Int32
         let token: TransportToken
         let sent: MonotonicTime
-        /// One entry a filter: why it was not even sent, or `nil`.
+        /// For each filter the reason for which it was not sent, or `nil`.
         let refusals: [TrackingError?]
-        /// What was sent.
+        /// The filters that were sent.
         let filters: [String]
-        /// Whether it is a part of a subscription that is sent in parts.
+        /// `true` for one part of a subscription that is sent in several packets.
         var isPart = false
     }
 
@@ -27,12 +27,12 @@ struct InFlight {
     private var head = 0
     private var subscriptions: [Subscription?] = []
     private var subscriptionHead = 0
-    /// How many publishes are not answered.
+    /// The number of unanswered publishes.
     private(set) var publishCount = 0
 
     var isEmpty: Bool { self.publishCount == 0 && self.subscriptionHead == self.subscriptions.count }
 
-    /// When the oldest of them was sent.
+    /// The time at which the oldest unanswered packet was sent.
     var oldest: MonotonicTime? {
         let publish = self.head < self.publishes.count ? self.publishes[self.head]?.sent : nil
         let isWaiting = self.subscriptionHead < self.subscriptions.count
@@ -40,7 +40,7 @@ struct InFlight {
         return publish.map { min($0, subscription) } ?? subscription
     }
 
-    /// The topics and filters that are not answered.
+    /// The unanswered topics and filters.
     var names: [String] {
         self.publishes[self.head...].compactMap { $0?.topic }
             + self.subscriptions[self.subscriptionHead...].flatMap { $0?.filters ?? [] }
@@ -53,7 +53,7 @@ struct InFlight {
 
     mutating func append(_ subscription: Subscription) { self.subscriptions.append(subscription) }
 
-    /// Takes out the publish with this packet id; `nil` when there is none.
+    /// Removes and returns the publish with this packet id; `nil` when there is none.
     mutating func takePublish(_ packet: Int32) -> Publish? {
         guard let index = self.publishes[self.head...].firstIndex(where: { $0?.packet == packet }),
             let publish = self.publishes[index]

@@ -1,7 +1,8 @@
 import CMosquitto
 import TrackingCore
 
-/// What one pass of the loop brought on one connection: outcomes and messages in order, the payloads in one buffer.
+/// The events of one pass of the loop on one connection: outcomes and messages in order, with the payloads in one
+/// buffer.
 struct InboundBatch {
     private enum Entry {
         case event(TransportEvent)
@@ -11,11 +12,11 @@ struct InboundBatch {
     private var entries: [Entry] = []
     private var bytes: [UInt8] = []
 
-    /// How many events there are.
+    /// The number of events.
     var count: Int { self.entries.count }
-    /// How many bytes their payloads have.
+    /// The number of payload bytes.
     var byteCount: Int { self.bytes.count }
-    /// Whether it is enough for one pass, so that other connections have their turn.
+    /// `true` when the batch is large enough for one pass, so that other connections have their turn.
     var isLarge: Bool { self.entries.count >= 256 || self.bytes.count >= 65_536 }
     var isEmpty: Bool { self.entries.isEmpty }
 
@@ -33,7 +34,7 @@ struct InboundBatch {
                 topic: topic, payload: start..<self.bytes.count, isRetained: isRetained, properties: properties))
     }
 
-    /// Takes everything out.
+    /// Removes and returns all events.
     mutating func take() -> [TransportEvent] {
         let bytes = self.bytes
         let events = self.entries.map { entry -> TransportEvent in

@@ -1,14 +1,14 @@
 import CMosquitto
-import Glibc
+import SystemLibrary
 
-/// The way of checked bytes to libmosquitto, which reads descriptors only: a pair of connected sockets, and a buffer.
+/// Passes checked bytes to libmosquitto, which reads descriptors only: a pair of connected sockets, and a buffer.
 ///
 /// All connections of one event loop use the same pair. It is empty between two uses.
 final class InboundPipe {
-    /// The most bytes that are read from a connection at once. All of them are passed on: small messages must not become many
-    /// more events than a reader's limit.
+    /// The largest number of bytes that are read from a connection at once. All of them are passed on, so a portion of
+    /// small messages must not exceed a reader's limit of events.
     static let portion = 4_096
-    /// The size of the buffer: a record of TLS fits.
+    /// The size of the buffer: one record of TLS fits.
     static let capacity = 16_384
 
     /// The end from which libmosquitto reads.
@@ -17,7 +17,7 @@ final class InboundPipe {
     /// The bytes that were read from a connection.
     let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: InboundPipe.capacity, alignment: 16)
 
-    /// Makes a pair.
+    /// Creates a pair of sockets.
     init() {
         var ends: [Int32] = [-1, -1]
         precondition(godwit_socket_pair(&ends), "no descriptors left for an event loop")

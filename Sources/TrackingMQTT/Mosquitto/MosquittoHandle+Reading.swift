@@ -1,14 +1,15 @@
 import CMosquitto
-import Glibc
+import SystemLibrary
 import TrackingCore
 
-/// Reading: every byte of the broker passes ``InboundPacketCheck`` before libmosquitto parses it.
+/// Reading: ``InboundPacketCheck`` checks every byte of the broker before libmosquitto parses it.
 ///
-/// libmosquitto ends the process on a packet with an unknown property, and reads its socket by itself. Without TLS its
-/// descriptor is replaced with the ``InboundPipe`` for the time of a call. With TLS the connection is closed towards the network
-/// for the time of a call, so that only the decrypted bytes of one checked record are read.
+/// libmosquitto ends the process on a packet with an unknown property, and it reads its socket itself. Without TLS its
+/// descriptor is replaced with the ``InboundPipe`` during a call. With TLS no bytes are taken from the network during a
+/// call, so that only the decrypted bytes of one checked record are read.
 extension MosquittoHandle {
-    /// Reads what has come, up to ``InboundPipe/portion`` bytes or one record of TLS, and goes on with a TLS handshake.
+    /// Reads the received bytes, up to ``InboundPipe/portion`` bytes or one record of TLS, and continues a TLS
+    /// handshake.
     func read() -> Step {
         guard let tls else { return self.readPlain() }
         return tls.isEstablished ? self.readRecord(tls) : self.readOnce()
@@ -41,7 +42,7 @@ extension MosquittoHandle {
         }
     }
 
-    /// The end of a connection of which nothing was read; or none, where nothing has come.
+    /// Returns the end of a connection from which nothing was read, or `drained` where no bytes have arrived.
     private static func end(_ count: Int, _ error: Int32) -> Step {
         if count == 0 || error == ECONNRESET { return .ended(MosquittoResult(MOSQ_ERR_CONN_LOST.rawValue)) }
         if error == EAGAIN || error == EWOULDBLOCK || error == EINTR { return .drained }
@@ -59,14 +60,14 @@ extension MosquittoHandle {
 
     /// Passes checked bytes to libmosquitto, which has read all of them on return.
     ///
-    /// libmosquitto writes nothing while it reads, because it is told that the loop writes.
+    /// libmosquitto writes nothing while it reads, because the loop performs the writes.
     private func pass(_ bytes: UnsafeRawBufferPointer) -> MosquittoResult? {
         guard !bytes.isEmpty else { return nil }
         let number = mosquitto_socket(self.pointer)
         guard number >= 0, godwit_redirect(number, self.pipe.readEnd) else {
             return MosquittoResult(MOSQ_ERR_NO_CONN.rawValue)
         }
-        // After libmosquitto has closed its socket, the number is no longer the connection's.
+        // After libmosquitto has closed its socket, the number no longer belongs to the connection.
         defer { if mosquitto_socket(self.pointer) == number { _ = godwit_redirect(number, self.descriptor) } }
         var rest = bytes
         while !rest.isEmpty {
@@ -81,12 +82,12 @@ extension MosquittoHandle {
         return nil
     }
 
-    /// Has libmosquitto read what is there.
+    /// Lets libmosquitto read all available bytes.
     ///
     /// - Parameters:
     ///   - limit: The number of bytes, each of which takes one call at most.
-    ///   - isOver: Returns whether everything is read; asked once libmosquitto found no more.
-    /// - Returns: The end of the connection; `nil` while it goes on.
+    ///   - isOver: Returns `true` once everything is read; called when libmosquitto finds no more bytes.
+    /// - Returns: The end of the connection; `nil` while it continues.
     private func readAll(atMost limit: Int, isOver: () -> Bool) -> MosquittoResult? {
         for _ in 0...limit + 1 {
             godwit_clear_errno()
@@ -100,7 +101,7 @@ extension MosquittoHandle {
         return MosquittoResult(MOSQ_ERR_PROTOCOL.rawValue)
     }
 
-    /// Has libmosquitto read its socket itself, for the TLS handshake.
+    /// Lets libmosquitto read its socket itself, for the TLS handshake.
     private func readOnce() -> Step {
         let code = mosquitto_loop_read(self.pointer, 1)
         let error = godwit_errno()

@@ -31,8 +31,8 @@ extension MosquittoHandle {
                 client, will.topic, Int32(will.payload.count), will.payload, 1, will.isRetained))
     }
 
-    /// There is no asynchronous connect with properties: a connect to no host keeps the properties before it fails, and
-    /// touches no network.
+    /// Sets the properties of the CONNECT. libmosquitto has no asynchronous connect with properties; a connect without
+    /// a host stores them and then fails before it uses the network.
     private static func setConnectProperties(
         _ client: OpaquePointer, _ configuration: MQTTConfiguration
     ) throws(MosquittoResult) {
@@ -42,8 +42,8 @@ extension MosquittoHandle {
         guard code == MOSQ_ERR_INVAL.rawValue else { throw MosquittoResult(code) }
     }
 
-    /// The check of the packets of a new connection. MQTT 3.1.1 has no way to limit their size: there the broker's own limit
-    /// applies.
+    /// Creates the packet check of a new connection. MQTT 3.1.1 has no way to limit the packet size, so only the limit
+    /// of the protocol applies.
     static func packetCheck(_ settings: Settings) -> InboundPacketCheck {
         switch settings.version {
         case .v311: InboundPacketCheck(version: .v311)

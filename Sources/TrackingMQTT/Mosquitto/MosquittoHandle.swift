@@ -1,24 +1,24 @@
 import CMosquitto
-import Glibc
+import SystemLibrary
 import TrackingCore
 
-/// One libmosquitto client, made for one attempt to connect and destroyed with its connection.
+/// One libmosquitto client, created for one attempt to connect and destroyed with its connection.
 ///
-/// A client that lives for one connection cannot send again by itself what an earlier connection left in its queue. All of
-/// it, the end included, happens on the loop's thread. `mosquitto_threaded_set` makes publishing queue only: the loop
-/// writes, and no callback runs on the way.
+/// A client that lives for one connection cannot resend messages that an earlier connection left in its queue. All
+/// calls are on the loop's thread. With `mosquitto_threaded_set`, publishing only queues a message: the loop writes,
+/// and no callback runs during a publish.
 final class MosquittoHandle {
-    /// What a step of reading or writing came to.
+    /// The result of one step of reading or writing.
     enum Step: Hashable {
-        /// There may be more at once.
+        /// More bytes may be available at once.
         case more
-        /// Nothing more can be done until the socket is ready again.
+        /// Nothing more can be read or written until the socket is ready again.
         case drained
         /// The connection is gone.
         case ended(MosquittoResult)
     }
 
-    /// What a handle is made of.
+    /// The settings of a handle.
     struct Settings {
         var clientID: String
         var address: String
@@ -32,21 +32,21 @@ final class MosquittoHandle {
 
     let pointer: OpaquePointer
     let sink: MosquittoSink
-    /// The way of checked bytes to libmosquitto.
+    /// Passes checked bytes to libmosquitto.
     let pipe: InboundPipe
     /// The check of the broker's packets.
     var packetCheck: InboundPacketCheck
     /// The number of bytes that were read.
     var received = 0
     private let version: ConnectionStateMachine.Version
-    /// The connection's TLS; `nil` without.
+    /// The connection's TLS; `nil` for none.
     let tls: TLSConnection?
-    /// The socket. Without TLS it is a descriptor of its own: libmosquitto's is replaced while it reads.
+    /// The socket. Without TLS the descriptor is a duplicate, because libmosquitto's own is replaced while it reads.
     let descriptor: Int32
 
     /// Begins to connect.
     ///
-    /// - Throws: What libmosquitto said of the settings or the address.
+    /// - Throws: libmosquitto's error about the settings or the address.
     init(_ settings: Settings, sink: MosquittoSink) throws(MosquittoResult) {
         MosquittoLibrary.load()
         let isClean = settings.configuration.session == .clean
@@ -82,18 +82,18 @@ final class MosquittoHandle {
         if self.tls == nil { close(self.descriptor) }
     }
 
-    /// Whether the socket is still open.
+    /// `true` while the socket is open.
     var isOpen: Bool { mosquitto_socket(self.pointer) >= 0 }
-    /// Whether something waits to be written.
+    /// `true` while unwritten packets are pending.
     var wantsWrite: Bool { mosquitto_want_write(self.pointer) }
 
-    /// Writes all that waits, as far as the socket takes it.
+    /// Writes the pending packets, as far as the socket accepts them.
     func write() -> Step { self.step(mosquitto_loop_write(self.pointer, 1)) }
 
-    /// Sends a ping when one is due, and ends the connection when one was not answered.
+    /// Sends a ping when one is due, and ends the connection when the last one was not answered.
     func keepAlive() -> Step { self.step(mosquitto_loop_misc(self.pointer)) }
 
-    /// No longer takes complaints down: formatting them costs a little for each packet.
+    /// Removes the log callback, because libmosquitto formats a message for each packet.
     func stopListeningToComplaints() { mosquitto_log_callback_set(self.pointer, nil) }
 
     /// Queues a message and returns its packet id.
@@ -113,7 +113,7 @@ final class MosquittoHandle {
         return packet
     }
 
-    /// Queues a subscription to all `filters`, which are valid, and returns its packet id.
+    /// Queues a subscription to `filters`, which are valid, and returns its packet id.
     func subscribe(_ filters: [String]) throws(MosquittoResult) -> Int32 {
         var packet: Int32 = 0
         let code = Self.withCStrings(filters) { list in
@@ -123,7 +123,7 @@ final class MosquittoHandle {
         return packet
     }
 
-    /// Queues the end of subscriptions.
+    /// Queues an UNSUBSCRIBE.
     func unsubscribe(_ filters: [String]) throws(MosquittoResult) {
         let code = Self.withCStrings(filters) { list in
             mosquitto_unsubscribe_multiple(self.pointer, nil, Int32(filters.count), list, nil)
@@ -131,10 +131,10 @@ final class MosquittoHandle {
         try MosquittoResult.check(code)
     }
 
-    /// Queues a DISCONNECT; the connection ends once it is written.
+    /// Queues a DISCONNECT. The connection ends once it is written.
     func disconnect() { mosquitto_disconnect(self.pointer) }
 
-    /// Whether MQTT allows this filter.
+    /// Returns `true` for a filter that MQTT allows.
     static func isValid(filter: String) -> Bool {
         !filter.utf8.contains(0) && mosquitto_sub_topic_check(filter) == MOSQ_ERR_SUCCESS.rawValue
             && filter.utf8.count <= 65_535 && !filter.isEmpty

@@ -1,9 +1,9 @@
 import CMosquitto
-import Glibc
+import SystemLibrary
 
-/// What libmosquitto needs once a process, before any thread uses it.
+/// The initialisation of libmosquitto, once for the process and before any use.
 enum MosquittoLibrary {
-    /// `/dev/null`, which takes the place of each client's socket pair; -1 where it cannot be opened.
+    /// A descriptor of `/dev/null`, which replaces each client's socket pair; -1 if it cannot be opened.
     static let devNull: Int32 = open("/dev/null", O_RDWR | O_CLOEXEC)
 
     private static let initialized: Bool = {
@@ -11,6 +11,6 @@ enum MosquittoLibrary {
         return true
     }()
 
-    /// Initialises the library, once.
+    /// Initialises the library once.
     static func load() { _ = (self.initialized, self.devNull) }
 }

@@ -1,17 +1,17 @@
 import CMosquitto
-import Glibc
+import SystemLibrary
 import TrackingCore
 
-/// How a call of libmosquitto ended, when not well: turned into a ``TrackingError`` once, at the call.
+/// The failure of a libmosquitto call, which is converted to a ``TrackingError`` where it is handled.
 struct MosquittoResult: Error, Hashable {
     /// One of `MOSQ_ERR_…`.
     let code: Int32
-    /// `errno` as the call left it.
+    /// The value of `errno` after the call.
     let systemError: Int32
-    /// The rule of MQTT that a packet of the broker violated; `nil` where the check found no violation.
+    /// The rule of MQTT that the broker's packet violated; `nil` if the check found no violation.
     let violation: String?
 
-    /// Makes the result of a connection on which the broker violated MQTT.
+    /// Creates the result of a connection on which the broker violated MQTT.
     init(violation: String) {
         self.code = MOSQ_ERR_MALFORMED_PACKET.rawValue
         self.systemError = 0
@@ -24,12 +24,12 @@ struct MosquittoResult: Error, Hashable {
         self.violation = nil
     }
 
-    /// Throws unless `code` says success.
+    /// Throws unless `code` means success.
     static func check(_ code: Int32) throws(MosquittoResult) {
         guard code == MOSQ_ERR_SUCCESS.rawValue else { throw MosquittoResult(code) }
     }
 
-    /// Whether the other side ended it, as far as can be told.
+    /// `true` if the broker ended the connection, as far as that is known.
     var isByPeer: Bool {
         switch self.code {
         case MOSQ_ERR_SUCCESS.rawValue, MOSQ_ERR_CONN_LOST.rawValue: true
@@ -38,16 +38,16 @@ struct MosquittoResult: Error, Hashable {
         }
     }
 
-    /// Whether the broker has said that it takes no packet so large.
+    /// `true` for a packet that is larger than the broker accepts.
     var isTooLarge: Bool { self.code == MOSQ_ERR_OVERSIZE_PACKET.rawValue }
 
-    /// A Boolean value that indicates whether the connection ended because of the form of what the broker sent.
+    /// `true` if the connection ended because the broker sent a malformed packet.
     var isMalformed: Bool {
         let codes = [MOSQ_ERR_PROTOCOL, MOSQ_ERR_MALFORMED_PACKET, MOSQ_ERR_MALFORMED_UTF8]
         return codes.contains { $0.rawValue == self.code }
     }
 
-    /// What happened, in words.
+    /// A description of the failure.
     var text: String {
         if let violation { return "the broker sent a malformed packet: \(violation)" }
         return switch self.code {
@@ -66,7 +66,7 @@ struct MosquittoResult: Error, Hashable {
         }
     }
 
-    /// As the refusal of one message or filter.
+    /// Returns the failure as the refusal of one message or filter.
     func refusal(of what: String) -> TrackingError {
         switch self.code {
         case MOSQ_ERR_PAYLOAD_SIZE.rawValue, MOSQ_ERR_OVERSIZE_PACKET.rawValue:

@@ -1,10 +1,10 @@
 import CMosquitto
-import Glibc
+import SystemLibrary
 import TrackingCore
 
-/// Where the callbacks of one connection write down what they were told. They decide nothing.
+/// Records the information of the libmosquitto callbacks of one connection. It makes no decisions.
 ///
-/// It is touched on the loop's thread alone: callbacks run inside `mosquitto_loop_read`, `_write` and `_misc`.
+/// Only the loop's thread uses it: callbacks run inside `mosquitto_loop_read`, `_write` and `_misc`.
 final class MosquittoSink {
     /// A CONNACK.
     struct Acceptance {
@@ -13,34 +13,34 @@ final class MosquittoSink {
         let broker: BrokerLimits
     }
 
-    /// What the broker allows on this connection.
+    /// The broker's limits on this connection.
     struct BrokerLimits {
-        /// How many publishes may be under way.
+        /// The number of publishes that may await an acknowledgement.
         var receiveMaximum = 65_535
     }
 
     var batch = InboundBatch()
     var inFlight = InFlight()
-    /// What the broker may close the connection upon; outlives connections.
+    /// The topics and filters to which the broker may respond by closing the connection; kept over all connections.
     var suspects = SuspectTopics()
-    /// The answers to the last part of a subscription that is sent in parts; `nil` when there are none yet.
+    /// The answers to the last part of a subscription in several packets; `nil` while there are none.
     var partAnswers: [TrackingError?]?
-    /// Where publishes that reached nobody are noted; `nil` when nobody asks.
-    let unheard: UnheardPublishes?
+    /// Records publishes without a subscriber; `nil` if the caller does not request this.
+    let unmatched: UnmatchedPublishes?
     var acceptance: Acceptance?
-    /// What libmosquitto or the broker gave as the reason of the end.
+    /// The code that libmosquitto or the broker gave for the end of the connection.
     private(set) var disconnection: Int32?
-    /// The last complaint of libmosquitto: OpenSSL's own words among them.
+    /// libmosquitto's last error message, which may contain OpenSSL's.
     var complaint: String?
-    /// The rule of MQTT that an answer of the broker violated; `nil` while none did.
+    /// The rule of MQTT that an answer of the broker violated; `nil` while there is none.
     private(set) var violation: String?
-    /// How many messages came on this connection.
+    /// The number of messages received on this connection.
     private(set) var receivedCount = 0
     private var lastTopic = ""
 
-    init(unheard: UnheardPublishes?) { self.unheard = unheard }
+    init(unmatched: UnmatchedPublishes?) { self.unmatched = unmatched }
 
-    /// Forgets what belonged to the connection before.
+    /// Clears the state of the previous connection.
     func reset() {
         self.inFlight.removeAll()
         self.receivedCount = 0
@@ -52,7 +52,7 @@ final class MosquittoSink {
     }
 
     static func from(_ context: UnsafeMutableRawPointer?) -> MosquittoSink {
-        // The handle that owns the callbacks keeps its sink alive for as long as they can be called.
+        // The handle that owns the callbacks retains its sink for as long as they can be called.
         Unmanaged<MosquittoSink>.fromOpaque(context!).takeUnretainedValue()
     }
 
@@ -62,10 +62,10 @@ final class MosquittoSink {
         self.acceptance = Acceptance(code: code, isSessionPresent: flags & 1 != 0, broker: limits)
     }
 
-    /// A payload above the protocol's limit is cut to one byte more than that.
+    /// Records a message. A payload above the protocol's limit is cut to one byte above the limit.
     func received(_ message: UnsafePointer<mosquitto_message>, properties: OpaquePointer?) {
         self.receivedCount += 1
-        // One byte above the protocol's limit is enough for its reader to refuse it, however large it is.
+        // With one byte above the limit, the decoder rejects the payload, whatever its original size was.
         let length = min(Int(message.pointee.payloadlen), WireLimits.maximumPayloadBytes + 1)
         self.batch.append(
             topic: self.topic(message.pointee.topic),
@@ -77,7 +77,7 @@ final class MosquittoSink {
     func published(packet: Int32, code: Int32) {
         guard let publish = self.inFlight.takePublish(packet) else { return }
         if !self.suspects.isEmpty { self.suspects.answered(publish.topic) }
-        if code == ReasonCode.noMatchingSubscribers { self.unheard?.insert(publish.token) }
+        if code == ReasonCode.noMatchingSubscribers { self.unmatched?.insert(publish.token) }
         self.batch.append(.published(publish.token, refusal: ReasonCode.refusal(code, of: "the message")))
     }
 
@@ -99,12 +99,13 @@ final class MosquittoSink {
         }
     }
 
-    /// libmosquitto may say so twice for one DISCONNECT: with its reason, and then without.
+    /// Records the end of the connection. libmosquitto may report one DISCONNECT twice: with its reason, and then
+    /// without.
     func disconnected(code: Int32) {
         if self.disconnection == nil { self.disconnection = code }
     }
 
-    /// A run of messages on one topic shares one string.
+    /// Returns the topic as a string. Consecutive messages on one topic share one string.
     private func topic(_ text: UnsafePointer<CChar>?) -> String {
         guard let text else { return "" }
         let isSame = self.lastTopic.utf8.withContiguousStorageIfAvailable { last in

@@ -1,8 +1,8 @@
 import CMosquitto
-import Glibc
+import SystemLibrary
 import TrackingCore
 
-/// A list of MQTT 5 properties in libmosquitto's form, freed with its owner.
+/// A list of MQTT 5 properties in libmosquitto's form, which its owner frees.
 struct PropertyList: ~Copyable {
     private(set) var pointer: OpaquePointer?
 
@@ -67,7 +67,7 @@ struct PropertyList: ~Copyable {
         return read
     }
 
-    /// How many messages the broker takes at once; `nil` when it did not say.
+    /// Reads the number of messages that the broker accepts at once; `nil` if the broker did not state it.
     static func receiveMaximum(_ properties: OpaquePointer?) -> Int? {
         var value: UInt16 = 0
         let found = mosquitto_property_read_int16(

@@ -1,21 +1,21 @@
 import CMosquitto
 import TrackingCore
 
-/// The broker's own reasons, in MQTT 5's numbers, as errors.
+/// The conversion of MQTT 5's reason codes to errors.
 enum ReasonCode {
-    /// A PUBACK's: the broker took the message, and nobody has subscribed to its topic.
+    /// A PUBACK's code: the broker accepted the message, and no client has subscribed to its topic.
     static let noMatchingSubscribers: Int32 = 0x10
 
-    /// The reason of a connection that ends because of a malformed packet.
+    /// The code of a connection that ends because of a malformed packet.
     static let malformedPacket: UInt8 = 0x81
 
-    /// Whether an end may be the broker's answer to something that was sent: it closed without a reason (below 0x80), or
-    /// with one that is not about the time or about others.
+    /// Returns `true` if the end of a connection may be the broker's answer to a packet: without a reason (below 0x80),
+    /// or with a reason that concerns neither a temporary condition nor other clients.
     static func mayBeAnAnswer(_ code: Int32) -> Bool {
         code < 0x80 || [0x80, 0x81, 0x82, 0x83, 0x87, 0x8F, 0x90, 0x95, 0x99, 0x9A].contains(code)
     }
 
-    /// A CONNACK's code: MQTT 3.1.1 numbers its five from 1.
+    /// Returns the error for a CONNACK's code. MQTT 3.1.1 numbers its five codes from 1.
     static func connectionRefused(_ code: Int32, version: ConnectionStateMachine.Version) -> TrackingError {
         let reason: UInt8 =
             switch (version, code) {
@@ -30,18 +30,18 @@ enum ReasonCode {
         return self.passes(reason) ? TrackingError(.brokerUnreachable, error.message, reasonCode: reason) : error
     }
 
-    /// Whether a refusal of the connection is about the broker and the moment, not about this client: it is in trouble, not
-    /// available, busy, over a quota or a rate, or elsewhere.
+    /// Returns `true` for a temporary refusal of the connection: the broker has a fault, is unavailable or busy, has
+    /// exceeded a quota or a rate, or has moved.
     private static func passes(_ reason: UInt8) -> Bool {
         [0x80, 0x83, 0x88, 0x89, 0x97, 0x9C, 0x9D, 0x9F].contains(reason)
     }
 
-    /// A PUBACK's or SUBACK's code; `nil` below 0x80, where it is no refusal.
+    /// Returns the error for a PUBACK's or SUBACK's code; `nil` below 0x80, which is no refusal.
     static func refusal(_ code: Int32, of what: String) -> TrackingError? {
         code < 0x80 ? nil : self.error(UInt8(truncatingIfNeeded: code), "the broker refused \(what)")
     }
 
-    /// The code of the broker's own DISCONNECT.
+    /// Returns the error for the code of the broker's own DISCONNECT.
     static func disconnected(_ code: Int32) -> TrackingError {
         let reason = UInt8(truncatingIfNeeded: code)
         switch reason {

@@ -1,16 +1,16 @@
 import CMosquitto
-import Glibc
+import SystemLibrary
 import TrackingCore
 
-/// The certificates and the host name of one attempt to connect, as OpenSSL wants them.
+/// The certificates and the host name of one attempt to connect, in OpenSSL's form.
 ///
-/// `@unchecked`: the pointer never changes, and OpenSSL counts references to what it points to atomically.
+/// `@unchecked`: the pointer never changes, and OpenSSL counts the references to its object atomically.
 final class TLSContext: @unchecked Sendable {
     let pointer: UnsafeMutableRawPointer
 
-    /// Reads the files; this may take tens of milliseconds.
+    /// Reads the files, which may take tens of milliseconds.
     ///
-    /// - Throws: `tlsFailed` that names the file.
+    /// - Throws: `tlsFailed` with the name of the file.
     init(_ files: MQTTConfiguration.TLS, host: String) throws(TrackingError) {
         var fault: Int32 = 0
         let pointer = godwit_tls_context(files.authorities, files.certificate, files.key, host, &fault)
@@ -30,7 +30,7 @@ final class TLSContext: @unchecked Sendable {
 
     deinit { godwit_tls_context_free(self.pointer) }
 
-    /// Why the broker's certificate was not accepted; `nil` when it was, or was not seen.
+    /// Returns the reason for which the broker's certificate was rejected; `nil` if it was accepted or not received.
     func verificationError(host: String) -> TrackingError? {
         let result = godwit_tls_verify_result(self.pointer)
         let text = String(cString: godwit_tls_verify_message(result))
@@ -59,7 +59,7 @@ final class TLSContext: @unchecked Sendable {
     }
 }
 
-/// One connection's TLS. Loop thread only.
+/// The TLS session of one connection, for the loop's thread only.
 final class TLSConnection {
     private let pointer: UnsafeMutableRawPointer
 
@@ -73,7 +73,7 @@ final class TLSConnection {
     var isEstablished: Bool { godwit_tls_is_established(self.pointer) }
     var wantsWrite: Bool { godwit_tls_wants_write(self.pointer) }
     var hasPending: Bool { godwit_tls_has_pending(self.pointer) }
-    /// A Boolean value that indicates whether reading takes bytes from the network, and not only what is decrypted.
+    /// `true` if reading may take bytes from the network; `false` for decrypted bytes only.
     var isGateOpen = true {
         didSet { godwit_tls_set_gate(self.pointer, self.isGateOpen) }
     }
@@ -82,12 +82,12 @@ final class TLSConnection {
     enum Peek {
         case bytes(Int)
         case nothing
-        /// The broker has closed the connection in order.
+        /// The broker closed the TLS session with a close notification.
         case closed
         case failed(systemError: Int32, complaint: String?)
     }
 
-    /// Decrypts the next record and copies it; libmosquitto reads the same bytes afterwards.
+    /// Decrypts the next record and copies it. libmosquitto reads the same bytes afterwards.
     func peek(into buffer: UnsafeMutableRawBufferPointer) -> Peek {
         var error: Int32 = 0
         let count = godwit_tls_peek(self.pointer, buffer.baseAddress, Int32(clamping: buffer.count), &error)

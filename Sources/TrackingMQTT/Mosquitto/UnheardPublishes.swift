@@ -2,18 +2,20 @@ import Synchronization
 import TrackingCore
 
 /// The publishes that the broker took though nobody has subscribed to their topic, until somebody asks.
-final class UnheardPublishes: Sendable {
+final class UnmatchedPublishes: Sendable {
     private let tokens = Mutex<Set<TransportToken>>([])
     private let version = Mutex<ConnectionStateMachine.Version?>(nil)
 
     /// The protocol version of the last connection that the broker accepted; `nil` before the first.
     var acceptedVersion: ConnectionStateMachine.Version? { self.version.withLock { $0 } }
 
-    /// Notes the protocol version of a connection that the broker accepted.
+    /// Records the protocol version of a connection that the broker accepted.
     func accepted(_ version: ConnectionStateMachine.Version?) { self.version.withLock { $0 = version } }
 
     func insert(_ token: TransportToken) { self.tokens.withLock { _ = $0.insert(token) } }
 
-    /// - Returns: Whether it was one of them; it is forgotten.
+    /// Removes a publish.
+    ///
+    /// - Returns: `true` if the publish had no matching subscriber.
     func remove(_ token: TransportToken) -> Bool { self.tokens.withLock { $0.remove(token) != nil } }
 }

@@ -1,9 +1,9 @@
-/// Looks at a battery again and again and tells what changed.
+/// Reads a battery periodically and reports the changes.
 struct BatteryFollower {
-    /// What a look at the battery gave.
+    /// The result of reading the battery.
     enum Reading: Hashable {
         case percent(Double)
-        /// There is no battery, and nothing wrong with that.
+        /// The device has no battery, which is no error.
         case absent
         case failure(String)
     }
@@ -11,10 +11,10 @@ struct BatteryFollower {
     private let name: String
     private var last: Reading?
 
-    /// Makes a follower; `name` tells what is refused.
+    /// Creates a follower. `name` identifies the battery in error messages.
     init(name: String) { self.name = name }
 
-    /// Reads at once and every `period` until the task is cancelled.
+    /// Reads at once and then every `period`, until the task is cancelled.
     mutating func follow(
         every period: Duration, _ deliver: @Sendable (BatteryEvent) async -> Void, _ read: () -> Reading
     ) async {
@@ -24,7 +24,7 @@ struct BatteryFollower {
         }
     }
 
-    /// What to tell after a look.
+    /// Returns the events to deliver after a reading.
     mutating func looked(_ reading: Reading) -> [BatteryEvent] {
         guard reading != self.last else { return [] }
         let wasUnknown = self.isUnknown
@@ -36,7 +36,7 @@ struct BatteryFollower {
         }
     }
 
-    /// Whether unknown is what was told last.
+    /// `true` when the last event reported an unknown charge.
     private var isUnknown: Bool {
         switch self.last {
         case .absent, .failure: true

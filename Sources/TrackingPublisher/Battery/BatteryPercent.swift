@@ -1,8 +1,9 @@
 import TrackingCore
 
-/// Reads percentages.
+/// Parses percentages.
 enum BatteryPercent {
-    /// A plain number from 0 to 100, with white space around and a percent sign behind it if one likes; `nil` otherwise.
+    /// Returns a plain number from 0 to 100, with optional white space and an optional percent sign; `nil` for other
+    /// text.
     static func parse(_ text: some Sequence<UInt8>) -> Double? {
         var bytes = Array(text)[...]
         bytes = bytes.drop(while: XMLTagReader.isSpace)

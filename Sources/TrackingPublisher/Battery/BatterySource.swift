@@ -1,34 +1,36 @@
 public import TrackingCore
 
-/// Where the charge of the device's battery comes from.
+/// A source of the battery charge of the device.
 public protocol BatterySource: Sendable {
-    /// Delivers the charge at once and whenever it changes, until the task is cancelled or nothing can change any more.
+    /// Delivers the charge at once and after each change, until the task is cancelled or the charge can no longer
+    /// change.
     func run(deliver: @escaping BatteryEvent.Delivery) async
 }
 
-/// What a battery tells.
+/// An event of a battery.
 public enum BatteryEvent: Hashable, Sendable {
-    /// Whoever is told; the same type in every package, whatever its async functions inherit.
+    /// A function that receives the events. Naming its type here makes it the same in every package, whatever
+    /// isolation the package's async functions inherit.
     public typealias Delivery = @Sendable @concurrent (BatteryEvent) async -> Void
 
     /// The charge in percent, 0…100; `nil` when it is unknown.
     case level(Double?)
-    /// What was refused, said once for each new reason; the charge is unknown meanwhile.
+    /// An error of the battery, delivered once for each new reason. The charge is unknown until the next level.
     case badInput(String)
 }
 
-/// A battery as its user writes it (`--battery`).
+/// A battery in the form in which its user writes it (`--battery`).
 public enum BatterySpecification: Hashable, Sendable {
-    /// The batteries that Linux knows of.
+    /// The batteries that Linux lists.
     case auto
-    /// No battery: its charge is unknown.
+    /// No battery; the charge is unknown.
     case none
-    /// A file that holds a percentage, followed as it changes.
+    /// A file that contains a percentage and is read periodically.
     case file(String)
-    /// Always this percentage, 0…100.
+    /// A constant percentage, 0…100.
     case fixed(Double)
 
-    /// Reads `auto`, `none`, `file:PATH` or `fixed:PERCENT`.
+    /// Parses `auto`, `none`, `file:PATH` or `fixed:PERCENT`.
     ///
     /// - Throws: `invalidConfiguration` for anything else.
     public static func parse(_ text: String) throws(TrackingError) -> BatterySpecification {
@@ -48,7 +50,7 @@ public enum BatterySpecification: Hashable, Sendable {
         }
     }
 
-    /// Makes the source; `nil` for none.
+    /// Creates the source; `nil` for `none`.
     public func makeSource() -> (any BatterySource)? {
         switch self {
         case .auto: LinuxBattery()

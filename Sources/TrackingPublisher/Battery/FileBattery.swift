@@ -1,15 +1,15 @@
-/// A file that holds a percentage, read again every second: whatever knows the battery writes it there.
+/// A battery whose charge another program writes to a file, as a percentage.
 public struct FileBattery: BatterySource {
     private let path: String
     private let period: Duration
 
-    /// The file at `path`, looked at every `period`. It need not be there yet.
+    /// Creates a battery that reads the file at `path` every `period`. The file may be created later.
     public init(path: String, every period: Duration = .seconds(1)) {
         self.path = path
         self.period = period
     }
 
-    /// Delivers the charge at once and whenever it changes, until cancelled.
+    /// Delivers the charge at once and after each change, until cancelled.
     public func run(deliver: @escaping BatteryEvent.Delivery) async {
         var follower = BatteryFollower(name: "battery file:\(self.path)")
         await follower.follow(every: self.period, deliver) {

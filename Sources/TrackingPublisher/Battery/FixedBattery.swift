@@ -1,8 +1,8 @@
-/// A battery whose charge is always the same; for trials.
+/// A battery with a constant charge, for trials.
 public struct FixedBattery: BatterySource {
     private let percent: Double
 
-    /// A battery at `percent`, 0…100.
+    /// Creates a battery with the charge `percent`, 0…100.
     public init(percent: Double) { self.percent = percent }
 
     /// Delivers the charge, once.

@@ -1,15 +1,16 @@
-/// The batteries that Linux knows of: their mean charge, without those of mice and other things that are plugged in.
+/// The mean charge of the batteries that Linux lists, except those of peripheral devices such as mice.
 public struct LinuxBattery: BatterySource {
     private let directory: String
     private let period: Duration
 
-    /// Where Linux lists what supplies power; looked at every `period`.
+    /// Creates a source that reads the power supplies in `directory` every `period`.
     public init(directory: String = "/sys/class/power_supply", every period: Duration = .seconds(15)) {
         self.directory = directory
         self.period = period
     }
 
-    /// Delivers the charge at once and whenever it changes, until cancelled. A device without a battery is unknown.
+    /// Delivers the charge at once and after each change, until cancelled. A device without a battery has an unknown
+    /// charge.
     public func run(deliver: @escaping BatteryEvent.Delivery) async {
         var follower = BatteryFollower(name: "battery \(self.directory)")
         await follower.follow(every: self.period, deliver) {

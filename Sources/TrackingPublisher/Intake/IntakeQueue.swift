@@ -1,42 +1,42 @@
 import TrackingCore
 
-/// Decides, for one trackable, which records from outside are new, and when those who brought them are answered.
+/// Decides, for one trackable, which ingested records are new, and when their senders get an answer.
 ///
-/// What came is looked up and written in rounds, one at a time: what comes twice at once is known the second time. A round
-/// is everything that came while the one before was under way.
+/// Batches are looked up and written in rounds, one at a time, so that a record that arrives twice is known the second
+/// time. A round has every batch that arrived during the round before.
 struct IntakeQueue: Sendable {
-    /// What somebody brought.
+    /// The records of one request.
     struct Batch: Hashable, Sendable {
         let request: UInt64
         let drafts: [RecordDraft]
     }
 
-    /// Who is answered, with the names of what they brought, in their order.
+    /// The answer to a request: the names of its records, in their order.
     struct Receipt: Hashable, Sendable {
         let request: UInt64
         let names: [RecordName]
     }
 
-    /// What somebody still waits for.
+    /// The condition that a sender still waits for.
     enum Wait: Hashable, Sendable {
-        /// To be in the log.
+        /// The records are not in the log.
         case written
-        /// To be safe elsewhere.
+        /// These records are not acknowledged.
         case safe([StreamID: SeqSet])
     }
 
-    /// A new record under its name, to be told as news once it is written.
+    /// A new record under its name, to be published once it is written.
     struct News: Hashable, Sendable {
         let seq: UInt64
         let time: UnixTime
         let content: RecordDraft.Content
     }
 
-    /// What is being written.
+    /// The records that are being written.
     private struct Writing: Hashable, Sendable {
         let batches: [Batch]
         var names: [RecordMark: RecordName]
-        /// These are not written yet.
+        /// The numbers that are not written yet.
         var left = SeqSet()
         var news: [News] = []
     }
@@ -44,24 +44,34 @@ struct IntakeQueue: Sendable {
     private enum Round: Hashable, Sendable {
         /// Nothing is under way. Can transition to: `finding`.
         case none
-        /// It is looked up which of them are known. Can transition to: `writing`, `none`.
+        /// The log is asked which records are known. Can transition to: `writing`, `none`.
         case finding([Batch])
-        /// Those that were not are being written. Can transition to: `none`.
+        /// The new records are being written. Can transition to: `none`.
         case writing(Writing)
     }
 
     private var arrived: [Batch] = []
     private var round = Round.none
-    /// Who waits until these are safe.
+    /// The answers that wait until records are acknowledged.
     private var waiting: [(receipt: Receipt, left: [StreamID: SeqSet])] = []
+    /// The requests that were not answered, with the moment at which their senders give up.
+    private var deadlines = DeadlineQueue<UInt64>()
 
-    /// Whether nobody waits for anything.
+    /// The next moment at which a sender gives up; `nil` when no sender waits.
+    var nextDeadline: MonotonicTime? { self.deadlines.next }
+
+    /// `true` while no sender waits.
     var isIdle: Bool { self.round == .none && self.arrived.isEmpty && self.waiting.isEmpty }
 
-    /// Somebody brought these.
-    mutating func arrived(_ batch: Batch) { self.arrived.append(batch) }
+    /// A batch arrived, and its sender waits until `deadline`.
+    mutating func arrived(_ batch: Batch, by deadline: MonotonicTime) {
+        self.arrived.append(batch)
+        self.deadlines.set(batch.request, deadline: deadline)
+    }
 
-    /// What is to be looked up now; `nil` where nothing is.
+    /// Begins the next round.
+    ///
+    /// - Returns: The marks to look up; `nil` when no round begins.
     mutating func begin() -> [RecordMark]? {
         guard self.round == .none, !self.arrived.isEmpty else { return nil }
         defer { self.arrived = [] }
@@ -69,19 +79,19 @@ struct IntakeQueue: Sendable {
         return Array(Set(self.arrived.flatMap { $0.drafts.map(\.mark) }))
     }
 
-    /// These are known.
+    /// The log knows these records.
     ///
-    /// - Returns: Those that are not, each once, in order of time; they are to be ``named(_:news:)``.
+    /// - Returns: The new records, each once, in order of time, to be given to ``named(_:news:)``.
     mutating func found(_ known: [RecordMark: RecordName]) -> [RecordDraft] {
         guard case .finding(let batches) = self.round else { return [] }
         var seen = Set(known.keys)
         let new = batches.flatMap(\.drafts).filter { seen.insert($0.mark).inserted }
         self.round = .writing(Writing(batches: batches, names: known))
-        // Stable: of one time, what came first goes first.
+        // The order is stable: among records of the same time, the first to arrive comes first.
         return new.enumerated().sorted { ($0.element.time, $0.offset) < ($1.element.time, $1.offset) }.map(\.element)
     }
 
-    /// The new ones were given these names and are being written; what of them is news waits for that.
+    /// The new records have these names and are being written. The records of `news` are published after the write.
     mutating func named(_ names: [RecordMark: RecordName], news: [News]) {
         guard case .writing(var writing) = self.round else { return }
         writing.left = SeqSet(names.values.map(\.seq).sorted().map { $0...$0 })
@@ -90,9 +100,9 @@ struct IntakeQueue: Sendable {
         self.round = .writing(writing)
     }
 
-    /// These are in the log now.
+    /// Records are in the log.
     ///
-    /// - Returns: What of them is news, in order of time.
+    /// - Returns: The records to publish, in order of time.
     mutating func written(_ seqs: SeqSet) -> [News] {
         guard case .writing(var writing) = self.round else { return [] }
         let news = writing.news.filter { seqs.contains($0.seq) }
@@ -102,10 +112,10 @@ struct IntakeQueue: Sendable {
         return news
     }
 
-    /// Ends the round where everything of it is written.
+    /// Ends the round when all of its records are written.
     ///
-    /// - Parameter isStored: Whether a record is in the log, and not safe elsewhere.
-    /// - Returns: Whose records are safe already.
+    /// - Parameter isStored: Returns `true` for a record in the log that is not acknowledged.
+    /// - Returns: The answers to the requests whose records are all safe.
     mutating func settle(isStored: (RecordName) -> Bool) -> [Receipt] {
         guard case .writing(let written) = self.round, written.left.isEmpty else { return [] }
         self.round = .none
@@ -113,15 +123,18 @@ struct IntakeQueue: Sendable {
             let receipt = Receipt(request: batch.request, names: batch.drafts.compactMap { written.names[$0.mark] })
             let open = Dictionary(grouping: receipt.names.filter(isStored), by: \.stream)
                 .mapValues { SeqSet(Set($0.map(\.seq)).sorted().map { $0...$0 }) }
-            guard !open.isEmpty else { return receipt }
+            guard !open.isEmpty else {
+                self.deadlines.remove(receipt.request)
+                return receipt
+            }
             self.waiting.append((receipt, open))
             return nil
         }
     }
 
-    /// These are safe elsewhere.
+    /// Records were acknowledged.
     ///
-    /// - Returns: Who has nothing else to wait for.
+    /// - Returns: The answers to the requests whose records are all safe.
     mutating func areSafe(_ seqs: SeqSet, of stream: StreamID) -> [Receipt] {
         var done: [Receipt] = []
         for place in self.waiting.indices {
@@ -130,30 +143,36 @@ struct IntakeQueue: Sendable {
             if self.waiting[place].left.isEmpty { done.append(self.waiting[place].receipt) }
         }
         if !done.isEmpty { self.waiting.removeAll { $0.left.isEmpty } }
+        for receipt in done { self.deadlines.remove(receipt.request) }
         return done
     }
 
-    /// What is under way could not be looked up or written: nothing of it is told.
+    /// The round could not be looked up or written, and none of its records is published.
     ///
-    /// - Returns: Whose it was.
+    /// - Returns: The requests of the round.
     mutating func failed() -> [UInt64] {
         defer { self.round = .none }
-        return self.underWay.map(\.request)
+        let requests = self.underWay.map(\.request)
+        for request in requests { self.deadlines.remove(request) }
+        return requests
     }
 
-    /// Somebody does not wait any longer; what they brought goes its way all the same.
-    ///
-    /// - Returns: What they waited for; `nil` where they were answered already.
-    mutating func gaveUp(_ request: UInt64) -> Wait? {
+    /// Removes the requests whose senders give up, and returns the condition for which each waited. A round that has
+    /// begun continues.
+    mutating func takeExpired(now: MonotonicTime) -> [(request: UInt64, wait: Wait)] {
+        self.deadlines.popExpired(now: now).map { ($0, self.gaveUp($0)) }
+    }
+
+    private mutating func gaveUp(_ request: UInt64) -> Wait {
         if let place = self.waiting.firstIndex(where: { $0.receipt.request == request }) {
             return .safe(self.waiting.remove(at: place).left)
         }
-        // What was not begun is not begun for nobody.
+        // A batch without a sender is not begun.
         self.arrived.removeAll { $0.request == request }
         return .written
     }
 
-    /// Everybody who waits, when nothing will come of it any more.
+    /// The requests that were not answered.
     var requests: [UInt64] {
         (self.arrived + self.underWay).map(\.request) + self.waiting.map(\.receipt.request)
     }

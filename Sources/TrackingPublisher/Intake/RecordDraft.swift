@@ -1,25 +1,25 @@
 public import TrackingCore
 
-/// A record of a trackable that comes from outside, by HTTP for instance, and has no name in a stream yet.
+/// A record to ingest, which has no name in a stream yet.
 public struct RecordDraft: Hashable, Sendable {
-    /// What it says.
+    /// The content of a record.
     public enum Content: Hashable, Sendable {
-        /// A point; its `stream` and `seq` are given when it is taken.
+        /// A point; its `stream` and `seq` are given when it is ingested.
         case point(Location)
-        /// Something that happened; its `stream` and `seq` are given when it is taken: see ``RecordDraft/unnamed``.
+        /// An event; its `stream` and `seq` are given when it is ingested: see ``RecordDraft/unnamed``.
         case event(TrackingEvent)
-        /// A version of a trip; likewise.
+        /// A version of a trip; its `stream` and `seq` are given when it is ingested.
         case trip(Trip)
     }
 
-    /// What it says.
+    /// The content.
     public var content: Content
-    /// What it is known by when it comes again: a digest of what it says, written in one way only.
+    /// The digest by which the record is recognized when it arrives again. Equal contents must give equal digests.
     public var digest: RecordDigest
-    /// Whether it is known by its digest alone, because its time is only that of its arrival.
+    /// `true` where the digest alone identifies the record, because its time is that of its arrival.
     public var isKnownByDigest: Bool
 
-    /// Stands in events and trips for the stream that is given when they are taken.
+    /// The placeholder in events and trips for the stream that is given when they are ingested.
     public static let unnamed = StreamID("unnamed")!  // 1 to 64 bytes
 
     /// Makes a draft.
@@ -29,7 +29,7 @@ public struct RecordDraft: Hashable, Sendable {
         self.isKnownByDigest = isKnownByDigest
     }
 
-    /// When it was so: of a trip, the time of this version of it.
+    /// The time of the record; of a trip, the time of this version.
     public var time: UnixTime {
         switch self.content {
         case .point(let location): location.time
@@ -42,7 +42,7 @@ public struct RecordDraft: Hashable, Sendable {
 }
 
 extension RecordDraft.Content {
-    /// What a record of the log says; `nil` where that cannot be read.
+    /// The content of a record in the log; `nil` where it cannot be decoded.
     init?(_ record: SpoolRecord) {
         let content: Self? =
             switch record.kind {
@@ -54,7 +54,7 @@ extension RecordDraft.Content {
         self = content
     }
 
-    /// The same under a name.
+    /// The same content under a name.
     func named(_ name: RecordName) -> Self {
         switch self {
         case .point(var location):
@@ -69,7 +69,7 @@ extension RecordDraft.Content {
         }
     }
 
-    /// The record of the log; it has a name.
+    /// The record of the log for content that has a name.
     func record(at time: UnixTime, seq: UInt64) -> SpoolRecord {
         switch self {
         case .point(let location):
@@ -85,7 +85,7 @@ extension RecordDraft.Content {
 }
 
 extension SpoolRecord {
-    /// The same under another name, at its own time; `nil` where what it says cannot be read.
+    /// The same record under another name, at its own time; `nil` where it cannot be decoded.
     func renamed(_ name: RecordName) -> SpoolRecord? {
         RecordDraft.Content(self)?.named(name).record(at: self.time, seq: name.seq)
     }

@@ -1,27 +1,29 @@
 public import TrackingCore
 
-/// Where fixes come from: a receiver, a recording, a simulation, or one's own.
+/// A source of fixes: a receiver, a recording, a simulation, or an implementation of your own.
 ///
-/// A source is run by one caller at a time. Everything it opens, it opens within ``run(deliver:)`` and has closed when
-/// that returns or throws.
+/// One caller runs a source at a time. The source opens its files and connections within ``run(deliver:)`` and closes
+/// them before that call returns or throws.
 public protocol LocationSource: Sendable {
-    /// What is known of the source before it runs.
+    /// The facts of the source, which are known before it runs.
     var facts: SourceFacts { get }
 
-    /// Delivers what the source tells until it ends (returns), breaks (throws) or the task is cancelled (returns).
+    /// Delivers fixes and notices. Returns when the source ends or the task is cancelled, and throws when the source
+    /// breaks.
     ///
-    /// `deliver` suspends until the fix was taken in, so that a recording at full speed is held to the pace of what
-    /// follows and nothing is lost. It is called by one task, one event after the other.
+    /// `deliver` suspends until the caller has accepted the event. A recording at full speed therefore never outruns
+    /// the caller, and no event is lost. One task calls `deliver`, one event after the other.
     ///
-    /// In a package with `NonisolatedNonsendingByDefault` the type of `deliver` is to be named as here; elsewhere it is
-    /// `@Sendable (SourceEvent) async -> Void` as well.
+    /// In a package with `NonisolatedNonsendingByDefault`, name the type of `deliver` as here. In other packages the
+    /// type `@Sendable (SourceEvent) async -> Void` is the same.
     ///
-    /// - Throws: `inputUnreadable` when the file, device or receiver cannot be opened or breaks. May be called again then:
-    ///   that is how a broken source is tried again, after a wait that is the caller's to choose.
+    /// - Throws: `inputUnreadable` when the file, device or receiver cannot be opened or breaks. The caller may run a
+    ///   broken source again after a wait of its choice.
     func run(deliver: @escaping SourceEvent.Delivery) async throws(TrackingError)
 
-    /// Says which resolution is wanted from now on; may be called at any time, also before ``run(deliver:)``.
+    /// Sets the resolution that is wanted from now on. Callers may call this function at any time, also before
+    /// ``run(deliver:)``.
     ///
-    /// What cannot be slowed goes on as before: the update filter thins what it delivers.
+    /// A source that cannot be slowed continues at its own rate, and the update filter thins its fixes.
     func use(_ resolution: Resolution) async
 }

@@ -1,13 +1,14 @@
 public import TrackingCore
 
-/// How fast a recording is replayed (`--speed`).
+/// The speed at which a recording is replayed (`--speed`).
 public enum ReplayPace: Hashable, Sendable {
-    /// This many times as fast as it was recorded, by the fixes' own times; 0.001 to 1,000,000. Thinned to the resolution in force.
+    /// A multiple of the recorded speed, 0.001 to 1,000,000, by the times of the fixes. The replay is thinned to the
+    /// resolution in force.
     case times(Double)
-    /// As fast as what follows takes the fixes in. A bulk read: every fix is delivered, whatever the resolution.
+    /// As fast as the caller accepts the fixes. Every fix is delivered, whatever the resolution.
     case maximum
 
-    /// As it was recorded.
+    /// The recorded speed.
     public static let recorded = ReplayPace.times(1)
 
     /// Reads `max` or a number from 0.001 to 1,000,000.

@@ -2,7 +2,7 @@ import Synchronization
 import TrackingCore
 import TrackingRuntime
 
-/// Where ``LocationSource/use(_:)`` leaves the resolution, for a run that looks for it now or later.
+/// Stores the resolution that ``LocationSource/use(_:)`` sets, for the current run or a later one.
 final class ResolutionBox: Sendable {
     private struct State {
         var resolution: Resolution?
@@ -11,10 +11,10 @@ final class ResolutionBox: Sendable {
 
     private let state = Mutex(State())
 
-    /// The resolution that is wanted now; `nil` until somebody said so.
+    /// The resolution that is wanted now; `nil` until ``set(_:)`` is called.
     var current: Resolution? { self.state.withLock { $0.resolution } }
 
-    /// Leaves a new resolution and wakes the run.
+    /// Stores a new resolution and wakes the run.
     func set(_ resolution: Resolution) {
         let waiter = self.state.withLock { state in
             state.resolution = resolution
@@ -23,6 +23,6 @@ final class ResolutionBox: Sendable {
         waiter?.signal(.news)
     }
 
-    /// Makes `waiter` the one that is woken by news.
+    /// Sets the waiter that ``set(_:)`` wakes.
     func wakes(_ waiter: Waiter?) { self.state.withLock { $0.waiter = waiter } }
 }

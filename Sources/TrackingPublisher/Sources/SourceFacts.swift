@@ -1,17 +1,18 @@
 public import TrackingCore
 
-/// What is known of a source before it runs.
+/// The facts of a source that are known before it runs.
 public struct SourceFacts: Hashable, Sendable {
-    /// The source as its user wrote it, for logs and events: `gpsd://127.0.0.1:2947`. Never a credential.
+    /// The source as its user wrote it, for logs and events, such as `gpsd://127.0.0.1:2947`. It never contains a
+    /// credential.
     public var name: String
-    /// What the fixes it tells are marked with.
+    /// The kind of source that each fix is marked with.
     public var kind: SourceKind
-    /// Whether it ends by itself: a recording does, a receiver does not.
+    /// `true` when the source ends by itself, as a recording does and a receiver does not.
     public var isFinite: Bool
-    /// Whether it is a receiver that tells where the device is now, as opposed to a recording or a simulation: only a live
-    /// source's dates are examined, and only a live source is tried again when it breaks.
+    /// `true` for a receiver that measures the current position, `false` for a recording or a simulation. Only the
+    /// dates of a live source are examined, and only a live source is tried again when it breaks.
     public var isLive: Bool
-    /// The class of accuracy that it reaches and costs: the cheapest source that suffices is the one that runs.
+    /// The class of accuracy that the source reaches. The cheapest source that suffices is the one that runs.
     public var accuracy: Resolution.Accuracy
 
     /// Collects the facts of a source.

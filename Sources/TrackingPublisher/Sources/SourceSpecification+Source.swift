@@ -1,10 +1,11 @@
-private import Glibc
+private import SystemLibrary
 public import TrackingCore
 
 extension SourceSpecification {
     /// Makes the source, which opens nothing until it runs.
     ///
-    /// - Parameter pace: how fast recorded files are replayed, and how much faster than a car the simulated one drives.
+    /// - Parameter pace: The replay speed of recorded files, or the speed of the simulated vehicle as a multiple of a
+    ///   car's.
     /// - Throws: `invalidConfiguration` when the pace does not fit the source.
     public func makeSource(pace: ReplayPace = .recorded) throws(TrackingError) -> any LocationSource {
         switch self.input {
@@ -29,13 +30,14 @@ extension SourceSpecification {
         }
     }
 
-    /// Whether it is a receiver that is not asked for a cycle: it tells what it tells, however seldom that is wanted.
+    /// `true` for a receiver that is never asked to change its cycle. Such a receiver delivers at its own rate,
+    /// whatever the resolution.
     public var cannotBeSlowed: Bool {
         if case .nmeaServer = self.input { return true }
         return self.isReceiver && !self.asksForCycle
     }
 
-    /// Whether it tells where the device is now, and not where something was.
+    /// `true` when the source measures the current position of the device.
     public var isReceiver: Bool {
         switch self.input {
         case .gpsd, .nmeaServer: true
@@ -44,7 +46,7 @@ extension SourceSpecification {
         }
     }
 
-    /// Whether it reads what is piped into the program.
+    /// `true` when the source reads standard input.
     public var readsStandardInput: Bool {
         switch self.input {
         case .nmeaStandardInput, .jsonLinesStandardInput: true
@@ -52,7 +54,8 @@ extension SourceSpecification {
         }
     }
 
-    /// Whether this is a serial device; one that is not plugged in yet is told by where it would be.
+    /// Returns `true` for the path of a character device. A path that does not exist counts as a device when it is
+    /// under `/dev/`, because the device may be plugged in later.
     private static func isDevice(_ path: String) -> Bool {
         var status = stat()
         guard stat(path, &status) == 0 else { return path.hasPrefix("/dev/") }

@@ -4,7 +4,7 @@ public import TrackingCore
 ///
 /// | text | source |
 /// |---|---|
-/// | `gpsd://host[:port]` | the receivers of a gpsd, port 2947 unless told |
+/// | `gpsd://host[:port]` | the receivers of a gpsd, by default at port 2947 |
 /// | `nmea:FILE` | recorded NMEA; a device (`/dev/ttyUSB0`) is a receiver on a serial line |
 /// | `nmea:-` | NMEA on standard input |
 /// | `nmea:tcp://host:port` | NMEA from a server |
@@ -12,10 +12,13 @@ public import TrackingCore
 /// | `jsonl:FILE`, `jsonl:-` | one GeoJSON Feature a line |
 /// | `simulate:` | a drive along a bundled route |
 ///
-/// After `#` follow options, separated by commas: `accuracy=` a class from `MINIMUM` to `MAXIMUM` (default `HIGH`), `speed=`
-/// bits a second of a serial line (default 9600), `cycle=keep` to never ask a receiver to change its cycle.
+/// Options follow after `#`, separated by commas:
+///
+/// - `accuracy=` sets a class from `MINIMUM` to `MAXIMUM` (default `HIGH`).
+/// - `speed=` sets the speed of a serial line in bits a second (default 9600).
+/// - `cycle=keep` never asks a receiver to change its cycle.
 public struct SourceSpecification: Hashable, Sendable {
-    /// What the source reads.
+    /// The input of a source.
     public enum Input: Hashable, Sendable {
         /// gpsd on a host.
         case gpsd(host: String, port: UInt16)
@@ -35,13 +38,13 @@ public struct SourceSpecification: Hashable, Sendable {
         case simulation
     }
 
-    /// What it reads.
+    /// The input of the source.
     public var input: Input
-    /// The class of accuracy that it reaches and costs.
+    /// The class of accuracy that the source reaches.
     public var accuracy: Resolution.Accuracy
-    /// Bits a second of a serial line.
+    /// The speed of a serial line, in bits a second.
     public var lineSpeed: Int
-    /// Whether a receiver may be asked to change its cycle.
+    /// `true` when the source may ask a receiver to change its cycle.
     public var asksForCycle: Bool
 
     /// Makes a specification.
@@ -54,9 +57,9 @@ public struct SourceSpecification: Hashable, Sendable {
         self.asksForCycle = asksForCycle
     }
 
-    /// Reads what a user wrote.
+    /// Parses the text of a specification.
     ///
-    /// - Throws: `invalidConfiguration` with what is wrong, where, and what would do.
+    /// - Throws: `invalidConfiguration` with the invalid part and the valid forms.
     public static func parse(_ text: String) throws(TrackingError) -> SourceSpecification {
         let (address, options) = Self.split(text)
         var specification = SourceSpecification(try Self.input(address))
@@ -64,7 +67,7 @@ public struct SourceSpecification: Hashable, Sendable {
         return specification
     }
 
-    /// A `#` begins the options only where an option follows: file names may hold one too.
+    /// Splits the options from the address. A file name may contain a `#`; options contain a `=`.
     private static func split(_ text: String) -> (address: Substring, options: [Substring]) {
         guard let hash = text.lastIndex(of: "#") else { return (text[...], []) }
         let options = text[text.index(after: hash)...]

@@ -1,7 +1,9 @@
-private import Glibc
+private import SystemLibrary
 
-/// The name of the wireless network that the device is connected to, as the kernel tells it (`SIOCGIWESSID`). Reading it needs
-/// no rights and does not block; a device whose driver does not answer that question, as newer ones may not, has none.
+/// The name of the wireless network to which the device is connected, from the kernel (`SIOCGIWESSID`).
+///
+/// Reading it needs no rights and does not block. Newer drivers may not support the request; their networks have no
+/// name here.
 public struct WirelessNetwork: Sendable {
     /// The longest name of an interface, and of a network, in bytes.
     private static let longestInterface = 15
@@ -10,16 +12,17 @@ public struct WirelessNetwork: Sendable {
     private let directory: String
     private let ask: @Sendable (_ interface: String) -> [UInt8]?
 
-    /// Looks at the interfaces listed in `directory`, as Linux does in `/sys/class/net`.
+    /// Creates a reader of the interfaces that `directory` lists, in the form of Linux's `/sys/class/net`.
     public init(directory: String = "/sys/class/net") { self.init(directory: directory, ask: Self.kernel) }
 
-    /// Asks `ask` for the name that an interface is connected to.
+    /// Creates a reader that calls `ask` for the network of an interface.
     init(directory: String, ask: @escaping @Sendable (String) -> [UInt8]?) {
         self.directory = directory
         self.ask = ask
     }
 
-    /// The name now, of the first interface in order of their names that is connected; `nil` when none is.
+    /// The current name, of the first connected interface in alphabetical order; `nil` when no interface is
+    /// connected.
     public var name: String? {
         for interface in SmallFile.names(in: self.directory) where self.isWireless(interface) {
             guard let name = self.ask(interface).flatMap(Self.text) else { continue }
@@ -33,14 +36,14 @@ public struct WirelessNetwork: Sendable {
         return kinds.contains("wireless") || kinds.contains("phy80211")
     }
 
-    /// The text of a name: 1 to 32 bytes of anything, where old drivers leave a zero at the end.
+    /// Returns the text of a name of 1 to 32 bytes. Old drivers add a zero byte at the end.
     static func text(_ name: [UInt8]) -> String? {
         let bytes = name.prefix(Self.longestName).prefix { $0 != 0 }
         return bytes.isEmpty ? nil : String(decoding: bytes, as: UTF8.self)
     }
 
-    /// What the kernel says. Its `struct iwreq` is the interface's name in 16 bytes, the address of a buffer, and the buffer's
-    /// length and flags, of 2 bytes each.
+    /// Asks the kernel. Its `struct iwreq` consists of the interface's name in 16 bytes, the address of a buffer, and
+    /// the buffer's length and flags, of 2 bytes each.
     private static func kernel(_ interface: String) -> [UInt8]? {
         guard (1...Self.longestInterface).contains(interface.utf8.count) else { return nil }
         let descriptor = socket(AF_INET, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)

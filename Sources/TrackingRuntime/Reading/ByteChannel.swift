@@ -1,34 +1,35 @@
-private import Glibc
+private import SystemLibrary
 package import TrackingCore
 
-/// An open file, pipe, socket or serial line, read and written by one task without ever blocking its thread.
+/// An open file, pipe, socket or serial line, which one task reads and writes without blocking its thread.
 ///
-/// Closed by ``close()``, and at the latest when it is released. Not `Sendable`: it belongs to the task that opened it.
+/// ``close()`` closes it, or its release at the latest. It is not `Sendable`: use it in the task that opened it.
 package final class ByteChannel {
-    /// What came of waiting to read.
+    /// The result of waiting to read.
     package enum Read {
         case bytes(ArraySlice<UInt8>)
-        /// The other end has nothing more to say.
+        /// The end of the input.
         case end
-        /// Someone signalled ``Wake/news``.
+        /// Another task signalled ``Wake/news``.
         case news
-        /// Nothing came until the deadline.
+        /// The deadline passed without input.
         case quiet
     }
 
-    /// Wakes the reader; give it to whoever has news for it.
+    /// The waiter with which other tasks wake the reader.
     package let waiter: Waiter
-    /// What the user called it, for errors.
+    /// The user's name for the channel, for errors.
     package let name: String
     private var descriptor: Int32
     private let isOwned: Bool
-    /// Regular files are always ready, and cannot be waited for.
+    /// `true` for a regular file, which is always ready and cannot be waited for.
     private let isRegular: Bool
-    /// A socket whose other end has gone must not end the program with a signal.
+    /// `true` for a socket. Writing to one whose peer is gone must not end the program with a signal.
     private let isSocket: Bool
     private var buffer = [UInt8](repeating: 0, count: 65_536)
 
-    /// Wraps an open file. `isOwned`: whether to close it, which standard input is not.
+    /// Wraps an open file. `isOwned` is `false` for a descriptor that the channel must not close, such as standard
+    /// input.
     package init(_ descriptor: Int32, name: String, waiter: Waiter = Waiter(), isOwned: Bool = true) {
         self.descriptor = descriptor
         self.name = name
@@ -44,21 +45,21 @@ package final class ByteChannel {
 
     /// Opens a file, a named pipe or a device for reading.
     package static func open(path: String, name: String) throws(TrackingError) -> ByteChannel {
-        // O_NONBLOCK: a named pipe that nobody writes would hold up the open.
-        let descriptor = Glibc.open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
+        // O_NONBLOCK: opening a named pipe without a writer would block.
+        let descriptor = SystemLibrary.open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
         guard descriptor >= 0 else { throw SystemError.inputUnreadable(name, errno) }
         return ByteChannel(descriptor, name: name)
     }
 
-    /// Closes it; what comes after that is a mistake of the caller.
+    /// Closes the file. Later calls are programming errors.
     package func close() {
-        if self.isOwned, self.descriptor >= 0 { Glibc.close(self.descriptor) }
+        if self.isOwned, self.descriptor >= 0 { SystemLibrary.close(self.descriptor) }
         self.descriptor = -1
     }
 
-    /// Waits for bytes, an end, news or the deadline.
+    /// Waits for bytes, the end, news or the deadline.
     ///
-    /// - Throws: `inputUnreadable` when it broke, `stopped` when the task was cancelled.
+    /// - Throws: `inputUnreadable` for a read error; `stopped` when the task was cancelled.
     package func read(until deadline: MonotonicTime? = nil) async throws(TrackingError) -> Read {
         while true {
             if Task.isCancelled { throw SystemError.cancelled }
@@ -73,8 +74,7 @@ package final class ByteChannel {
         }
     }
 
-    /// Passes over what comes, until it ends or the task is cancelled: all of it that is there by then. A regular file, which is
-    /// no news to anybody, is left alone.
+    /// Reads and discards the input until its end or until the task is cancelled. Does nothing for a regular file.
     package func discard() async {
         guard !self.isRegular else { return }
         while case .bytes? = try? await self.read() {}
@@ -82,16 +82,16 @@ package final class ByteChannel {
         guard ioctl(self.descriptor, UInt(FIONREAD), &left) == 0 else { return }
         while left > 0, self.isReadable {
             let count = self.buffer.withUnsafeMutableBytes {
-                Glibc.read(self.descriptor, $0.baseAddress, min($0.count, Int(left)))
+                SystemLibrary.read(self.descriptor, $0.baseAddress, min($0.count, Int(left)))
             }
             guard count > 0 else { return }
             left -= Int32(count)
         }
     }
 
-    /// Writes all of `bytes`, or throws `inputUnreadable` when it broke or took longer than `limit`.
+    /// Writes all of `bytes`. Throws `inputUnreadable` for a write error, or after `limit`.
     package func write(_ bytes: [UInt8], within limit: Duration = .seconds(5)) async throws(TrackingError) {
-        let deadline = SourceClock.now.advanced(by: limit)
+        let deadline = DeviceClock.now.advanced(by: limit)
         var rest = bytes[...]
         var hasNews = false
         while !rest.isEmpty {
@@ -113,12 +113,12 @@ package final class ByteChannel {
         bytes.withUnsafeBytes { bytes in
             self.isSocket
                 ? send(self.descriptor, bytes.baseAddress, bytes.count, Int32(MSG_NOSIGNAL))
-                : Glibc.write(self.descriptor, bytes.baseAddress, bytes.count)
+                : SystemLibrary.write(self.descriptor, bytes.baseAddress, bytes.count)
         }
     }
 
-    /// Whether a read returns at once. Asked instead of making the file non-blocking, since standard input is shared with
-    /// others, to whom that would happen too.
+    /// `true` if a read returns at once. The file is not made non-blocking instead, because other processes share
+    /// standard input and would be affected.
     private var isReadable: Bool {
         if self.isRegular { return true }
         var polled = pollfd(fd: self.descriptor, events: Int16(POLLIN), revents: 0)
@@ -126,7 +126,7 @@ package final class ByteChannel {
     }
 
     private func readNow() throws(TrackingError) -> Read? {
-        let count = self.buffer.withUnsafeMutableBytes { Glibc.read(self.descriptor, $0.baseAddress, $0.count) }
+        let count = self.buffer.withUnsafeMutableBytes { SystemLibrary.read(self.descriptor, $0.baseAddress, $0.count) }
         if count > 0 { return .bytes(self.buffer[..<count]) }
         if count == 0 { return .end }
         guard errno == EAGAIN || errno == EINTR else { throw SystemError.inputUnreadable(self.name, errno) }
@@ -141,14 +141,14 @@ package final class ByteChannel {
         return await self.waiter.next()
     }
 
-    /// When the file was last written, where the system knows.
+    /// The time of the last write to the file, where the system knows it.
     package var modified: UnixTime? {
         var status = stat()
         guard fstat(self.descriptor, &status) == 0 else { return nil }
         return UnixTime(Double(status.st_mtim.tv_sec))
     }
 
-    /// The pending error of a socket, 0 when it has none.
+    /// The pending error of a socket; 0 for none.
     package var socketError: Int32 {
         var error: Int32 = 0
         var length = socklen_t(MemoryLayout<Int32>.size)

@@ -1,20 +1,20 @@
-private import Glibc
+private import SystemLibrary
 private import Synchronization
 package import TrackingCore
 
-/// The one thread that waits for files, sockets and deadlines on behalf of every task that reads, so that no task ever blocks
-/// a thread of the cooperative pool. It starts with the first wait and sleeps in `poll` while nothing is waited for.
+/// The thread that waits for files, sockets and deadlines on behalf of all reading tasks, so that no task blocks a
+/// thread of the cooperative pool. The thread starts with the first wait, and sleeps in `poll` while nothing is armed.
 package final class Poller: Sendable {
     /// The poller of this process.
     package static let shared = Poller()
 
-    /// What is waited for, once.
+    /// The condition of one wait.
     package struct Interest: Sendable {
-        /// The file, or `nil` to wait for the deadline alone.
+        /// The descriptor; `nil` to wait for the deadline alone.
         package var descriptor: Int32?
-        /// Whether to wait until it can be written, instead of read.
+        /// `true` to wait until the descriptor can be written; `false` until it can be read.
         package var isWriting = false
-        /// When to wake up at the latest.
+        /// The latest time to wake.
         package var deadline: MonotonicTime?
 
         package init(descriptor: Int32? = nil, isWriting: Bool = false, deadline: MonotonicTime? = nil) {
@@ -40,7 +40,7 @@ package final class Poller: Sendable {
 
     /// Signals `waiter` once when `interest` is met.
     ///
-    /// - Returns: the number to call ``disarm(_:)`` with when it is no longer of interest.
+    /// - Returns: The number for ``disarm(_:)``.
     package func arm(_ interest: Interest, _ waiter: Waiter) -> UInt64 {
         let id = self.state.withLock { state -> UInt64 in
             if state.pipe == nil { state.pipe = self.start() }
@@ -52,18 +52,18 @@ package final class Poller: Sendable {
         return id
     }
 
-    /// Forgets what was armed. Returns at once; the thread lets go of the file a moment later.
+    /// Cancels a wait and returns at once. The thread stops using the file a moment later.
     package func disarm(_ id: UInt64) {
         if self.state.withLock({ $0.entries.removeValue(forKey: id) }) != nil { self.interrupt() }
     }
 
     private func interrupt() {
         guard let pipe = self.state.withLock({ $0.pipe }) else { return }
-        // A full pipe interrupts just as well.
+        // A full pipe interrupts `poll` just as well.
         _ = write(pipe.write, [1], 1)
     }
 
-    /// Starts the thread. Failing here means that the process is out of files or threads, and nothing could be read at all.
+    /// Starts the thread. A failure stops the program: without descriptors or threads nothing could be read.
     private func start() -> (read: Int32, write: Int32) {
         var ends: [Int32] = [0, 0]
         guard pipe(&ends) == 0 else { fatalError("no pipe: \(SystemError.text(errno))") }
@@ -72,7 +72,9 @@ package final class Poller: Sendable {
             _ = fcntl(end, F_SETFL, O_NONBLOCK)
         }
         let interrupter = (read: ends[0], write: ends[1])
-        DetachedThread.start { self.loop(interruptedBy: interrupter.read) }
+        guard DetachedThread.start({ self.loop(interruptedBy: interrupter.read) }) else {
+            fatalError("cannot start the thread that waits for files: the system has no thread left")
+        }
         return interrupter
     }
 
@@ -86,7 +88,7 @@ package final class Poller: Sendable {
         }
     }
 
-    /// What `poll` is to wait for; the pipe comes first, and without an id.
+    /// Returns the descriptors for `poll`. The pipe comes first and has no id.
     private func snapshot(_ pipe: Int32) -> (ids: [UInt64], polled: [pollfd], timeout: Int32) {
         self.state.withLock { state in
             var ids: [UInt64] = []
@@ -100,15 +102,15 @@ package final class Poller: Sendable {
             guard let earliest = state.entries.values.compactMap(\.interest.deadline).min() else {
                 return (ids, polled, -1)
             }
-            // Rounded up, or it would spin through the last millisecond.
-            let milliseconds = SourceClock.now.duration(to: earliest).inMilliseconds + 1
+            // Rounded up, because `poll` would otherwise spin through the last millisecond.
+            let milliseconds = DeviceClock.now.duration(to: earliest).inMilliseconds + 1
             return (ids, polled, Int32(clamping: max(0, milliseconds)))
         }
     }
 
     private func wake(_ ids: [UInt64], _ polled: [pollfd]) {
         let ready = Set(zip(ids, polled.dropFirst()).filter { $0.1.revents != 0 }.map(\.0))
-        let now = SourceClock.now
+        let now = DeviceClock.now
         let woken = self.state.withLock { state -> [(Waiter, Wake)] in
             var woken: [(Waiter, Wake)] = []
             for (id, entry) in state.entries {

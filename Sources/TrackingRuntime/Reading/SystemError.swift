@@ -1,16 +1,16 @@
-private import Glibc
+private import SystemLibrary
 package import TrackingCore
 
-/// What the system says about a failed call.
+/// The system's descriptions of failed calls.
 package enum SystemError {
-    /// The system's words for an error number.
+    /// Returns the system's description of an error number.
     package static func text(_ number: Int32) -> String { String(cString: strerror(number)) }
 
-    /// The error of an input that cannot be opened or read: `what` names it.
+    /// Returns the error of an input that cannot be opened or read. `what` names the input.
     package static func inputUnreadable(_ what: String, _ number: Int32, advice: String = "") -> TrackingError {
         TrackingError(.inputUnreadable, "\(what): \(Self.text(number))\(advice.isEmpty ? "" : "; \(advice)")")
     }
 
-    /// Thrown within what reads, when its task was cancelled; its own caller does not hear it.
+    /// The error of a read whose task was cancelled, which its caller handles.
     package static var cancelled: TrackingError { TrackingError(.stopped, "the reading was stopped") }
 }

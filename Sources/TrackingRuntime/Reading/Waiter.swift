@@ -1,13 +1,13 @@
 private import Synchronization
 
-/// Why a ``Waiter`` woke up; several may have come together.
+/// The reasons for which a ``Waiter`` woke up; several may be set.
 package struct Wake: OptionSet, Hashable, Sendable {
     package let rawValue: UInt8
     package init(rawValue: UInt8) { self.rawValue = rawValue }
 
     /// The file can be read or written.
     package static let ready = Wake(rawValue: 1)
-    /// Someone has news for the task, which knows where to look.
+    /// Another task has news for this one.
     package static let news = Wake(rawValue: 2)
     /// The deadline has passed.
     package static let deadline = Wake(rawValue: 4)
@@ -15,8 +15,8 @@ package struct Wake: OptionSet, Hashable, Sendable {
     package static let cancelled = Wake(rawValue: 8)
 }
 
-/// Lets one task wait for several things at once, which other threads and tasks signal. What was signalled while nobody waited
-/// is kept for the next wait.
+/// Lets one task wait for several signals from other threads and tasks. A signal without a waiting task is stored for
+/// the next wait.
 package final class Waiter: Sendable {
     private struct State {
         var pending: Wake = []
@@ -38,10 +38,10 @@ package final class Waiter: Sendable {
         waiting?.0.resume(returning: waiting?.1 ?? [])
     }
 
-    /// Forgets a signal that belongs to something that is over.
+    /// Removes a pending signal of a wait that is over.
     package func forget(_ wake: Wake) { self.state.withLock { $0.pending.subtract(wake) } }
 
-    /// Whether this was signalled; it is forgotten then.
+    /// Removes a pending signal. Returns `true` if there was one.
     package func take(_ wake: Wake) -> Bool {
         self.state.withLock { state in
             defer { state.pending.subtract(wake) }

@@ -1,7 +1,7 @@
 import TrackingCore
 
-/// Which months have a partition of their own: those from ``RecordedTime/earliest`` until two months from now. What is of
-/// another time, which strangers choose, goes into `point_other`.
+/// The months that have a partition of their own: from ``RecordedTime/earliest`` until two months from now. Points
+/// of other times, which any publisher may choose, go into `point_other`.
 struct PointPartitions {
     /// A month of the calendar, UTC.
     struct Month: Hashable, Comparable {
@@ -30,7 +30,7 @@ struct PointPartitions {
             self.month == 12 ? Month(year: self.year + 1, month: 1) : Month(year: self.year, month: self.month + 1)
         }
 
-        /// When it begins.
+        /// The beginning of the month.
         var start: UnixTime {
             let year = self.month <= 2 ? self.year - 1 : self.year
             let era = (year >= 0 ? year : year - 399) / 400

@@ -1,5 +1,5 @@
 import CPostgres
-import Glibc
+import SystemLibrary
 import TrackingCore
 
 /// One connection to a server, through libpq. Everything happens on the thread that holds it.
@@ -31,7 +31,7 @@ final class PostgresConnection: @unchecked Sendable {  // only whoever holds the
         return TrackingError(code, "\(error.message): \(remedy)")
     }
 
-    /// Whether the server of an address takes connections, whoever it refuses.
+    /// Returns `true` if the server at an address accepts connections, even if it rejects this user.
     static func isServed(_ address: String) -> Bool {
         self.withOptions(address) { PQpingParams($0, $1, 1) == PQPING_OK }
     }
@@ -98,11 +98,11 @@ final class PostgresConnection: @unchecked Sendable {  // only whoever holds the
 
     deinit { PQfinish(self.pointer) }
 
-    /// Whether the connection stands, as far as the last call could see.
+    /// `true` if the connection was open after the last call.
     var isAlive: Bool { PQstatus(self.pointer) == CONNECTION_OK }
-    /// What it waits on.
+    /// The descriptor of the connection's socket.
     var socket: Int32 { PQsocket(self.pointer) }
-    /// Whether a transaction is under way or failed.
+    /// `true` if a transaction is open or has failed.
     var isInTransaction: Bool { PQtransactionStatus(self.pointer) != PQTRANS_IDLE }
 
     /// Runs one statement; what it gives comes in binary form.
@@ -206,7 +206,8 @@ final class PostgresConnection: @unchecked Sendable {  // only whoever holds the
         return ["22", "23", "54"].contains(state.prefix(2)) ? .storeRefused : .storeFailed
     }
 
-    /// What the server or libpq says; the first line alone, which has no values.
+    /// Returns an error with the first line of the message of the server or libpq. The following lines may
+    /// contain values.
     private func failure(_ what: String, _ result: OpaquePointer? = nil) -> TrackingError {
         let text = String(cString: result.map { PQresultErrorMessage($0) } ?? PQerrorMessage(self.pointer))
         return TrackingError(Self.code(of: result), "\(what): \(text.split(separator: "\n").first ?? "no answer")")

@@ -1,26 +1,26 @@
 import TrackingCore
 
-/// The tables of a history in PostgreSQL, in a schema of their own, by numbered migrations, as ``SQLiteHistorySchema`` has them.
+/// The tables of a history in PostgreSQL, in a schema of their own. They are those of ``SQLiteHistorySchema``.
 enum PostgresHistorySchema {
-    /// Where the tables are.
+    /// The name of the schema that has the tables.
     static let name = "godwit"
+    /// The version of the tables, which `schema_version` stores.
+    static let version = 1
 
-    static let migrations: [String] = [Self.first, Self.second]
-
-    /// So many programs migrate at once: one. "GdWt".
+    /// The advisory lock of the program that makes the tables: "GdWt".
     private static let lock = 0x4764_5774
 
-    /// Brings a database up to date.
+    /// Configures a connection, and makes the tables where the database has none.
     ///
-    /// - Throws: `storeUnusable` when it is of a newer version; `storeFailed`.
+    /// - Throws: `storeUnusable` when the tables have another version; `storeFailed`.
     static func prepare(_ connection: PostgresConnection) throws(TrackingError) {
         try connection.runAll(self.session)
-        if try self.version(connection) != self.migrations.count { try self.migrateAlone(connection) }
+        if try self.isEmpty(connection) { try self.makeTablesAlone(connection) }
         try connection.runAll(self.searchPath(isLocal: false))
     }
 
-    /// Whoever stores waits for who is in the middle of a transaction: the server does not wait for one that is gone or stands
-    /// still.
+    /// The settings of a session. A store waits for the locks of other transactions, so the server ends a
+    /// transaction whose program is gone or idle.
     private static let session = """
         SET client_min_messages = warning; SET synchronous_commit = on; SET idle_in_transaction_session_timeout = '120s';
         SET tcp_keepalives_idle = 5; SET tcp_keepalives_interval = 5; SET tcp_keepalives_count = 3; SET tcp_user_timeout = '15s'
@@ -34,10 +34,11 @@ enum PostgresHistorySchema {
         """
     }
 
-    private static func migrateAlone(_ connection: PostgresConnection) throws(TrackingError) {
+    private static func makeTablesAlone(_ connection: PostgresConnection) throws(TrackingError) {
         try connection.runAll("SELECT pg_advisory_lock(\(self.lock))")
         do throws(TrackingError) {
-            try self.migrate(connection)
+            // Another program may have made the tables before it released the lock.
+            if try self.isEmpty(connection) { try connection.runAll("BEGIN; \(self.statements); COMMIT") }
         } catch {
             if connection.isInTransaction { try? connection.runAll("ROLLBACK") }
             try? connection.runAll("SELECT pg_advisory_unlock(\(self.lock))")
@@ -46,40 +47,43 @@ enum PostgresHistorySchema {
         try connection.runAll("SELECT pg_advisory_unlock(\(self.lock))")
     }
 
-    private static func version(_ connection: PostgresConnection) throws(TrackingError) -> Int {
+    /// Returns `true` if the database has no tables of a history, and `false` if they have the expected version.
+    private static func isEmpty(_ connection: PostgresConnection) throws(TrackingError) -> Bool {
         let exists = try connection.run("SELECT 1::bigint FROM pg_namespace WHERE nspname = '\(self.name)'").count > 0
-        return exists ? Int(try connection.run("SELECT version FROM \(self.name).schema_version").integer(0, 0)) : 0
-    }
-
-    private static func migrate(_ connection: PostgresConnection) throws(TrackingError) {
-        let version = try self.version(connection)
-        guard version <= self.migrations.count else {
+        guard exists else { return true }
+        let version = Int(try connection.run("SELECT version FROM \(self.name).schema_version").integer(0, 0))
+        guard version == self.version else {
             throw TrackingError(
                 .storeUnusable,
-                "the history in PostgreSQL has version \(version); this program knows versions up to "
-                    + "\(self.migrations.count): use a newer program")
+                "cannot open the history in PostgreSQL: its schema \(self.name) has version \(version), and this program "
+                    + "expects version \(self.version). Use the program that made the history, or name another database"
+            )
         }
-        guard version < self.migrations.count else { return }
-        try connection.runAll("BEGIN")
-        for migration in self.migrations[version...] { try connection.runAll(migration) }
-        try connection.runAll("UPDATE \(self.name).schema_version SET version = \(self.migrations.count); COMMIT")
+        return false
     }
 
-    private static let first = """
+    /// The statements that create the schema, the tables and the views.
+    ///
+    /// The rows of `trackable` and `coverage` may lack the last points of a trackable (see ``RecordingLedger``). The views
+    /// `last_position` and `streams` add them from `point`.
+    private static let statements = """
         CREATE EXTENSION IF NOT EXISTS postgis;
         CREATE SCHEMA \(name);
         \(searchPath(isLocal: true));
         CREATE TABLE schema_version (version bigint NOT NULL);
-        INSERT INTO schema_version VALUES (0);
+        INSERT INTO schema_version VALUES (\(version));
         CREATE TABLE trackable (number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, id text COLLATE "C" NOT NULL UNIQUE,
-            version bigint NOT NULL DEFAULT 0, erased_before float8, recent text NOT NULL DEFAULT '',
+            changes bigint NOT NULL DEFAULT 0, erased_before float8, recent text NOT NULL DEFAULT '',
             last_time float8, last_stream bigint, last_seq bigint, run_first float8, run_last float8,
-            run_south float8, run_west float8, run_north float8, run_east float8, run_count bigint);
+            run_south float8, run_west float8, run_north float8, run_east float8, run_count bigint)
+            WITH (fillfactor = 70);
         CREATE TABLE stream (number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, trackable bigint NOT NULL,
             id text COLLATE "C" NOT NULL, last bigint, duplicates bigint NOT NULL DEFAULT 0,
             clock_faults bigint NOT NULL DEFAULT 0, UNIQUE (trackable, id));
         CREATE TABLE coverage (stream bigint NOT NULL, first bigint NOT NULL, last bigint NOT NULL, mark bigint NOT NULL,
-            PRIMARY KEY (stream, first));
+            PRIMARY KEY (stream, first)) WITH (fillfactor = 70);
+        CREATE TABLE turn (holder bigint NOT NULL);
+        INSERT INTO turn VALUES (0);
         CREATE TABLE point (trackable bigint NOT NULL, time float8 NOT NULL, stream bigint NOT NULL, seq bigint NOT NULL,
             clock_fault bigint NOT NULL, latitude float8 NOT NULL, longitude float8 NOT NULL, altitude float8,
             accuracy_horizontal float8, accuracy_vertical float8, bearing float8, accuracy_bearing float8, speed float8,
@@ -103,38 +107,19 @@ enum PostgresHistorySchema {
         CREATE TABLE quarantine (number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, received float8 NOT NULL,
             topic text NOT NULL, trackable text, stream text, seq bigint, reason text NOT NULL, payload bytea NOT NULL);
         CREATE VIEW points AS SELECT \(pointColumns) FROM point p \(pointJoins);
-        CREATE VIEW last_position AS SELECT \(pointColumns) FROM trackable k JOIN point p ON p.trackable = k.number
-            AND p.time = k.last_time AND p.stream = k.last_stream AND p.seq = k.last_seq \(pointJoins);
+        CREATE VIEW last_position AS SELECT \(pointColumns) FROM trackable k CROSS JOIN LATERAL (\(last)) p
+            \(pointJoins);
         CREATE VIEW trips AS SELECT t.id AS trackable, r.id AS trip, r.mode, r.state, r.start, r."end",
             to_timestamp(r.start) AS started_at, to_timestamp(r."end") AS ended_at, r.distance, r.duration, r.json
             FROM trip r JOIN trackable t ON t.number = r.trackable;
-        CREATE VIEW streams AS SELECT t.id AS trackable, s.id AS stream, c.first, c.last,
-            CASE c.mark WHEN 0 THEN 'erased' WHEN 1 THEN 'stored' WHEN 2 THEN 'refused' WHEN 3 THEN 'gone'
-            WHEN 4 THEN 'below oldest' END AS mark, s.duplicates, s.clock_faults
-            FROM coverage c JOIN stream s ON s.number = c.stream JOIN trackable t ON t.number = s.trackable;
-        """
-
-    /// The rows of a trackable may lack its last points: the open run's box is one that does not change with every point, and the
-    /// views look for the rest. Programs of before, which do not, find no `version`.
-    private static let second = """
-        \(searchPath(isLocal: true));
-        ALTER TABLE trackable RENAME COLUMN version TO changes;
-        ALTER TABLE trackable SET (fillfactor = 70);
-        ALTER TABLE coverage SET (fillfactor = 70);
-        CREATE TABLE turn (holder bigint NOT NULL);
-        INSERT INTO turn VALUES (0);
-        UPDATE trackable SET run_south = floor(run_south * 64) / 64, run_west = floor(run_west * 64) / 64,
-            run_north = ceil(run_north * 64) / 64, run_east = ceil(run_east * 64) / 64;
-        CREATE OR REPLACE VIEW last_position AS SELECT \(pointColumns) FROM trackable k CROSS JOIN LATERAL (\(last)) p
-            \(pointJoins);
-        CREATE OR REPLACE VIEW streams AS SELECT t.id AS trackable, s.id AS stream, c.first,
+        CREATE VIEW streams AS SELECT t.id AS trackable, s.id AS stream, c.first,
             CASE WHEN c.mark = 1 AND s.number = t.last_stream AND t.last_seq BETWEEN c.first AND c.last
             THEN greatest(c.last, (SELECT q.seq FROM point q WHERE q.trackable = t.number AND q.time > t.last_time
             AND q.stream = t.last_stream AND q.seq > t.last_seq AND q.clock_fault = 0 ORDER BY q.time DESC LIMIT 1))
             ELSE c.last END AS last,
             CASE c.mark WHEN 0 THEN 'erased' WHEN 1 THEN 'stored' WHEN 2 THEN 'refused' WHEN 3 THEN 'gone'
             WHEN 4 THEN 'below oldest' END AS mark, s.duplicates, s.clock_faults
-            FROM coverage c JOIN stream s ON s.number = c.stream JOIN trackable t ON t.number = s.trackable;
+            FROM coverage c JOIN stream s ON s.number = c.stream JOIN trackable t ON t.number = s.trackable
         """
 
     /// The newest point of trackable `k` whose clock was right.

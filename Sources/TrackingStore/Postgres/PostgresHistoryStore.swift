@@ -1,24 +1,24 @@
 import Synchronization
 public import TrackingCore
 
-/// A history in PostgreSQL with PostGIS, in the schema `godwit`: for more than one machine holds, and for several recorders
-/// that store the same trackables.
+/// A history in PostgreSQL with PostGIS, in the schema `godwit`. Several recorders can store the same trackables in it.
 public final class PostgresHistoryStore: HistoryStore {
     let writer: PostgresThread
     let reader: PostgresThread
     let known = Mutex(PostgresLedger())
 
-    /// Opens a history, or makes one.
+    /// Opens a history, or makes it if the database has none.
     ///
     /// - Parameters:
-    ///   - address: `postgres://user@host:port/database`, or whatever else libpq understands; its environment and password
-    ///     file count as well.
-    ///   - patience: How long is waited for an answer of a server that can be reached; then `storeFailed` is thrown. `nil`: as long
-    ///     as it takes.
-    ///   - isAway: Told why the server cannot be reached yet; that is no error then, and what is asked of the history throws
-    ///     `storeFailed` until it can be.
-    /// - Throws: `invalidConfiguration` when the address cannot be read; `storeUnusable` when it is of a newer version, or the server is
-    ///   there and refuses user, password or database, or has no PostGIS; `storeFailed` when it cannot be reached.
+    ///   - address: `postgres://user@host:port/database`, or another connection string of libpq. libpq's environment variables and
+    ///     password file apply.
+    ///   - patience: The time that a call waits for an answer of the server before it throws `storeFailed`; `nil` to wait without
+    ///     a limit.
+    ///   - isAway: A closure that is called with the reason why the server cannot be reached. The initializer then succeeds, and
+    ///     every call throws `storeFailed` until the server can be reached.
+    /// - Throws: `invalidConfiguration` when the address cannot be read; `storeUnusable` when the history has another version, or
+    ///   the server rejects the user, the password or the database, or has no PostGIS; `storeFailed` when the server cannot be
+    ///   reached.
     public init(
         address: String, patience: Duration? = nil, isAway: ((TrackingError) -> Void)? = nil
     ) async throws(TrackingError) {
@@ -38,7 +38,7 @@ public final class PostgresHistoryStore: HistoryStore {
         }
     }
 
-    /// Connects to a server that is there: it may just have come.
+    /// Connects again to a server that can be reached.
     private func openServed() async throws(TrackingError) {
         do throws(TrackingError) {
             try await self.writer.perform { _ in }
@@ -72,7 +72,7 @@ public final class PostgresHistoryStore: HistoryStore {
         }
     }
 
-    /// Writes, knowing what the ledger knows; after a failure it knows nothing.
+    /// Writes changes with the contents of the ledger. A failure empties the ledger.
     func write<Value: Sendable>(
         _ body: @escaping @Sendable (PostgresConnection, inout PostgresLedger) throws(TrackingError) -> Value
     ) async throws(TrackingError) -> Value {

@@ -1,14 +1,14 @@
 import TrackingCore
 
-/// What a store in PostgreSQL knows without looking. Others may write to it as well: see ``PostgresTurn``. Where they do, each
-/// trackable's row has a version, `changes`, and what is known counts only while that is the same; the rows of a batch are locked,
-/// in one order, until it is committed.
+/// The contents of the tables in PostgreSQL that are known without a query. Other programs may write to the tables
+/// as well, see ``PostgresTurn``. In that case the known contents of a trackable are valid only as long as its
+/// column `changes` is unchanged, and the rows of a batch are locked in a fixed order until the commit.
 struct PostgresLedger {
     var ledger = RecordingLedger()
     private var versions: [TrackableID: Int64] = [:]
     private var partitions = PointPartitions()
     private var turn = PostgresTurn()
-    /// Whether something failed, and nobody was looked for who may be why.
+    /// `true` if a transaction failed and the transactions that may be the cause were not looked for yet.
     private var hasFailed = false
     var standstill = PostgresStandstill()
 

@@ -22,7 +22,7 @@ struct PostgresPointReading {
         self.connection = connection
     }
 
-    /// What was read.
+    /// The points that were read.
     var page: PointPage { self.draft.page }
 
     mutating func run(after: PointName?) throws(TrackingError) {

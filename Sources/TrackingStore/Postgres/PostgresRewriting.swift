@@ -1,4 +1,4 @@
-import Glibc
+import SystemLibrary
 import TrackingCore
 
 /// Takes what was deleted out of the server's files: out of the tables, and out of what the planner notes of their values.
@@ -49,7 +49,7 @@ struct PostgresRewriting {
                 } catch {
                     kept.append(table)
                     reason = reason ?? error
-                    // Who waits behind it is not to wait for each table anew.
+                    // Programs that wait behind this lock do not wait for each table in turn.
                     try self.connection.runAll("SET lock_timeout = \(Self.impatience)")
                 }
             }

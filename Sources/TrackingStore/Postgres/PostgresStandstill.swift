@@ -3,10 +3,10 @@ import TrackingCore
 /// Finds who stands still while it copies points into a history, and ends it: whoever stores waits for what it has locked. Elsewhere
 /// in a transaction the server itself gives such a program up (`idle_in_transaction_session_timeout`), but not while it waits for rows.
 struct PostgresStandstill {
-    /// What a program has copied.
+    /// The progress of a program that copies data.
     private struct Progress {
         let bytes: Int64
-        /// When it had copied so much first, as far as it was looked at.
+        /// The time at which this progress was first observed.
         let since: ContinuousClock.Instant
     }
 

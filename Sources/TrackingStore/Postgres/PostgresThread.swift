@@ -1,5 +1,5 @@
 import Dispatch
-import Glibc
+import SystemLibrary
 import Synchronization
 import TrackingCore
 
@@ -12,13 +12,13 @@ final class PostgresThread: Sendable {
     private let connection = Mutex<PostgresConnection?>(nil)
     private let underWay = Mutex(UnderWay())
 
-    /// What another thread may end.
+    /// The call that another thread may cancel.
     private struct UnderWay {
-        /// How many calls there were.
+        /// The number of calls so far.
         var calls: UInt64 = 0
         /// The call that uses the connection now.
         var call: UInt64?
-        /// What it waits on, once it is connected.
+        /// The descriptor of the socket, once the connection is open.
         var socket: Int32?
     }
 
@@ -75,7 +75,7 @@ final class PostgresThread: Sendable {
         }
     }
 
-    /// Whether the server takes connections, whoever it refuses.
+    /// Returns `true` if the server accepts connections, even if it rejects this user.
     func isServed() async -> Bool {
         await withCheckedContinuation { continuation in
             self.thread.async { continuation.resume(returning: PostgresConnection.isServed(self.address)) }
@@ -122,7 +122,7 @@ final class PostgresThread: Sendable {
     }
 }
 
-/// What somebody waits for: the first answer counts.
+/// A call whose caller waits for the result. The first result counts.
 private final class PostgresCall<Value: Sendable>: Sendable {
     private typealias Answer = Result<Value, TrackingError>
 

@@ -1,8 +1,9 @@
 import TrackingCore
 
-/// Who may write without looking. A store that writes alone has the turn: while its name stands in the row, nobody else has written,
-/// and what it knows is so. Where several write, nobody has it: the rows of a batch's trackables are locked and their versions
-/// looked at.
+/// The right to write without a query. A store that writes alone has the turn: as long as the row of the table
+/// `turn` has its number, no other program has written, and the contents that the store knows are valid. If several
+/// programs write, none has the turn: each locks the rows of a batch's trackables and compares their column
+/// `changes`.
 struct PostgresTurn {
     /// So many commits a store writes as one of several, after another took the turn from it.
     static let commitsAmongOthers = 1000
@@ -10,13 +11,13 @@ struct PostgresTurn {
     private var name: Int64 = 0
     /// The transaction that wrote the name: of a row that was put back from a copy it is another.
     private var writer = "0"
-    /// What stood in the row when this store last wrote as one of several.
+    /// The number in the row when this store last wrote without the turn.
     private var seen: Int64?
-    /// Whether this store had it when it last looked.
+    /// `true` if this store had the turn when it last looked.
     private(set) var isHeld = false
     private var left = 0
 
-    /// What a transaction finds.
+    /// The result of looking at the row in a transaction.
     enum Found {
         /// Nobody has written since: what is known is so.
         case alone
@@ -32,7 +33,7 @@ struct PostgresTurn {
     static let replaced = TrackingError(
         .storeFailed, "the history in PostgreSQL was put back from a copy, or is being put back: it is read anew")
 
-    /// Whether this store is not to rely on having it.
+    /// Stops relying on the turn.
     mutating func giveUp() { self.isHeld = false }
 
     /// Begins a transaction of one who has it, and asks whether that is so still: ``answer(_:)`` tells.
@@ -41,7 +42,7 @@ struct PostgresTurn {
             "BEGIN; SELECT FROM turn WHERE holder = \(self.name) AND xmin = '\(self.writer)' FOR UPDATE")
     }
 
-    /// What the transaction finds.
+    /// Returns the result of looking at the row in the transaction.
     mutating func answer(_ connection: PostgresConnection) throws(TrackingError) -> Found {
         guard try connection.sentCount() != 1 else { return .alone }
         (self.isHeld, self.left) = (false, Self.commitsAmongOthers)

@@ -60,7 +60,7 @@ extension [UInt8] {
     }
 }
 
-/// What a statement gave, in binary form.
+/// The result of a statement, in binary form.
 final class PostgresRows {
     private let pointer: OpaquePointer
 
@@ -68,9 +68,9 @@ final class PostgresRows {
 
     deinit { PQclear(self.pointer) }
 
-    /// How many rows there are.
+    /// The number of rows.
     var count: Int { Int(PQntuples(self.pointer)) }
-    /// How many rows were inserted, changed or deleted.
+    /// The number of inserted, changed or deleted rows.
     var changes: Int { Int(String(cString: PQcmdTuples(self.pointer))) ?? 0 }
 
     func isNull(_ row: Int, _ column: Int) -> Bool { PQgetisnull(self.pointer, Int32(row), Int32(column)) == 1 }

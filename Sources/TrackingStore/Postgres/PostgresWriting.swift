@@ -5,7 +5,7 @@ struct PostgresWriting {
     private let connection: PostgresConnection
     private let how: Points
 
-    /// How points with a number are written.
+    /// The ways of writing points that have a number.
     enum Points {
         /// As they are: the ledger knows that they are new.
         case copying
@@ -110,7 +110,7 @@ struct PostgresWriting {
         }
     }
 
-    /// Whether a version that is to be kept rather is there.
+    /// Returns `true` if the store has a newer version.
     private func isOutdated(_ row: DocumentRow<Trip>) throws(TrackingError) -> Bool {
         let rows = try self.connection.run(
             "SELECT r.json, s.id FROM trip r JOIN stream s ON s.number = r.stream WHERE r.trackable = $1 AND r.id = $2",

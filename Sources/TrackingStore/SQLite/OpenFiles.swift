@@ -1,14 +1,14 @@
 import GRDB
-import Glibc
+import SystemLibrary
 import TrackingCore
 
-/// The files that an open history is in. What is written after they were removed or moved, nobody finds again.
+/// The files of an open history. Data that is written after they were removed or moved would be lost.
 struct OpenFiles {
-    /// Tells a file from another that comes in its place.
+    /// The identity of a file, which differs from that of a file that replaces it.
     private struct Identity: Equatable {
         var device: dev_t
         var inode: ino_t
-        /// Its size, and when it was written, where SQLite is not told of that.
+        /// The size and the time of the last write of a file that is read without locks.
         var written: [Int] = []
 
         init?(_ path: String, isUnlocked: Bool) {
@@ -20,25 +20,25 @@ struct OpenFiles {
     }
 
     private let files: [(path: String, identity: Identity?)]
-    /// Whether they are read without locks, as if nobody wrote them.
+    /// `true` if the files are read without locks, because no program can write them.
     let areUnlocked: Bool
 
-    /// Looks which files a database is in: its own and the write-ahead log.
+    /// Notes the files of a database: its own and the write-ahead log.
     init(_ db: Database, areUnlocked: Bool) throws {
         // Beside the file itself, where the path is a link.
         let path = try String.fetchOne(db, sql: "SELECT file FROM pragma_database_list WHERE name = 'main'") ?? ""
         let log = "\(path)-wal"
         self.files = [
             (path, Identity(path, isUnlocked: areUnlocked)),
-            // Who writes has one.
+            // A store that writes always has a write-ahead log.
             (log, areUnlocked ? nil : Identity(log, isUnlocked: false)),
         ]
         self.areUnlocked = areUnlocked
     }
 
-    /// Makes sure that they are where they were.
+    /// Checks that the files are at their paths.
     ///
-    /// - Throws: `storeFailed`.
+    /// - Throws: `storeFailed` if a file was removed or replaced.
     func check() throws(TrackingError) {
         guard let changed = self.changed else { return }
         throw TrackingError(
@@ -47,7 +47,7 @@ struct OpenFiles {
                 + "from it: put it back, or start the program again")
     }
 
-    /// Whether they are not as they were.
+    /// `true` if the files were changed or replaced since they were opened.
     var haveChanged: Bool { self.changed != nil }
 
     private var changed: String? {

@@ -23,7 +23,7 @@ struct PointReading {
         self.limit = limit
     }
 
-    /// What was read.
+    /// The points that were read.
     var page: PointPage { self.draft.page }
 
     mutating func run(after: PointName?, _ db: Database) throws {
@@ -36,7 +36,7 @@ struct PointReading {
         }
     }
 
-    /// The next time from a moment on that runs near the box cover; those that overlap are one.
+    /// Returns the next time span, from a moment on, of runs near the box. Overlapping runs are joined.
     private func span(from: Double, _ db: Database) throws -> TimeSpan? {
         guard let box = self.query.box else { return nil }
         let row = try DirectStatement(
@@ -80,7 +80,7 @@ struct PointReading {
         while try row.step() { if try !self.take(row, db) { return } }
     }
 
-    /// Takes the point of a row; `false` when the page is full.
+    /// Adds the point of a row to the page. Returns `false` when the page is full.
     private mutating func take(_ row: DirectStatement, _ db: Database) throws -> Bool {
         let name = PointName(time: UnixTime(row.number(0)), stream: row.integer(1), seq: row.integer(2))
         if self.draft.count >= self.limit, let last = self.draft.last {
@@ -108,7 +108,7 @@ struct PointReading {
         return id
     }
 
-    /// The point of a row that begins with ``columns``; `nil` when its place is none.
+    /// Returns the point of a row that begins with ``columns``; `nil` if its coordinates are out of range.
     static func location(_ row: DirectStatement, _ stream: String?) -> Location? {
         guard let place = Coordinate(latitude: row.number(4), longitude: row.number(5)) else { return nil }
         var location = Location(coordinate: place, time: UnixTime(row.number(0)))
@@ -135,7 +135,7 @@ struct PointReading {
 }
 
 extension GeoBox {
-    /// Whether the box and another, which does not cross the antimeridian, have a place in common.
+    /// Returns `true` if this box overlaps another box, which does not cross the antimeridian.
     func meets(south: Double, west: Double, north: Double, east: Double) -> Bool {
         self.parts.contains { $0.south <= north && $0.north >= south && $0.west <= east && $0.east >= west }
     }

@@ -143,7 +143,7 @@ extension PointRow {
 }
 
 extension DocumentRow<Trip> {
-    /// Whether a version that is to be kept rather is there.
+    /// Returns `true` if the store has a newer version.
     fileprivate func isOutdated(_ db: Database) throws -> Bool {
         let row = try DirectStatement(
             """

@@ -1,63 +1,64 @@
 import GRDB
 import TrackingCore
 
-/// The tables of a history, by numbered migrations: version n is what the first n leave. One that was released is never
-/// edited: a change is a new one.
+/// The tables of a history in SQLite.
 enum SQLiteHistorySchema {
-    /// Tells our files from others: "GdWt".
+    /// The `application_id` of a history's file: "GdWt".
     static let applicationID: Int64 = 0x4764_5774
+    /// The version of the tables, which the file stores in `PRAGMA user_version`.
+    static let version = 1
 
-    static let migrations: [[String]] = [Self.first, Self.second]
-
-    /// Brings a file up to date.
+    /// Makes the tables in an empty file, and checks the version of any other.
     ///
-    /// - Throws: `storeUnusable` when it is no history, or one of a newer version.
+    /// - Throws: `storeUnusable` when the file is not a history, has another version, or is empty and cannot be written.
     static func prepare(_ db: Database, path: String) throws {
-        var version = 0
+        var isEmpty = false
         try db.inTransaction(.deferred) {
-            version = try Self.version(db, path: path)
+            isEmpty = try Self.isEmpty(db, path: path)
             return .commit
         }
-        guard version < Self.migrations.count else { return }
+        guard isEmpty else { return }
         guard !db.configuration.readonly else {
             throw TrackingError(
                 .storeUnusable,
-                "the history \(path) has version \(version) and cannot be written: read a copy of it, which is brought up to date"
-            )
+                "cannot read the history \(path): the file is empty. Name a file that a recorder has written")
         }
         try db.inTransaction(.immediate) {
-            // Another program may have done it meanwhile.
-            try Self.migrate(db, from: try Self.version(db, path: path))
+            // Another program may have made the tables since the first look.
+            if try Self.isEmpty(db, path: path) { try Self.makeTables(db) }
             return .commit
         }
     }
 
-    private static func version(_ db: Database, path: String) throws -> Int {
-        let version = try Int.fetchOne(db, sql: "PRAGMA user_version") ?? 0
-        let application = try Int64.fetchOne(db, sql: "PRAGMA application_id") ?? 0
-        let isEmpty = try Int.fetchOne(db, sql: "SELECT count(*) FROM sqlite_schema") == 0
-        guard isEmpty || application == Self.applicationID else {
-            throw TrackingError(.storeUnusable, "\(path) is a database of something else: name another file")
-        }
-        guard version <= Self.migrations.count else {
+    /// Returns `true` if the file has no tables, and `false` if it is a history of the expected version.
+    private static func isEmpty(_ db: Database, path: String) throws -> Bool {
+        guard try Int.fetchOne(db, sql: "SELECT count(*) FROM sqlite_schema") != 0 else { return true }
+        guard try Int64.fetchOne(db, sql: "PRAGMA application_id") == Self.applicationID else {
             throw TrackingError(
                 .storeUnusable,
-                "the history \(path) has version \(version); this program knows versions up to "
-                    + "\(Self.migrations.count): use a newer program")
+                "cannot open the history \(path): it is a database of another program. Name another file")
         }
-        return version
+        let version = try Int.fetchOne(db, sql: "PRAGMA user_version") ?? 0
+        guard version == Self.version else {
+            throw TrackingError(
+                .storeUnusable,
+                "cannot open the history \(path): it has version \(version), and this program expects version "
+                    + "\(Self.version). Use the program that made the history, or name another file")
+        }
+        return false
     }
 
-    private static func migrate(_ db: Database, from version: Int) throws {
-        guard version < Self.migrations.count else { return }
+    private static func makeTables(_ db: Database) throws {
         try db.execute(sql: "PRAGMA application_id = \(Self.applicationID)")
-        for (index, statements) in Self.migrations.enumerated() where index >= version {
-            for statement in statements { try db.execute(sql: statement) }
-            try db.execute(sql: "PRAGMA user_version = \(index + 1)")
-        }
+        for statement in Self.statements { try db.execute(sql: statement) }
+        try db.execute(sql: "PRAGMA user_version = \(Self.version)")
     }
 
-    private static let first = [
+    /// The statements that create the tables, indexes and views, in order.
+    ///
+    /// The rows of `trackable` and `coverage` may lack the last points of a trackable (see ``RecordingLedger``). The views
+    /// `last_position` and `streams` add them from `point`.
+    private static let statements = [
         """
         CREATE TABLE trackable (number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, erased_before REAL, recent TEXT NOT NULL, \
         last_time REAL, last_stream INTEGER, last_seq INTEGER, \
@@ -106,35 +107,13 @@ enum SQLiteHistorySchema {
         "CREATE VIEW points AS SELECT \(pointColumns) FROM point p \(pointJoins)",
         """
         CREATE VIEW last_position AS SELECT \(pointColumns) FROM trackable k JOIN point p ON p.trackable = k.number \
-        AND p.time = k.last_time AND p.stream = k.last_stream AND p.seq = k.last_seq \(pointJoins)
+        AND \(isLast) \(pointJoins)
         """,
         """
         CREATE VIEW trips AS SELECT t.id AS trackable, r.id AS trip, r.mode, r.state, r.start, r."end", \
         \(at("r.start")) AS started_at, \(at("r.\"end\"")) AS ended_at, r.distance, r.duration, r.json \
         FROM trip r JOIN trackable t ON t.number = r.trackable
         """,
-        """
-        CREATE VIEW streams AS SELECT t.id AS trackable, s.id AS stream, c.first, c.last, \
-        CASE c.mark WHEN 0 THEN 'erased' WHEN 1 THEN 'stored' WHEN 2 THEN 'refused' WHEN 3 THEN 'gone' \
-        WHEN 4 THEN 'below oldest' END AS mark, s.duplicates, s.clock_faults \
-        FROM coverage c JOIN stream s ON s.number = c.stream JOIN trackable t ON t.number = s.trackable
-        """,
-    ]
-
-    /// The rows of a trackable may lack its last points: the open run's box is one that does not change with every point, and the
-    /// views look for the rest.
-    private static let second = [
-        """
-        UPDATE trackable SET run_south = (CAST(run_south * 64 AS INTEGER) - 1) / 64.0, \
-        run_west = (CAST(run_west * 64 AS INTEGER) - 1) / 64.0, run_north = (CAST(run_north * 64 AS INTEGER) + 1) / 64.0, \
-        run_east = (CAST(run_east * 64 AS INTEGER) + 1) / 64.0 WHERE run_count IS NOT NULL
-        """,
-        "DROP VIEW last_position",
-        """
-        CREATE VIEW last_position AS SELECT \(pointColumns) FROM trackable k JOIN point p ON p.trackable = k.number \
-        AND \(isLast) \(pointJoins)
-        """,
-        "DROP VIEW streams",
         """
         CREATE VIEW streams AS SELECT t.id AS trackable, s.id AS stream, c.first, \
         iif(c.mark = 1 AND s.number = t.last_stream AND t.last_seq BETWEEN c.first AND c.last, \
@@ -146,14 +125,14 @@ enum SQLiteHistorySchema {
         """,
     ]
 
-    /// Whether point `p` is the newest of trackable `k` whose clock was right.
+    /// The condition that point `p` is the newest point of trackable `k` with a right clock.
     static let isLast = """
         (p.time, p.stream, p.seq) = (SELECT q.time, q.stream, q.seq FROM point q WHERE q.trackable = k.number \
         AND q.time >= k.last_time AND q.clock_fault = 0 ORDER BY q.time DESC, q.stream DESC, q.seq DESC LIMIT 1)
         """
 
-    /// Whether point `p` is the newest of trackable `k` whose clock was right; of several of one time the one whose stream has the
-    /// last name, whatever came first.
+    /// The condition that point `p` is the newest point of trackable `k` with a right clock. Of several points
+    /// with that time, it is the one with the last stream name, in whatever order the points were stored.
     static let isLastByName = """
         (p.time, p.stream, p.seq) = (SELECT q.time, q.stream, q.seq FROM point q LEFT JOIN stream o ON o.number = q.stream \
         WHERE q.trackable = k.number AND q.time >= k.last_time AND q.clock_fault = 0 \

@@ -42,7 +42,7 @@ extension SQLiteHistoryStore {
         }
     }
 
-    /// Why it was not written anew, and what to do.
+    /// Returns the reason why the file was not rewritten, and the remedy.
     private static func remedy(for error: any Error) -> String {
         guard let error = error as? DatabaseError else { return "\(error); erase again" }
         let advice =

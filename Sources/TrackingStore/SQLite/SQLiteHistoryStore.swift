@@ -1,16 +1,17 @@
 import GRDB
-import Glibc
+import SystemLibrary
 import Synchronization
 public import TrackingCore
 
-/// A history in one SQLite file: nothing to set up, one recorder.
+/// A history in one SQLite file, for one recorder. It needs no set-up.
 ///
-/// Writing happens on one thread, reading beside it on others. Beside the file is the same name with `-wal` and `-shm`.
+/// One thread writes, and up to four others read concurrently. SQLite adds two files with the same name and the suffixes `-wal` and
+/// `-shm`.
 public final class SQLiteHistoryStore: HistoryStore {
-    /// Where the file is.
+    /// The path of the file.
     public let path: String
     private let isForReading: Bool
-    /// What is open; `nil` while the files of one that is only read are not there.
+    /// The open database; `nil` while a history that is opened for reading has no files.
     private let opened: Mutex<Opened?>
     private let ledger = Mutex(Ledger())
 
@@ -19,23 +20,24 @@ public final class SQLiteHistoryStore: HistoryStore {
         var files: OpenFiles
     }
 
-    /// What the store knows of its tables without looking, and the state of the file that it goes with.
+    /// The contents of the tables that are known without a query, and the state of the file for which they are
+    /// valid.
     private struct Ledger {
         var value = RecordingLedger()
         var dataVersion: Int64?
     }
 
-    /// So much is known without looking, as ``RecordingLedger/count`` has it: some 100 MB.
+    /// The maximum ``RecordingLedger/count`` of the ledger in memory, some 100 MB.
     private static let maximumKnown = 100_000
 
-    /// Opens a history, or makes one.
+    /// Opens a history, or makes it if the file does not exist.
     ///
     /// - Parameters:
-    ///   - path: Where the file is; its folder exists.
-    ///   - isForReading: Whether it is only read: then it may be one that cannot be written, and nothing is written into it but a
-    ///     newer version of its tables.
-    /// - Throws: `storeUnusable` when the file is something else, or of a newer version; `storeBusy` when another program
-    ///   writes it for too long, and `storeFailed` when it cannot be opened.
+    ///   - path: The path of the file. Its folder must exist.
+    ///   - isForReading: `true` to open the history for reading only. The file may then be one that this program cannot write.
+    ///     Nothing is written to it, apart from the tables if it is empty.
+    /// - Throws: `storeUnusable` when the file is not a history or has another version, `storeBusy` when another program
+    ///   writes to it for more than 5 s, and `storeFailed` when it cannot be opened.
     public init(path: String, isForReading: Bool = false) throws(TrackingError) {
         self.path = path
         self.isForReading = isForReading
@@ -43,7 +45,7 @@ public final class SQLiteHistoryStore: HistoryStore {
             try Self.explained(path) {
                 do { return try Self.open(path, isForReading: isForReading) } catch let error as TrackingError {
                     guard isForReading, error.code == .storeUnusable, Self.isWritable(path) else { throw error }
-                    // It may be of an earlier version.
+                    // A recorder that is being started may have made the file, and no tables yet.
                     try Self.open(path, isForReading: false).pool.close()
                     return try Self.open(path, isForReading: true)
                 }
@@ -53,7 +55,8 @@ public final class SQLiteHistoryStore: HistoryStore {
     private static func open(_ path: String, isForReading: Bool) throws -> Opened {
         try isForReading ? Self.checkIsFile(path) : Self.makeFile(path)
         let isAlone = isForReading && !Self.isWritable(path) && access("\(path)-wal", F_OK) != 0
-        // Who only reads takes nothing over from a write-ahead log as it closes: the file may be another by then.
+        // A reader does not move the write-ahead log into the file as it closes: another file may be at the
+        // path by then.
         let pool = try DatabasePool(
             path: isAlone ? Self.unlockedName(path) : Self.literalName(path),
             configuration: Self.configuration(isReadOnly: isForReading))
@@ -67,19 +70,20 @@ public final class SQLiteHistoryStore: HistoryStore {
         }
     }
 
-    /// Makes the file, where it is not there yet. SQLite would say no more than that it cannot be opened.
+    /// Makes the file if it does not exist. The error of SQLite would not name the cause of a failure.
     private static func makeFile(_ path: String) throws(TrackingError) {
         try self.checkIsFile(path)
         // Positions are their owner's business: SQLite gives its other files the rights of this one.
-        let descriptor = Glibc.open(path, O_CREAT | O_CLOEXEC, 0o600)
+        let descriptor = SystemLibrary.open(path, O_CREAT | O_CLOEXEC, 0o600)
         guard descriptor < 0 else {
-            Glibc.close(descriptor)
+            SystemLibrary.close(descriptor)
             return
         }
         let reason = String(cString: strerror(errno))
         throw TrackingError(
             .storeFailed,
-            "the history \(path) cannot be opened: \(reason); name a file in a folder that is there and may be written")
+            "the history \(path) cannot be opened: \(reason); name a file in a folder that exists and that this user may write"
+        )
     }
 
     private static func checkIsFile(_ path: String) throws(TrackingError) {
@@ -88,17 +92,18 @@ public final class SQLiteHistoryStore: HistoryStore {
         throw TrackingError(.storeUnusable, "the history \(path) is a folder: name a file in it")
     }
 
-    /// Whether a history can be written, and the files beside it, without which SQLite does not even read it.
+    /// Returns `true` if a history and the files beside it can be written. SQLite needs the files beside it
+    /// even to read the history.
     private static func isWritable(_ path: String) -> Bool {
         let folder = path.lastIndex(of: "/").map { String(path[...$0]) } ?? "."
         return access(path, W_OK) == 0 && (access(folder, W_OK) == 0 || access("\(path)-shm", W_OK) == 0)
     }
 
-    /// The name under which SQLite takes a path for itself, also where it looks like an address (`file:…`, `:memory:`).
+    /// Returns a name that SQLite takes for a path even if it looks like an address (`file:…`, `:memory:`).
     private static func literalName(_ path: String) -> String { path.hasPrefix("/") ? path : "./\(path)" }
 
-    /// The name under which SQLite reads a file that it cannot write and that no other program has open, as it is: nobody is asked
-    /// for locks, and nobody tells of changes.
+    /// Returns the name under which SQLite reads a file without locks. The file cannot be written, and no other program has it open.
+    /// SQLite then does not notice changes of the file.
     private static func unlockedName(_ path: String) -> String {
         let encoded = path.replacing("%", with: "%25").replacing("?", with: "%3f").replacing("#", with: "%23")
         return "file:\(path.hasPrefix("/") ? "//" : "./")\(encoded)?immutable=1"
@@ -134,26 +139,26 @@ public final class SQLiteHistoryStore: HistoryStore {
         }
     }
 
-    /// Lets the file have so many pages, as a full disk does.
+    /// Limits the number of pages of the file, to simulate a full disk.
     package func limitPages(to count: Int) async throws(TrackingError) {
         try await self.explained {
             try await self.pool.writeWithoutTransaction { try $0.execute(sql: "PRAGMA max_page_count = \(count)") }
         }
     }
 
-    /// Writes a copy of the history as it is now into a new file, while a recorder goes on. The copy is a history like any other.
+    /// Writes a copy of the history to a new file. A recorder can store meanwhile.
     ///
-    /// - Parameter path: The file, which must not be there; it is there once all is written.
-    /// - Throws: `inputUnreadable` when it is there or cannot be made; `storeFailed`.
+    /// - Parameter path: The path of the copy, which must not exist. It appears when the copy is complete.
+    /// - Throws: `inputUnreadable` when the path exists or the file cannot be made; `storeFailed`.
     public func backup(to path: String) async throws(TrackingError) {
         try Self.checkNothingIs(at: path)
         let temporary = Self.backupDraft(of: path)
-        let descriptor = Glibc.open(temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        let descriptor = SystemLibrary.open(temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else {
             throw TrackingError(.inputUnreadable, "'\(path)' cannot be made: \(String(cString: strerror(errno)))")
         }
         defer {
-            Glibc.close(descriptor)
+            SystemLibrary.close(descriptor)
             unlink(temporary)
         }
         // It takes the file that is there, as long as that is empty, and with it the rights of its owner alone.
@@ -163,7 +168,7 @@ public final class SQLiteHistoryStore: HistoryStore {
         }
     }
 
-    /// What a backup is written to until it is whole.
+    /// The path to which a backup is written until it is complete.
     package static func backupDraft(of path: String) -> String { "\(path).\(getpid()).new" }
 
     private static func checkNothingIs(at path: String) throws(TrackingError) {
@@ -185,7 +190,7 @@ public final class SQLiteHistoryStore: HistoryStore {
 
 /// Reading and writing.
 extension SQLiteHistoryStore {
-    /// Does all of `body` in one transaction, or nothing.
+    /// Runs `body` in one transaction.
     func write<Value: Sendable>(
         _ body: @escaping @Sendable (Database, inout RecordingLedger) throws -> Value
     ) async throws(TrackingError) -> Value {
@@ -227,7 +232,7 @@ extension SQLiteHistoryStore {
                 let opened = try self.current()
                 guard opened.files.areUnlocked else { return try await opened.pool.read(body) }
                 let value = try? await opened.pool.read(body)
-                // What nobody locks may have changed while it was read.
+                // Without locks, the file may have changed during the read.
                 if let value, !opened.files.haveChanged { return value }
             }
             return try await self.current().pool.read(body)
@@ -239,14 +244,16 @@ extension SQLiteHistoryStore {
     private var known: Opened {
         get throws(TrackingError) {
             guard let opened = self.opened.withLock({ $0 }) else {
-                throw TrackingError(.storeFailed, "there is no history \(self.path) any more")
+                throw TrackingError(
+                    .storeFailed,
+                    "cannot use the history \(self.path): its file was removed. Put it back, or start again")
             }
             return opened
         }
     }
 
-    /// What is in the files that are there now: one that is only read is opened anew where others have come in their place. What was
-    /// erased or restored over is not read any more, by whoever has it open still.
+    /// Returns the database at the path. A history that is open for reading is opened again if its files were
+    /// replaced, so that erased or overwritten data is not read any more.
     private func current() throws -> Opened {
         try self.opened.withLock { opened in
             if let known = opened {
@@ -278,7 +285,8 @@ extension SQLiteHistoryStore {
         switch error {
         case let error as TrackingError: return error
         case let error as DatabaseError where error.resultCode == .SQLITE_NOTADB:
-            return TrackingError(.storeUnusable, "\(path) is no SQLite database: name another file")
+            return TrackingError(
+                .storeUnusable, "cannot open the history \(path): it is not an SQLite database. Name another file")
         case let error as DatabaseError:
             let text = "the history \(path): \(error.message ?? "") (SQLite \(error.extendedResultCode.rawValue))"
             return TrackingError(Self.code(of: error.resultCode), text)

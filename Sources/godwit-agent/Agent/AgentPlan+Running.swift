@@ -4,23 +4,24 @@ import TrackingCore
 import TrackingMQTT
 import TrackingPublisher
 
-/// What a plan means for what runs.
+/// The parts of a plan as the publisher and the status need them.
 extension AgentPlan {
     /// The publisher's configuration.
     ///
-    /// - Throws: What the options' own rules say.
+    /// - Throws: `ValidationError` or `TrackingError` that names the broken rule.
     func configuration(for identity: Identity) throws -> PublisherConfiguration {
         var configuration = try self.run.configuration(for: identity)
         configuration.isOn = self.settings.isOn
         return configuration
     }
 
-    /// Whether this may have been asked for in order to be seen less than with `last`: it is switched off, or its zones are others.
+    /// `true` if this plan may hide positions that `last` showed: it switches the agent off, or its privacy zones
+    /// differ.
     func mayHide(from last: AgentPlan) -> Bool {
         (last.settings.isOn && !self.settings.isOn) || self.options["zone"] != last.options["zone"]
     }
 
-    /// The mode of trips for which nobody names one.
+    /// The mode of trips that are started without one.
     var tripMode: TripMode {
         get throws(TrackingError) {
             if let mode = self.run.capture.automaticTrips { return mode }
@@ -28,25 +29,26 @@ extension AgentPlan {
         }
     }
 
-    /// The same, with one trackable going elsewhere, or nowhere.
+    /// Returns the plan with another destination of a trackable; `nil` removes the destination.
     ///
     /// - Throws: `unknownTrackable`.
     func going(_ id: TrackableID, to destination: Coordinate?) throws -> AgentPlan {
-        var carried = self.carried
-        guard let place = carried.firstIndex(where: { $0.id == id }) else {
-            throw CommandFailure(.unknownTrackable, "the agent does not carry '\(id)'")
+        var tracked = self.tracked
+        guard let place = tracked.firstIndex(where: { $0.id == id }) else {
+            throw CommandFailure(.unknownTrackable, "the agent does not track '\(id)'")
         }
-        carried[place].destination = destination
-        return try self.carrying(carried)
+        tracked[place].destination = destination
+        return try self.tracking(tracked)
     }
 }
 
 extension AgentStatus {
-    /// How things stand with an agent that carries out `plan`.
+    /// Makes the status of an agent with `plan`.
     ///
     /// - Parameters:
-    ///   - snapshot: `nil` while nothing runs.
-    ///   - figures: As for `snapshot`.
+    ///   - snapshot: The publisher's state; `nil` while no publisher runs.
+    ///   - figures: The log's figures; `nil` while no publisher runs.
+    ///   - now: The time of the status without a snapshot.
     init(_ plan: AgentPlan, _ snapshot: PublisherSnapshot?, _ figures: LogFigures?, now: UnixTime) {
         let addresses = (try? plan.run.broker.addresses) ?? []
         let link = snapshot?.link
@@ -55,16 +57,16 @@ extension AgentStatus {
             connection: Connection(
                 isUp: link?.isUp ?? false, broker: addresses.map(\.description).joined(separator: " "),
                 since: link?.since, reason: link?.reason),
-            mode: plan.run.capture.modeInForce(given: plan.run.defaultResolution) ?? .custom)
+            mode: plan.run.capture.modeInForce ?? .custom)
         self.sensorResolution = plan.settings.isOn ? snapshot?.sensorResolution : nil
         self.lastFix = snapshot?.lastFix
         self.battery = snapshot?.battery.map { $0 / 100 }
-        self.trackables = (snapshot?.trackables ?? []).map { carried in
+        self.trackables = (snapshot?.trackables ?? []).map { tracked in
             Trackable(
-                id: carried.id, state: carried.state, resolution: carried.resolution,
-                destination: carried.destination, queue: figures?.trackables[carried.id] ?? SpoolAmount(),
-                trip: carried.trip,
-                refusal: (carried.failure ?? figures?.sending.refusals[carried.id])?.message)
+                id: tracked.id, state: tracked.state, resolution: tracked.resolution,
+                destination: tracked.destination, queue: figures?.trackables[tracked.id] ?? SpoolAmount(),
+                trip: tracked.trip,
+                refusal: (tracked.failure ?? figures?.sending.refusals[tracked.id])?.message)
         }
         guard let figures else { return }
         self.queue = figures.total

@@ -4,31 +4,31 @@ import TrackingCore
 import TrackingMQTT
 import TrackingPublisher
 
-/// What an agent is to do: what was given at its start, with what was changed since; a value that reads no clock and, once
-/// made, no file.
+/// The settings in force: the options given at the start together with the changes made since. A value that reads no
+/// clock, and no file after it was made.
 struct AgentPlan {
-    /// What was changed.
+    /// The changes made at run time.
     let settings: AgentSettings
     /// The options in force.
     let run: Run
-    /// The same as text.
+    /// The options in force as text.
     let options: OptionValues
-    /// What is carried.
+    /// The tracked trackables.
     let trackables: [Trackable]
 
     private let given: OptionValues
-    private let givenCarried: [AgentSettings.Carried]
+    private let givenTracked: [AgentSettings.TrackedTrackable]
     private let givenLogin: AgentSettings.Login
     private let file: ConfigurationFile?
 
-    /// Makes a plan of what was given and what was kept.
+    /// Makes a plan of the options given at the start and the changes kept from an earlier run.
     ///
-    /// - Throws: What the options' own rules say: `ValidationError`, `TrackingError`.
+    /// - Throws: `ValidationError` or `TrackingError` that names the broken rule.
     init(given: OptionValues, kept: AgentSettings = AgentSettings()) throws {
         let run = try Run.parse(given.profiled.arguments)
         let file = try run.broker.configurationFile.map { try ConfigurationFile(path: $0) }
-        let carried = try run.trackables.settings(file: file).map { id, settings in
-            AgentSettings.Carried(id: id, destination: settings.destination)
+        let tracked = try run.trackables.settings(file: file).map { id, settings in
+            AgentSettings.TrackedTrackable(id: id, destination: settings.destination)
         }
         let login = AgentSettings.Login(
             broker: Self.comparable(given["broker"], "broker") ?? [], passwordFile: given["password-file"]?.first,
@@ -37,22 +37,23 @@ struct AgentPlan {
         settings.options = kept.options.filter { name, change in
             given.knows(name) && Self.comparable(given[name], name) == change.before
         }
-        // A password goes to nobody but the broker and the user that it was given for.
+        // A password belongs to the broker and the user for which it was given, and is never sent to others.
         let isOther = kept.login?.isSame(as: login) == false
         if isOther || AgentSettings.loginOptions.contains(where: { kept.options[$0] != settings.options[$0] }) {
             settings.options = settings.options.filter { !AgentSettings.loginOptions.contains($0.key) }
             settings.login = nil
         }
-        if kept.carrying?.before != carried { settings.carrying = nil }
-        try self.init(given: given, carried: carried, login: login, file: file, settings: settings)
+        if kept.tracked?.before != tracked { settings.tracked = nil }
+        try self.init(given: given, tracked: tracked, login: login, file: file, settings: settings)
     }
 
     private init(
-        given: OptionValues, carried: [AgentSettings.Carried], login: AgentSettings.Login, file: ConfigurationFile?,
+        given: OptionValues, tracked: [AgentSettings.TrackedTrackable], login: AgentSettings.Login,
+        file: ConfigurationFile?,
         settings: AgentSettings
     ) throws {
         self.given = given
-        self.givenCarried = carried
+        self.givenTracked = tracked
         self.givenLogin = login
         self.file = file
         var options = given
@@ -60,54 +61,54 @@ struct AgentPlan {
         self.options = options.profiled
         self.settings = settings
         self.run = try Run.parse(self.options.arguments)
-        let one = settings.carrying.flatMap { $0.after.count == 1 ? $0.after[0].id : nil }
+        let one = settings.tracked.flatMap { $0.after.count == 1 ? $0.after[0].id : nil }
         let own = try Dictionary(
             self.run.trackables.settings(file: file, one: one).map { ($0.0, $0.1) },
             uniquingKeysWith: { first, _ in first })
         let run = self.run
         let isChanged = settings != AgentSettings()
-        self.trackables = try (settings.carrying?.after ?? carried).map { carried in
-            // What was added while the agent ran has the settings that the options give.
-            var settings = own[carried.id] ?? run.trackables.single
-            settings.destination = carried.destination
-            // Near is near something. What is given at a start without that is a mistake.
-            if isChanged, carried.destination == nil { (settings.proximity, settings.arrival) = (nil, nil) }
-            return try run.trackable(carried.id, settings)
+        self.trackables = try (settings.tracked?.after ?? tracked).map { tracked in
+            // A trackable added at run time has the settings that the options give.
+            var settings = own[tracked.id] ?? run.trackables.single
+            settings.destination = tracked.destination
+            // A trackable without a destination is never near. Given at a start, such options are an error.
+            if isChanged, tracked.destination == nil { (settings.proximity, settings.arrival) = (nil, nil) }
+            return try run.trackable(tracked.id, settings)
         }
     }
 
-    /// The same with other settings.
+    /// Returns a plan with other changes.
     ///
-    /// - Throws: As ``init(given:kept:)``; then nothing of it is possible.
+    /// - Throws: As ``init(given:kept:)``. The present plan remains valid.
     func with(_ settings: AgentSettings) throws -> AgentPlan {
         try AgentPlan(
-            given: self.given, carried: self.givenCarried, login: self.givenLogin, file: self.file, settings: settings)
+            given: self.given, tracked: self.givenTracked, login: self.givenLogin, file: self.file, settings: settings)
     }
 
-    /// The same, on or off.
+    /// Returns the plan switched on or off.
     func switched(isOn: Bool) throws -> AgentPlan {
         var settings = self.settings
         settings.isOn = isOn
         return try self.with(settings)
     }
 
-    // MARK: - What is carried
+    // MARK: - Tracked trackables
 
-    /// What is carried, and where to.
-    var carried: [AgentSettings.Carried] {
-        self.trackables.map { AgentSettings.Carried(id: $0.id, destination: $0.destination) }
+    /// The tracked trackables with their destinations.
+    var tracked: [AgentSettings.TrackedTrackable] {
+        self.trackables.map { AgentSettings.TrackedTrackable(id: $0.id, destination: $0.destination) }
     }
 
-    /// The same, with these carried.
-    func carrying(_ carried: [AgentSettings.Carried]) throws -> AgentPlan {
+    /// Returns a plan that tracks these trackables.
+    func tracking(_ tracked: [AgentSettings.TrackedTrackable]) throws -> AgentPlan {
         var settings = self.settings
-        settings.carrying = carried == self.givenCarried ? nil : .init(before: self.givenCarried, after: carried)
+        settings.tracked = tracked == self.givenTracked ? nil : .init(before: self.givenTracked, after: tracked)
         return try self.with(settings)
     }
 
     // MARK: - Options
 
-    /// The same with these values of options; `nil` as if one were not given.
+    /// Returns a plan with these values of options. `nil` removes an option.
     func setting(_ values: [String: [String]?]) throws -> AgentPlan {
         var settings = self.settings
         for (name, values) in values {
@@ -119,19 +120,20 @@ struct AgentPlan {
         settings.login = isLoginChanged ? self.givenLogin : nil
         let next = try self.with(settings)
         let wantsNear = ["proximity", "arrival"].contains { (values[$0] ?? nil)?.isEmpty == false }
-        guard !wantsNear || next.carried.contains(where: { $0.destination != nil }) else {
-            throw ValidationError("proximity and arrival need a destination; set one first, or with them")
+        guard !wantsNear || next.tracked.contains(where: { $0.destination != nil }) else {
+            throw ValidationError(
+                "proximity and arrival need a destination. Set the destination first, or in the same command")
         }
         return next
     }
 
-    /// What is remembered of what was given: no password that stands in an address.
+    /// The values as they are stored beside a change: without the passwords in addresses.
     private static func comparable(_ values: [String]?, _ name: String) -> [String]? {
         name == "broker" ? values.map { $0.map { BrokerAddress($0).withoutPassword } } : values
     }
 }
 
-/// A broker's address as text, in parts.
+/// A broker's address as text, divided into scheme, user and place.
 struct BrokerAddress {
     /// `mqtts://`
     private let scheme: Substring
@@ -151,13 +153,13 @@ struct BrokerAddress {
     /// Scheme, host and port alone.
     var bare: String { "\(self.scheme)\(self.place)" }
 
-    /// The user's name stays.
+    /// The address without the password.
     var withoutPassword: String {
         guard let user = self.userInfo?.prefix(while: { $0 != ":" }) else { return self.bare }
         return "\(self.scheme)\(user)@\(self.place)"
     }
 
-    /// The same place for this user, without a password.
+    /// Returns the address with this user in place of its own, without a password.
     func of(user: String?) -> String {
         guard let user else { return self.bare }
         let encoded = user.utf8.map { byte -> String in

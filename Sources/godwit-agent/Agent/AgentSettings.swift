@@ -1,47 +1,49 @@
 import TrackingCore
 
-/// What was changed while the agent ran, and lasts over a restart.
+/// The changes made at run time, which last over a restart.
 ///
-/// Each change remembers what it took the place of: where that is given otherwise at a later start, whoever did so means it,
-/// and the change is forgotten.
+/// Each change keeps the value that was given at the start. A later start with another given value drops the change:
+/// the new value is the user's latest decision.
 struct AgentSettings: Hashable, Sendable {
-    /// One option.
+    /// The change of one option.
     struct Change: Hashable, Sendable {
-        /// What was given at the start; `nil` where it was not.
+        /// The values given at the start; `nil` if the option was not given.
         var before: [String]?
-        /// What counts in its place; `nil`: as if it were not given.
+        /// The values in force; `nil` if the option is removed.
         var after: [String]?
     }
 
-    /// One trackable.
-    struct Carried: Hashable, Sendable {
+    /// A tracked trackable.
+    struct TrackedTrackable: Hashable, Sendable {
         var id: TrackableID
         var destination: Coordinate?
     }
 
-    /// Everything that is carried.
-    struct Carrying: Hashable, Sendable {
-        /// What was given at the start.
-        var before: [Carried]
-        /// What is carried in its place.
-        var after: [Carried]
+    /// The change of the set of tracked trackables.
+    struct TrackedChange: Hashable, Sendable {
+        /// The trackables given at the start.
+        var before: [TrackedTrackable]
+        /// The trackables in force.
+        var after: [TrackedTrackable]
     }
 
-    /// What was given of broker, user and password, which belong together.
+    /// The given broker, user and password, which belong together.
     struct Login: Hashable, Sendable {
         /// Addresses without passwords.
         var broker: [String]
         var passwordFile: String?
-        /// 16 bits of the password: enough to see that another one is given, too few to learn it. `nil`: it cannot be read.
+        /// 16 bits of a hash of the password: enough to recognise another password, too few to find it. `nil` if it
+        /// cannot be read.
         var passwordCheck: Int?
 
-        /// Whether it is the same; a password that cannot be read now, or could not be then, is none that is given anew.
+        /// `true` if broker, user and password are the same. A password that could not be read, then or now, counts as
+        /// the same.
         func isSame(as other: Login) -> Bool {
             self.broker == other.broker && self.passwordFile == other.passwordFile
                 && (self.passwordCheck ?? other.passwordCheck) == (other.passwordCheck ?? self.passwordCheck)
         }
 
-        /// The check of a password.
+        /// Returns 16 bits of a hash of a password.
         static func check(of password: String) -> Int {
             let hash = password.utf8.reduce(into: UInt32(2_166_136_261)) { hash, byte in
                 hash = (hash ^ UInt32(byte)) &* 16_777_619
@@ -50,23 +52,23 @@ struct AgentSettings: Hashable, Sendable {
         }
     }
 
-    /// The options that say who the agent is to which broker.
+    /// The options that make up a login.
     static let loginOptions: Set<String> = ["broker", "password", "password-file"]
 
-    /// Whether the agent samples and sends.
+    /// `true` while the agent samples and sends.
     var isOn = true
-    /// What is carried in place of what was given; `nil`: that.
-    var carrying: Carrying?
-    /// Options by their long names.
+    /// The tracked trackables in place of the given ones; `nil` for the given ones.
+    var tracked: TrackedChange?
+    /// The changed options, by long name.
     var options: [String: Change] = [:]
-    /// What was given in the place of ``loginOptions``; `nil` where none of them was changed.
+    /// The login given at the start, if one of ``loginOptions`` was changed; otherwise `nil`.
     var login: Login?
 }
 
 // MARK: - As a file
 
 extension AgentSettings {
-    /// The most bytes of a file.
+    /// The largest size of the file in bytes.
     static let maximumBytes = WireLimits.maximumPayloadBytes
 
     /// The settings as JSON.
@@ -82,12 +84,15 @@ extension AgentSettings {
                 return .object(members)
             })
         members["login"] = self.login.map(\.json)
-        members["carried"] = self.carrying.map { carried in
-            .object(["before": .list(carried.before.map(\.json)), "after": .list(carried.after.map(\.json))])
+        members["carried"] = self.tracked.map { tracked in
+            .object(["before": .list(tracked.before.map(\.json)), "after": .list(tracked.after.map(\.json))])
         }
         let bytes = JSONValue.object(members).json
         guard bytes.count <= Self.maximumBytes else {
-            throw TrackingError(.payloadTooLarge, "more is carried than the agent can remember; carry less")
+            throw TrackingError(
+                .payloadTooLarge,
+                "the settings have more than \(Self.maximumBytes) bytes. Track fewer trackables, or change fewer options"
+            )
         }
         return bytes
     }
@@ -99,16 +104,18 @@ extension AgentSettings {
         let members = try JSONValue(json: bytes)
         guard members["version"]?.count == 1, let isOn = members["on"]?.flag,
             let options = members["options"]?.object
-        else { throw TrackingError(.invalidPayload, "these are no settings of an agent of this version") }
+        else {
+            throw TrackingError(.invalidPayload, "the file is not a settings file (version 1) of godwit-agent")
+        }
         self.isOn = isOn
         self.options = options.mapValues { change in
             Change(
                 before: change["before"]?.list?.compactMap(\.text), after: change["after"]?.list?.compactMap(\.text))
         }
         self.login = members["login"].map { Login($0) }
-        if let carried = members["carried"], let before = carried["before"]?.list, let after = carried["after"]?.list {
-            self.carrying = Carrying(
-                before: before.compactMap { Carried($0) }, after: after.compactMap { Carried($0) })
+        if let tracked = members["carried"], let before = tracked["before"]?.list, let after = tracked["after"]?.list {
+            self.tracked = TrackedChange(
+                before: before.compactMap { TrackedTrackable($0) }, after: after.compactMap { TrackedTrackable($0) })
         }
     }
 }
@@ -128,7 +135,7 @@ extension AgentSettings.Login {
     }
 }
 
-extension AgentSettings.Carried {
+extension AgentSettings.TrackedTrackable {
     fileprivate var json: JSONValue {
         var members: [String: JSONValue] = ["id": .text(self.id.rawValue)]
         members["destination"] = self.destination?.json

@@ -3,23 +3,23 @@ import GodwitOptions
 import TrackingControl
 import TrackingCore
 
-/// A plan of what is given and of all that was kept, but for the changes that do not go with it any more: one of them is no
-/// reason to undo the others.
+/// A plan of the given options and those kept changes that are still valid with them. An invalid change does not undo
+/// the others.
 struct FittedPlan {
-    /// A change that is left out.
+    /// A kept change that is no longer valid.
     struct Misfit: Equatable {
-        /// What was changed.
+        /// The name of the change, for people.
         var change: String
-        /// Why it does not fit.
+        /// The broken rule, for people.
         var reason: String
     }
 
-    /// What is left.
+    /// The plan with all valid changes.
     let plan: AgentPlan
-    /// What is not in it.
+    /// The changes that are left out.
     let misfits: [Misfit]
 
-    /// - Throws: What is wrong with what is given by itself: `ValidationError`, `TrackingError`.
+    /// - Throws: `ValidationError` or `TrackingError` if the given options are invalid without any change.
     init(given: OptionValues, kept: AgentSettings) throws {
         let whole = kept.parts
         if let plan = try? Self.plan(given, kept, whole) {
@@ -35,8 +35,8 @@ struct FittedPlan {
         }
     }
 
-    /// All but the first one without which the rest fits; where there is none, one after the other that fits with those
-    /// before.
+    /// Returns the changes that are valid together: all but the first one whose removal makes the rest valid, else
+    /// those that can be added one after the other.
     private static func fitting(
         _ whole: [AgentSettings.Part], _ fits: ([AgentSettings.Part]) -> Bool
     ) -> [AgentSettings.Part] {
@@ -45,7 +45,7 @@ struct FittedPlan {
             if fits(rest) { return rest }
         }
         var taken: [AgentSettings.Part] = []
-        // One may need another one that comes after it.
+        // A change may be valid only after a later one was added.
         var left = whole
         while let next = left.first(where: { fits(taken + [$0]) }) {
             taken.append(next)
@@ -54,7 +54,7 @@ struct FittedPlan {
         return taken
     }
 
-    /// A plan with these changes, which an agent can carry out.
+    /// Makes a plan with these changes. Throws if the changes are not valid together.
     private static func plan(
         _ given: OptionValues, _ kept: AgentSettings, _ parts: [AgentSettings.Part]
     ) throws -> AgentPlan {
@@ -63,7 +63,7 @@ struct FittedPlan {
         return plan
     }
 
-    /// Why these changes do not fit, in words for people; `nil` where they do.
+    /// The rule that these changes break, for people; `nil` if they are valid.
     private static func reason(
         _ given: OptionValues, _ kept: AgentSettings, _ parts: [AgentSettings.Part]
     ) -> String? {
@@ -72,44 +72,44 @@ struct FittedPlan {
             return nil
         } catch {
             let message = (error as? TrackingError)?.message ?? Run.message(for: error)
-            return LiveSettings.withoutUntold(message, kept.options.mapValues(\.after))
+            return LiveSettings.redacted(message, kept.options.mapValues(\.after))
         }
     }
 }
 
 extension AgentSettings {
-    /// What is kept or left out as one.
+    /// A change that is kept or left out as a whole.
     enum Part: Hashable {
         case option(String)
-        case carrying
+        case tracked
         /// ``AgentSettings/loginOptions``
         case login
 
-        /// What was changed, for people.
+        /// The name of the change, for people.
         var text: String {
             switch self {
             case .option(let name): name
-            case .carrying: "what is carried"
+            case .tracked: "tracked trackables"
             case .login: "broker, user and password"
             }
         }
     }
 
-    /// What was changed, but for on and off, which goes with everything.
+    /// All changes except on and off, which is always valid.
     fileprivate var parts: [Part] {
         let names = self.options.keys.filter { !Self.loginOptions.contains($0) }.sorted()
-        return names.map { .option($0) } + (self.carrying == nil ? [] : [.carrying])
+        return names.map { .option($0) } + (self.tracked == nil ? [] : [.tracked])
             + (names.count == self.options.count ? [] : [.login])
     }
 
-    /// The same with these changes alone.
+    /// Returns the settings with these changes only.
     fileprivate func only(_ parts: [Part]) -> AgentSettings {
         var settings = self
         settings.options = self.options.filter { name, _ in
             parts.contains(Self.loginOptions.contains(name) ? .login : .option(name))
         }
         if !parts.contains(.login) { settings.login = nil }
-        if !parts.contains(.carrying) { settings.carrying = nil }
+        if !parts.contains(.tracked) { settings.tracked = nil }
         return settings
     }
 }

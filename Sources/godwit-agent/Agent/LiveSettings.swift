@@ -2,9 +2,9 @@ import GodwitOptions
 import TrackingControl
 import TrackingCore
 
-/// Which options can change while the agent runs, and who may change them.
+/// The rules for options that can change while the agent runs.
 enum LiveSettings {
-    /// What comes into force at once.
+    /// The options whose change takes effect at once.
     static let names: Set<String> = [
         "default-resolution", "sensor-resolution", "raw", "proximity", "arrival", "resolution", "resolution-far",
         "resolution-far-watched", "resolution-near", "resolution-near-watched", "battery-threshold",
@@ -16,19 +16,23 @@ enum LiveSettings {
         "defer",
     ]
 
-    /// What nobody may set through the broker: it names a program, a file, a device or a broker, is a secret, or says who may
-    /// command and who is believed.
+    /// The options that cannot be set through the broker. They name a program, a file, a device or a broker, contain a
+    /// secret, or decide who may send commands and whose acknowledgements count.
     static let local: Set<String> = [
         "broker", "password", "password-file", "client-id", "topic-root", "ca", "cert", "key", "config", "source",
         "battery", "spool", "socket", "metrics-file", "notify", "allow-commands", "acknowledge-by",
     ]
 
-    /// What is told without values: it says where somebody does not want to be seen.
-    static let untold: Set<String> = ["zone"]
+    /// The options whose values are never reported, because they contain private places.
+    static let redactedNames: Set<String> = ["zone"]
 
-    /// The new values of options, from texts as they would be on the command line; `destination` apart, which is a
-    /// trackable's.
+    /// Reads new values of options, written as on the command line. The setting `destination` is left out: it belongs
+    /// to a trackable.
     ///
+    /// - Parameters:
+    ///   - settings: The texts, by the option's long name. An empty text removes the option.
+    ///   - options: The options in force.
+    ///   - isFromAfar: `true` for a command from the broker.
     /// - Throws: `notAllowed`, `invalidArguments`.
     static func values(
         _ settings: [String: String], of options: OptionValues, isFromAfar: Bool
@@ -36,34 +40,37 @@ enum LiveSettings {
         var values: [String: [String]?] = [:]
         for (name, text) in settings.sorted(by: { $0.key < $1.key }) where name != "destination" {
             if isFromAfar, self.local.contains(name) {
-                throw CommandFailure(.notAllowed, "\(name) is not taken from the broker")
+                throw CommandFailure(
+                    .notAllowed, "\(name) cannot be set through the broker. Set it with godwit-agent on the device")
             }
             do {
                 let new = try options.values(of: name, in: text)
                 guard self.names.contains(name) else {
                     throw CommandFailure(
                         .invalidArguments,
-                        "\(name) needs a restart: set it where the agent is started, and start it again")
+                        "\(name) cannot change while the agent runs. Set it where the agent is started, and restart the agent"
+                    )
                 }
                 values[name] = .some(new.isEmpty ? nil : new)
             } catch let failure as CommandFailure {
                 throw failure
             } catch {
-                throw CommandFailure(.invalidArguments, self.withoutUntold("\(error)", [name: [text]]))
+                throw CommandFailure(.invalidArguments, self.redacted("\(error)", [name: [text]]))
             }
         }
         return values
     }
 
-    /// A message about these values that repeats none of those that are told to nobody: it may go to the broker.
-    static func withoutUntold(_ message: String, _ values: [String: [String]?]) -> String {
+    /// Returns a message that can be published: one that contains a redacted value is replaced by a general one.
+    static func redacted(_ message: String, _ values: [String: [String]?]) -> String {
         let named = values.first { name, values in
-            self.untold.contains(name) && (values ?? []).contains { message.contains($0) }
+            self.redactedNames.contains(name) && (values ?? []).contains { message.contains($0) }
         }
-        return named.map { "a value of \($0.key) is not of its form" } ?? message
+        return named.map { "a value of \($0.key) has the wrong form. See --\($0.key) in godwit-agent run --help" }
+            ?? message
     }
 
-    /// A destination as on the command line, or `none`.
+    /// Reads a destination as on the command line, or `none`.
     ///
     /// - Throws: `invalidArguments`.
     static func destination(_ text: String) throws(CommandFailure) -> Coordinate? {
@@ -74,19 +81,19 @@ enum LiveSettings {
         return place
     }
 
-    /// What is different in `new`, of these options; another writing of the same is not.
+    /// The options whose values differ between `old` and `new`. Two spellings of one value count as equal.
     static func changes(
         of names: some Collection<String>, from old: OptionValues, to new: OptionValues
     ) -> [SettingChange] {
         names.sorted().filter { self.meant(old, $0) != self.meant(new, $0) }.map { name in
-            let isTold = !self.untold.contains(name)
+            let isShown = !self.redactedNames.contains(name)
             return SettingChange(
-                key: name, before: isTold ? old[name]?.joined(separator: "\n") : nil,
-                after: isTold ? new[name]?.joined(separator: "\n") : nil)
+                key: name, before: isShown ? old[name]?.joined(separator: "\n") : nil,
+                after: isShown ? new[name]?.joined(separator: "\n") : nil)
         }
     }
 
-    /// The values of an option, each in the one writing where there are several.
+    /// The values of an option, each in its standard spelling.
     private static func meant(_ options: OptionValues, _ name: String) -> [String]? {
         options[name]?.map { text in
             if name == "mode" { return TrackingMode(argument: text)?.rawValue ?? text }

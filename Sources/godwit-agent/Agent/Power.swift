@@ -1,23 +1,23 @@
 import Synchronization
 import TrackingRuntime
 
-/// Whether the agent is on, for those who have to wait for it.
+/// The switch of the agent, for tasks that wait until it is on or off.
 final class Power: Sendable {
     private let state: Mutex<Bool>
     private let changes = Broadcast<Void>(buffer: 1)
 
     init(isOn: Bool) { self.state = Mutex(isOn) }
 
-    /// Whether it is on; setting it wakes who waits.
+    /// `true` while the agent is on. Setting it wakes waiting tasks.
     var isOn: Bool {
         get { self.state.withLock { $0 } }
         set {
             self.state.withLock { $0 = newValue }
-            self.changes.tell(())
+            self.changes.deliver(())
         }
     }
 
-    /// Returns once it is on, or off, or the task is cancelled.
+    /// Waits until the agent is on, or off, or the task is cancelled.
     func wait(untilOn isOn: Bool) async {
         let changes = self.changes.listen()
         guard self.isOn != isOn else { return }

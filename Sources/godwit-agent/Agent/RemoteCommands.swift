@@ -5,21 +5,21 @@ import TrackingCore
 import TrackingMQTT
 import TrackingPublisher
 
-/// Carries out the commands that come from the broker, several at a time, and answers each.
+/// The executor of commands from the broker. It runs several at a time and answers each.
 struct RemoteCommands: Sendable {
     /// The commands that the agent accepts from the broker.
     enum Acceptance: String, Hashable, Sendable {
-        /// None.
+        /// No commands.
         case off
-        /// Every command of the protocol, within ``RemoteConfigurationRule``.
+        /// Every command of the protocol, with settings limited by ``RemoteConfigurationRule``.
         case restricted
-        /// Every command of the protocol.
+        /// Every command of the protocol, with all settings.
         case unrestricted
-        /// A value that is none of these. The parser would take it for a missing value; ``ControlOptions`` refuses it.
+        /// Any other text. The parser would otherwise take it for a missing value; ``ControlOptions`` rejects it.
         case unknown
     }
 
-    /// How many are carried out at a time; the next is told that it is one too many.
+    /// The most commands that run at a time. A further command is answered with `busy`.
     static let maximumAtOnce = 16
 
     let publisher: AssetPublisher<MQTTTransport>
@@ -31,13 +31,14 @@ struct RemoteCommands: Sendable {
         self.dispatcher = dispatcher
     }
 
-    /// Runs until the publisher ends or the task is cancelled.
+    /// Runs commands until the publisher ends or the task is cancelled.
     func run(_ commands: AsyncStream<ReceivedCommand>) async {
         let slots = Slots(Self.maximumAtOnce)
         await withDiscardingTaskGroup { group in
             for await received in commands {
                 guard slots.enter() else {
-                    let failure = CommandFailure(.busy, "\(Self.maximumAtOnce) commands are under way; try again")
+                    let failure = CommandFailure(
+                        .busy, "\(Self.maximumAtOnce) commands are running, the most at a time. Try again")
                     self.answer(CommandAnswer(id: received.command.id, outcome: .failure(failure)), to: received)
                     continue
                 }
@@ -54,7 +55,7 @@ struct RemoteCommands: Sendable {
     private func answer(_ answer: CommandAnswer, to received: ReceivedCommand) {
         let outcome = if case .failure(let failure) = answer.outcome { failure.code.rawValue } else { "done" }
         self.logger.info(
-            "command from the broker",
+            "Command from the broker answered",
             metadata: [
                 "trackable": "\(received.trackable)", "command": "\(received.command.name.rawValue)",
                 "outcome": "\(outcome)",
@@ -64,7 +65,7 @@ struct RemoteCommands: Sendable {
 }
 
 extension RemoteCommands.Acceptance: ExpressibleByArgument {
-    /// Reads the value of `--allow-commands`: `restricted`, `unrestricted`, or true or false as for a flag.
+    /// Reads the value of `--allow-commands`: `restricted`, `unrestricted`, or true or false as of a flag.
     init(argument: String) {
         switch argument.lowercased() {
         case "restricted", "true", "yes", "on", "1": self = .restricted

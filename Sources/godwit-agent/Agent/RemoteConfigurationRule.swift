@@ -41,8 +41,8 @@ extension OwnerProtection {
     }
 }
 
-/// Decides which changes of ``OwnerProtection`` an agent accepts through the broker: retention only grows, zones and floors are
-/// only added or tightened.
+/// Decides which changes of ``OwnerProtection`` an agent accepts through the broker: retention only grows, zones and
+/// floors are only added or tightened.
 ///
 /// The rule compares the settings in force before and after, so that a profile cannot change them either.
 enum RemoteConfigurationRule {
@@ -116,8 +116,8 @@ extension PrivacyZone {
             && (self.rule == .omit || other.rule == .replace)
     }
 
-    /// A Boolean value that indicates whether entering or leaving this zone never happens inside `other`: it is apart from
-    /// `other` or contains it, with the margin for leaving.
+    /// A Boolean value that indicates whether entering or leaving this zone never happens inside `other`: it is apart
+    /// from `other` or contains it, with the margin for leaving.
     fileprivate func revealsNothing(inside other: PrivacyZone) -> Bool {
         let distance = self.center.distance(to: other.center).value
         return distance > self.outerRadius + other.outerRadius || distance + other.outerRadius <= self.radius.value

@@ -5,7 +5,7 @@ import TrackingCore
 import TrackingMQTT
 import TrackingPublisher
 
-/// What is asked of the agent while it runs.
+/// The commands that a running agent carries out.
 extension RunningAgent: AgentControl {
     func status() async -> AgentStatus {
         let publisher = try? self.running().publisher
@@ -23,7 +23,7 @@ extension RunningAgent: AgentControl {
 
     func setOn(_ isOn: Bool) async throws(CommandFailure) {
         try await self.adopt(try self.planned { try $0.switched(isOn: isOn) })
-        self.logger.info("switched", metadata: ["on": "\(isOn)"])
+        self.logger.info(isOn ? "Agent switched on" : "Agent switched off")
     }
 
     func report() async throws(CommandFailure) {
@@ -84,13 +84,15 @@ extension RunningAgent: AgentControl {
         _ id: TrackableID, unsent: UnsentPoints, _ progress: ControlProgress
     ) async throws(CommandFailure) {
         let publisher = unsent == .send ? try self.runningOn() : try self.running().publisher
-        // Nothing is given up for what is carried alone already.
+        // A trackable that is tracked alone already keeps its unsent points.
         guard self.plan.trackables.map(\.id) != [id] else { return }
-        let carried = [AgentSettings.Carried(id: id, destination: self.plan.carried.first { $0.id == id }?.destination)]
-        let bound = try self.planned { try $0.carrying(carried) }
+        let tracked = [
+            AgentSettings.TrackedTrackable(id: id, destination: self.plan.tracked.first { $0.id == id }?.destination)
+        ]
+        let bound = try self.planned { try $0.tracking(tracked) }
         do throws(TrackingError) {
             if unsent == .send {
-                // All but the last of it before what is read has to wait.
+                // Nearly all points are sent here, before new fixes have to wait.
                 _ = try await publisher.flush(progress)
                 try await self.holdingFixes(from: publisher) { () async throws(TrackingError) in
                     try await publisher.bind(bound.trackables[0], unsent: unsent, progress)
@@ -101,10 +103,11 @@ extension RunningAgent: AgentControl {
         } catch {
             throw CommandFailure(error)
         }
-        // Sending takes time, in which other things may have changed.
-        self.plan = try self.planned { try $0.carrying(carried) }
+        // Other commands may have changed the plan while points were sent.
+        self.plan = try self.planned { try $0.tracking(tracked) }
         do throws(TrackingError) { try self.file.write(self.plan.settings) } catch {
-            throw CommandFailure(.failed, "'\(id)' is carried now, but not after a restart: \(error.message)")
+            throw CommandFailure(
+                .failed, "'\(id)' is tracked now, but not after a restart: \(error.message)")
         }
     }
 
@@ -112,7 +115,7 @@ extension RunningAgent: AgentControl {
 
     func startTrip(mode: String?, of trackable: TrackableID?) async throws(CommandFailure) -> Trip {
         let publisher = try self.runningOn()
-        let id = try self.carriedOne(trackable)
+        let id = try self.trackedOne(trackable)
         do throws(TrackingError) {
             let mode = if let mode { try TripMode(mode) } else { try self.plan.tripMode }
             return try await publisher.startTrip(mode, of: id)
@@ -123,48 +126,48 @@ extension RunningAgent: AgentControl {
 
     func stopTrip(of trackable: TrackableID?) async throws(CommandFailure) -> Trip {
         let publisher = try self.runningOn()
-        let id = try self.carriedOne(trackable)
+        let id = try self.trackedOne(trackable)
         do throws(TrackingError) { return try await publisher.stopTrip(of: id) } catch { throw CommandFailure(error) }
     }
 
-    /// The trackable that is meant: the one named, or the only one.
-    private func carriedOne(_ id: TrackableID?) throws(CommandFailure) -> TrackableID {
-        let carried = self.plan.trackables.map(\.id)
+    /// The named trackable, or the only one.
+    private func trackedOne(_ id: TrackableID?) throws(CommandFailure) -> TrackableID {
+        let tracked = self.plan.trackables.map(\.id)
         if let id {
-            guard carried.contains(id) else { throw Self.unknown(id) }
+            guard tracked.contains(id) else { throw Self.unknown(id) }
             return id
         }
-        guard carried.count == 1 else {
+        guard tracked.count == 1 else {
             throw CommandFailure(
                 .invalidArguments,
-                carried.isEmpty
-                    ? "nothing is carried; add a trackable first"
-                    : "\(carried.count) trackables are carried: name one of them")
+                tracked.isEmpty
+                    ? "no trackable is tracked. Add one with godwit-agent add ID"
+                    : "\(tracked.count) trackables are tracked. Name one of them")
         }
-        return carried[0]
+        return tracked[0]
     }
 
     private static func unknown(_ id: TrackableID) -> CommandFailure {
-        CommandFailure(.unknownTrackable, "the agent does not carry '\(id)'")
+        CommandFailure(.unknownTrackable, "the agent does not track '\(id)'")
     }
 
-    // MARK: - What is carried
+    // MARK: - Tracked trackables
 
     func track(_ id: TrackableID, destination: Coordinate?, isOnly: Bool) async throws(CommandFailure) {
-        var carried = self.plan.carried
-        if isOnly { carried.removeAll { $0.id != id } }
-        if let place = carried.firstIndex(where: { $0.id == id }) {
-            if let destination { carried[place].destination = destination }
+        var tracked = self.plan.tracked
+        if isOnly { tracked.removeAll { $0.id != id } }
+        if let place = tracked.firstIndex(where: { $0.id == id }) {
+            if let destination { tracked[place].destination = destination }
         } else {
-            carried.append(.init(id: id, destination: destination))
+            tracked.append(.init(id: id, destination: destination))
         }
-        try await self.adopt(try self.planned { try $0.carrying(carried) })
+        try await self.adopt(try self.planned { try $0.tracking(tracked) })
     }
 
     func remove(_ id: TrackableID) async throws(CommandFailure) {
-        let carried = self.plan.carried
-        guard carried.contains(where: { $0.id == id }) else { throw Self.unknown(id) }
-        try await self.adopt(try self.planned { try $0.carrying(carried.filter { $0.id != id }) })
+        let tracked = self.plan.tracked
+        guard tracked.contains(where: { $0.id == id }) else { throw Self.unknown(id) }
+        try await self.adopt(try self.planned { try $0.tracking(tracked.filter { $0.id != id }) })
     }
 
     func setDestination(_ destination: Coordinate?, of id: TrackableID) async throws(CommandFailure) {
@@ -178,7 +181,7 @@ extension RunningAgent: AgentControl {
     ) async throws(CommandFailure) -> [SettingChange] {
         let values = try LiveSettings.values(settings, of: self.plan.options, isFromAfar: isFromAfar)
         let destination = try settings["destination"].map { (text) throws(CommandFailure) in
-            (id: try self.carriedOne(nil), place: try LiveSettings.destination(text))
+            (id: try self.trackedOne(nil), place: try LiveSettings.destination(text))
         }
         let last = self.plan
         let next: AgentPlan
@@ -188,14 +191,14 @@ extension RunningAgent: AgentControl {
                 return try moved.setting(values)
             }
         } catch {
-            throw CommandFailure(error.code, LiveSettings.withoutUntold(error.message, values))
+            throw CommandFailure(error.code, LiveSettings.redacted(error.message, values))
         }
         if isFromAfar, last.run.controls.allowCommands != .unrestricted {
             try RemoteConfigurationRule.check(from: try OwnerProtection(last), to: try OwnerProtection(next))
         }
         try await self.adopt(next)
         var changes = LiveSettings.changes(of: values.keys, from: last.options, to: next.options)
-        if last.carried != next.carried { changes.append(.init(key: "destination", before: nil, after: nil)) }
+        if last.tracked != next.tracked { changes.append(.init(key: "destination", before: nil, after: nil)) }
         return changes
     }
 
@@ -213,9 +216,9 @@ extension RunningAgent: AgentControl {
         }
         do throws(CommandFailure) {
             let next = try self.planned { plan in
-                let carried = setup.trackable.map { [AgentSettings.Carried(id: $0)] }
-                let next = try (carried.map { try plan.carrying($0) } ?? plan).setting(values)
-                // Whatever is wrong with it is found out before anything is given up for it.
+                let tracked = setup.trackable.map { [AgentSettings.TrackedTrackable(id: $0)] }
+                let next = try (tracked.map { try plan.tracking($0) } ?? plan).setting(values)
+                // Every error appears here, before unsent points or the old connection are given up.
                 _ = try next.run.broker.transport(for: next.configuration(for: next.run.broker.identity()))
                 return next
             }

@@ -8,10 +8,10 @@ import TrackingCore
 import TrackingMQTT
 import TrackingPublisher
 
-/// The agent as it runs: carries out a plan, and changes it while it does.
+/// A running agent. It follows a plan, which commands change.
 ///
-/// A plan that names another broker or user ends the connection and begins a new one; everything else is told to the
-/// publisher that runs. What is changed is kept before it is done, so that it lasts over a restart.
+/// A plan with another broker or user ends the connection and begins a new one. All other changes go to the running
+/// publisher. A change is written to the settings file before it takes effect, so that it lasts over a restart.
 actor RunningAgent: Service {
     var plan: AgentPlan
     let file: SettingsFile
@@ -20,11 +20,11 @@ actor RunningAgent: Service {
     private let power: Power
     private let reader: SourceReader
     let logger = Logger(label: "godwit.agent")
-    /// What runs; `nil` before, after and between.
+    /// The connected part of the agent; `nil` before the first connection and between two.
     private var device: Device?
-    /// Whether the plan asks for another connection than the one that runs.
+    /// `true` if the plan needs another connection than the present one.
     private var isRenewing = false
-    /// What the sources ended with, `nil` being nothing wrong, once they have.
+    /// The outcome of the sources, once they have ended: an error, or `nil` for a regular end.
     private var sourcesEnd: TrackingError??
 
     /// - Parameter given: The options of `run`.
@@ -36,23 +36,26 @@ actor RunningAgent: Service {
         self.controls = first.run.controls
         if let other = try first.run.recording.otherLog(of: first.trackables) {
             self.logger.warning(
-                "there is another log here: this one is named after the trackable that is named first; what waits in the other is not sent",
-                metadata: ["other": "\(other)", "toSendIt": "name its trackable first, or give it as --spool"])
+                "Another log with records found; its records are not sent",
+                metadata: [
+                    "other": "\(other)",
+                    "remedy": "give its trackable as the first --trackable, or the file as --spool",
+                ])
         }
         let fitted = try FittedPlan(given: given, kept: self.file.read(self.logger))
         self.plan = fitted.plan
         for misfit in fitted.misfits {
             self.logger.error(
-                "a change that was made while the agent ran does not go with what is given now, and is left out",
+                "Change made at run time ignored: it conflicts with the options given now",
                 metadata: ["change": "\(misfit.change)", "reason": "\(misfit.reason)"])
         }
         self.power = Power(isOn: self.plan.settings.isOn)
         self.reader = try SourceReader(first.run, self.power)
     }
 
-    /// Runs until the source ends, a signal comes, or going on makes no sense.
+    /// Runs until the source ends, a signal arrives, or an error makes it pointless to go on.
     ///
-    /// - Throws: What ended it, where that is not an orderly end.
+    /// - Throws: The error that ended the agent; nothing after an orderly end.
     func run() async throws {
         let service = ControlService(self, options: self.controls)
         let (signs, started) = AsyncStream.makeStream(of: Void.self)
@@ -61,7 +64,7 @@ actor RunningAgent: Service {
                 defer { started.finish() }
                 try await cancelWhenGracefulShutdown { try await service.run { started.yield() } }
             }
-            // A socket that cannot be used is no agent at all: said before anything is told to anyone.
+            // Without its control socket the agent does not start. Nothing is published before the socket is ready.
             var isListening = false
             for await _ in signs {
                 isListening = true
@@ -69,11 +72,24 @@ actor RunningAgent: Service {
             }
             guard isListening else { return try await group.waitForAll() }
             defer { group.cancelAll() }
+            self.logStart()
             try await self.live()
         }
     }
 
-    /// What is read outlives the connections, which come and go.
+    private func logStart() {
+        let run = self.plan.run
+        let addresses = (try? run.broker.addresses) ?? []
+        self.logger.info(
+            "Agent started",
+            metadata: [
+                "trackables": "\(self.plan.trackables.map(\.id.rawValue).joined(separator: " "))",
+                "broker": "\(addresses.map(\.description).joined(separator: " "))",
+                "sources": "\(run.input.source.count)", "on": "\(self.plan.settings.isOn)",
+            ])
+    }
+
+    /// Reads the sources, and connects as often as needed. The sources stay open between two connections.
     private func live() async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { await self.read() }
@@ -95,7 +111,7 @@ actor RunningAgent: Service {
 
     private func sourcesEnded(_ error: TrackingError?) {
         self.sourcesEnd = .some(error)
-        // Where another connection is about to begin, that one sends what was read.
+        // During a renewal, the next connection sends the remaining fixes.
         if !self.isRenewing { self.device?.sourcesEnded(error) }
     }
 
@@ -110,28 +126,28 @@ actor RunningAgent: Service {
             do {
                 try await device.run(ControlDispatcher(self))
             } catch {
-                // What the old connection ended with, a refusal of the old user for one, is no news where another was asked for.
+                // During a renewal, the end of the old connection is expected, even if the broker refused the old user.
                 guard self.isRenewing else { throw error }
-                self.logger.info("the former connection", metadata: ["reason": "\(error)"])
+                self.logger.info("Previous connection ended", metadata: ["reason": "\(error)"])
             }
             guard self.isRenewing, !Task.isShuttingDownGracefully, !Task.isCancelled else { return }
         }
     }
 
-    /// The connection ends, and another one begins as the plan has it.
+    /// Ends the present connection. The next one follows the plan.
     func renew() {
         self.isRenewing = true
-        // Before the end: what is read from now on is for the next one.
+        // Closed before the end: fixes read from now on are for the next connection.
         self.reader.outlet.close()
         self.device?.publisher.finish(within: .milliseconds(2_500))
     }
 
-    /// Does something while what is read waits: no fix is added to what the publisher has to send.
+    /// Runs `body` while new fixes wait, so that the publisher has no more to send than before.
     func holdingFixes(
         from publisher: AssetPublisher<MQTTTransport>, _ body: () async throws(TrackingError) -> Void
     ) async throws(TrackingError) {
         self.reader.outlet.close()
-        // Where another connection is about to begin, or has begun, what waits is for that one.
+        // If a new connection has begun or is about to, the waiting fixes are for that one.
         defer { if self.device?.publisher === publisher, !self.isRenewing { self.reader.outlet.open(publisher) } }
         try await body()
     }
@@ -146,9 +162,9 @@ actor RunningAgent: Service {
         return try Device(publisher: publisher, identity: identity, reader: self.reader, run: run)
     }
 
-    /// What runs.
+    /// The connected part of the agent.
     ///
-    /// - Throws: `failed` while nothing does.
+    /// - Throws: `failed` while there is none.
     func running() throws(CommandFailure) -> Device {
         guard let device = self.device else {
             throw CommandFailure(.failed, "the agent is starting or ending; try again")
@@ -156,24 +172,26 @@ actor RunningAgent: Service {
         return device
     }
 
-    /// What runs and may send.
+    /// The publisher of an agent that is on.
     ///
-    /// - Throws: `isOff`, `failed`.
+    /// - Throws: `isOff`; `failed` while there is no connection.
     func runningOn() throws(CommandFailure) -> AssetPublisher<MQTTTransport> {
         let device = try self.running()
-        guard self.plan.settings.isOn else { throw CommandFailure(.isOff, "the agent is off; switch it on first") }
+        guard self.plan.settings.isOn else {
+            throw CommandFailure(.isOff, "the agent is off. Switch it on with godwit-agent on")
+        }
         return device.publisher
     }
 
     // MARK: - Changing the plan
 
-    /// Makes a plan, in the words of commands.
+    /// Makes a plan. Errors are reported as failures of the command.
     func planned(_ make: (AgentPlan) throws -> AgentPlan) throws(CommandFailure) -> AgentPlan {
-        try self.told { try make(self.plan) }
+        try self.withCommandFailures { try make(self.plan) }
     }
 
-    /// What went wrong with the options, in the words of commands.
-    private func told<Value>(_ make: () throws -> Value) throws(CommandFailure) -> Value {
+    /// Runs `make` and turns its errors into failures of the command.
+    private func withCommandFailures<Value>(_ make: () throws -> Value) throws(CommandFailure) -> Value {
         do {
             return try make()
         } catch let failure as CommandFailure {
@@ -185,31 +203,31 @@ actor RunningAgent: Service {
         }
     }
 
-    /// Keeps a plan and carries it out; nothing has changed where this throws, with one exception: what may have been changed in
-    /// order not to be seen is done also where it cannot be kept.
+    /// Writes a plan to the settings file and puts it into effect. If this throws, the old plan remains in effect, with
+    /// one exception: a change that may hide positions takes effect even if it cannot be written.
     func adopt(_ next: AgentPlan) async throws(CommandFailure) {
         let device = try self.running()
-        let configuration = try self.told { try next.configuration(for: device.identity) }
+        let configuration = try self.withCommandFailures { try next.configuration(for: device.identity) }
         do throws(TrackingError) { try self.file.write(next.settings) } catch {
             guard next.mayHide(from: self.plan) else { throw CommandFailure(error) }
-            await self.carryOut(next, configuration, on: device)
-            throw CommandFailure(.failed, "done now, but not after a restart: \(error.message)")
+            await self.apply(next, configuration, on: device)
+            throw CommandFailure(.failed, "the change is in effect, but not after a restart: \(error.message)")
         }
-        await self.carryOut(next, configuration, on: device)
+        await self.apply(next, configuration, on: device)
     }
 
-    private func carryOut(_ next: AgentPlan, _ configuration: PublisherConfiguration, on device: Device) async {
+    private func apply(_ next: AgentPlan, _ configuration: PublisherConfiguration, on device: Device) async {
         let last = self.plan
         self.plan = next
-        // Off before anything else: no fix is taken that would be told. On after everything else.
+        // Switched off first, so that no further fix is published; switched on last.
         if !next.settings.isOn { self.power.isOn = false }
         await device.publisher.configure(configuration)
-        Self.carry(next.trackables, insteadOf: last.trackables, device.publisher)
+        Self.replace(last.trackables, with: next.trackables, in: device.publisher)
         self.power.isOn = self.plan.settings.isOn
     }
 
-    private static func carry(
-        _ next: [Trackable], insteadOf last: [Trackable], _ publisher: AssetPublisher<MQTTTransport>
+    private static func replace(
+        _ last: [Trackable], with next: [Trackable], in publisher: AssetPublisher<MQTTTransport>
     ) {
         let before = Dictionary(last.map { ($0.id, $0) }) { first, _ in first }
         let after = Set(next.map(\.id))

@@ -3,28 +3,30 @@ import TrackingControl
 import TrackingCore
 import TrackingMQTT
 
-/// What a set-up link changes: decided before anything is done.
+/// The changes that a set-up link makes, computed before any of them is made.
 struct SetupPlan {
-    /// Options to set, the password's file apart.
+    /// The options to set, without the password file.
     let values: [String: [String]?]
-    /// The password to keep in a file of its own; `nil` leaves it where it is.
+    /// The password to write to a file of its own; `nil` for no change.
     let password: String?
-    /// What is carried alone from then on; `nil` leaves that alone.
+    /// The only trackable from now on; `nil` for no change.
     let trackable: TrackableID?
-    /// What there is to tell.
+    /// The changes as shown to the user.
     let changes: [SettingChange]
 
-    /// Whether the agent connects anew.
+    /// `true` if the agent has to connect again.
     var isNewConnection: Bool { self.password != nil || !self.values.isEmpty }
 
-    /// - Throws: `invalidArguments` that says what is missing.
+    /// - Throws: `invalidArguments` that names the missing part.
     init(_ request: SetupRequest, for plan: AgentPlan) throws(CommandFailure) {
         do throws(TrackingError) {
             let old = try plan.run.broker.user
             let oldAddresses = try plan.run.broker.addresses.map(\.description)
             let user = request.user ?? old?.user
             if request.token != nil, user == nil {
-                throw TrackingError(.invalidConfiguration, "the link has a token and no user, and none is known here")
+                throw TrackingError(
+                    .invalidConfiguration,
+                    "the link has a token but no user, and the agent has none either. Ask for a link with user=…")
             }
             var changes: [SettingChange] = []
             let addresses = try request.broker.map { (url) throws(TrackingError) in
@@ -39,13 +41,13 @@ struct SetupPlan {
             let hasMoved = !changes.isEmpty || request.token != nil
             let place = addresses ?? oldAddresses
             self.values = hasMoved ? ["broker": place.map { BrokerAddress($0).of(user: user) }] : [:]
-            // A password in an address would be lost with it.
+            // The new address replaces the old one together with the password in it.
             self.password = request.token ?? (hasMoved ? old?.password : nil)
             if request.token != nil { changes.append(.init(key: "password", before: nil, after: nil)) }
-            let carried = plan.carried.map(\.id)
-            self.trackable = request.trackable.flatMap { carried == [$0] ? nil : $0 }
+            let tracked = plan.tracked.map(\.id)
+            self.trackable = request.trackable.flatMap { tracked == [$0] ? nil : $0 }
             if let trackable = self.trackable {
-                let before = carried.map(\.rawValue).joined(separator: " ")
+                let before = tracked.map(\.rawValue).joined(separator: " ")
                 changes.append(.init(key: "trackable", before: before, after: trackable.rawValue))
             }
             self.changes = changes

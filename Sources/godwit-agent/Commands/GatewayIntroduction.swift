@@ -2,12 +2,12 @@ import FoundationEssentials
 import TrackingControl
 import TrackingCore
 
-/// Asks a gateway what an agent with a link's token is set up with, by `curl`: a device that is set up in another way needs no
-/// HTTP client. The token goes over standard input, where no list of processes shows it.
+/// Asks a gateway for the settings that belong to the token of a set-up link. It runs `curl`, so that the agent needs
+/// no HTTP client of its own. The token goes to curl's standard input, where no list of processes shows it.
 struct GatewayIntroduction {
     let link: OverlandLink
 
-    /// - Throws: `inputUnreadable` when there is no answer, or what ``OverlandLink/request(answer:)`` throws.
+    /// - Throws: `inputUnreadable` without an answer; the errors of ``OverlandLink/request(answer:)``.
     func fetch() async throws -> SetupRequest {
         let folder = FileManager.default.temporaryDirectory.appending(path: "godwit-\(UUID().uuidString)")
         try FileManager.default.createDirectory(
@@ -21,7 +21,7 @@ struct GatewayIntroduction {
         return try self.link.request(answer: try Data(contentsOf: URL(filePath: answer)))
     }
 
-    /// Curl's configuration; see its manual for how text is quoted.
+    /// The configuration for curl; its manual explains how text is quoted.
     private func settings(output: String) -> String {
         func quoted(_ text: String) -> String {
             "\"" + text.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"") + "\""
@@ -43,9 +43,10 @@ struct GatewayIntroduction {
 
     private func advice(_ outcome: EventProgram.Outcome, _ complaint: String) -> String {
         switch outcome {
-        case .notStarted: "the gateway cannot be asked without curl (apt-get install curl): \(complaint)"
-        case .exited(22): "the gateway refuses: is the link's token still good?"
-        default: "the gateway does not answer at the link's url; curl says why above (\(complaint))"
+        case .notStarted:
+            "cannot ask the gateway without curl. Install it with apt-get install curl (\(complaint))"
+        case .exited(22): "the gateway rejected the token of the link. Ask for a new link"
+        default: "cannot reach the gateway at the link's url. The message of curl above has the cause (\(complaint))"
         }
     }
 }

@@ -6,14 +6,14 @@ import TrackingCore
 /// `godwit-agent queue`.
 struct Queue: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Show, hand over or forget what waits to be sent.",
+        abstract: "Show, export or discard the records that are not sent yet.",
         subcommands: [List.self, Export.self, Purge.self])
 
     /// `godwit-agent queue list`.
     struct List: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "List the records that wait, oldest first.")
+        static let configuration = CommandConfiguration(abstract: "List the unsent records, oldest first.")
 
-        @Option(help: ArgumentHelp("How many at the most; 1 to 200.", valueName: "n"))
+        @Option(help: ArgumentHelp("List at most this many records, 1 to 200.", valueName: "n"))
         var limit = 50
 
         @OptionGroup var agent: SocketOptions
@@ -26,9 +26,9 @@ struct Queue: AsyncParsableCommand {
     /// `godwit-agent queue export FILE`.
     struct Export: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Write every record that waits to a file, one JSON object a line; nothing is removed.")
+            abstract: "Write all unsent records to a file, one JSON object a line. The log keeps them.")
 
-        @Argument(help: "The file; - is standard output.")
+        @Argument(help: "The file; - for standard output.")
         var file: String
 
         @OptionGroup var agent: SocketOptions
@@ -49,9 +49,9 @@ struct Queue: AsyncParsableCommand {
     /// `godwit-agent queue purge`.
     struct Purge: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Forget every record that waits.", discussion: "What is forgotten cannot be brought back.")
+            abstract: "Discard all unsent records.", discussion: "Discarded records cannot be recovered.")
 
-        @Flag(help: "Do not ask.")
+        @Flag(help: "Do not ask for confirmation.")
         var yes = false
 
         @OptionGroup var agent: SocketOptions
@@ -60,9 +60,9 @@ struct Queue: AsyncParsableCommand {
             let status = try AgentStatus(members: await self.agent.connect().status())
             let queue = status.queue
             let count = queue.points + queue.trips + queue.events
-            try Terminal.confirm("Forget \(counted(count, "record")) that nobody has yet?", isYes: self.yes)
+            try Terminal.confirm("Discard \(counted(count, "unsent record"))?", isYes: self.yes)
             let gone = try await self.agent.ask(.queuePurge)["records"]?.count ?? 0
-            try Output.print("\(counted(gone, "record")) forgotten\n")
+            try Output.print("\(counted(gone, "record")) discarded\n")
         }
     }
 }
@@ -70,19 +70,19 @@ struct Queue: AsyncParsableCommand {
 /// `godwit-agent quarantine`.
 struct Quarantine: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Show, try again or forget records that were refused for good.",
+        abstract: "Show, send again or discard quarantined records: those that were rejected for good.",
         subcommands: [List.self, Retry.self, Drop.self])
 
-    /// Which records.
+    /// The records that a command concerns.
     struct Which: ParsableArguments {
-        @Argument(help: "Records as the list names them, STREAM:SEQ; all where none is named.")
+        @Argument(help: "The records as STREAM:SEQ, as the list shows them. Default: all.")
         var records: [String] = []
 
         @OptionGroup var agent: SocketOptions
 
         func ask(_ name: Command.Name) async throws -> Int {
             if let wrong = self.records.first(where: { RecordName($0) == nil }) {
-                throw ValidationError("a record is named STREAM:SEQ, not '\(wrong)'")
+                throw ValidationError("a record must be STREAM:SEQ, as the list shows it; not '\(wrong)'")
             }
             let names: [String: JSONValue] =
                 self.records.isEmpty ? [:] : ["records": .list(self.records.map { .text($0) })]
@@ -92,9 +92,10 @@ struct Quarantine: AsyncParsableCommand {
 
     /// `godwit-agent quarantine list`.
     struct List: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "List them with the reason, oldest first.")
+        static let configuration = CommandConfiguration(
+            abstract: "List the quarantined records with their reasons, oldest first.")
 
-        @Option(help: ArgumentHelp("How many at the most; 1 to 200.", valueName: "n"))
+        @Option(help: ArgumentHelp("List at most this many records, 1 to 200.", valueName: "n"))
         var limit = 50
 
         @OptionGroup var agent: SocketOptions
@@ -106,40 +107,42 @@ struct Quarantine: AsyncParsableCommand {
 
     /// `godwit-agent quarantine retry`.
     struct Retry: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Put records back in line.")
+        static let configuration = CommandConfiguration(abstract: "Queue quarantined records again, with new numbers.")
         @OptionGroup var which: Which
 
         func run() async throws {
             try Output.print(
-                "\(counted(await self.which.ask(.quarantineRetry), "record")) back in line, newly numbered\n")
+                "\(counted(await self.which.ask(.quarantineRetry), "record")) queued again with new numbers\n")
         }
     }
 
     /// `godwit-agent quarantine drop`.
     struct Drop: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Forget records.")
+        static let configuration = CommandConfiguration(abstract: "Discard quarantined records.")
 
-        @Flag(help: "Do not ask.")
+        @Flag(help: "Do not ask for confirmation.")
         var yes = false
 
         @OptionGroup var which: Which
 
         func run() async throws {
-            let what = self.which.records.isEmpty ? "every quarantined record" : "\(self.which.records.count) of them"
-            try Terminal.confirm("Forget \(what)?", isYes: self.yes)
-            try Output.print("\(counted(await self.which.ask(.quarantineDrop), "record")) forgotten\n")
+            let records =
+                self.which.records.isEmpty
+                ? "all quarantined records" : counted(self.which.records.count, "quarantined record")
+            try Terminal.confirm("Discard \(records)?", isYes: self.yes)
+            try Output.print("\(counted(await self.which.ask(.quarantineDrop), "record")) discarded\n")
         }
     }
 }
 
-/// Records as lines.
+/// Lists of records as text.
 enum RecordList {
-    /// Prints a list, a line a record.
+    /// Prints one line for each record.
     static func print(_ result: [String: JSONValue]) throws {
         for record in result["records"]?.list ?? [] { try Output.print(self.text(record) + "\n") }
     }
 
-    /// A record for people: when, whose, its name, what it is.
+    /// A line for people: time, trackable, name, kind, size and reason.
     static func text(_ record: JSONValue) -> String {
         var parts = [
             record["time"]?.number.map { TimeText.rfc3339(UnixTime($0)) } ?? "", record["trackable"]?.text ?? "",
@@ -150,7 +153,7 @@ enum RecordList {
         return StatusText.plain(parts.joined(separator: "  "))
     }
 
-    /// A record for programs: what is in it stands as it was written.
+    /// A line for programs. The record itself is copied unchanged.
     static func line(_ item: JSONValue) -> String {
         var members = item.object ?? [:]
         let record = members.removeValue(forKey: "record")?.text ?? "{}"

@@ -7,10 +7,10 @@ import TrackingMQTT
 /// `godwit-agent configure KEY=VALUE…`.
 struct Configure: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Change settings while the agent runs; all or none of them.",
-        discussion: "The keys are long options of 'run', without dashes. What changed is printed.")
+        abstract: "Change settings while the agent runs: all of them, or none if one is invalid.",
+        discussion: "The keys are long options of 'run' without dashes. The command prints the changes.")
 
-    @Argument(help: ArgumentHelp("Settings.", valueName: "key=value"))
+    @Argument(help: ArgumentHelp("The settings.", valueName: "key=value"))
     var settings: [String]
 
     @OptionGroup var agent: SocketOptions
@@ -21,10 +21,10 @@ struct Configure: AsyncParsableCommand {
         for setting in self.settings {
             let parts = setting.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
             guard parts.count == 2, !parts[0].isEmpty else {
-                throw ValidationError("a setting is KEY=VALUE, not '\(setting)'")
+                throw ValidationError("a setting must be KEY=VALUE, not '\(setting)'")
             }
             guard arguments.updateValue(.text(parts[1]), forKey: parts[0]) == nil else {
-                throw ValidationError("\(parts[0]) is given twice")
+                throw ValidationError("\(parts[0]) is given twice. Leave one of them out")
             }
         }
         return arguments
@@ -40,18 +40,19 @@ struct Configure: AsyncParsableCommand {
 /// `godwit-agent setup URL`.
 struct Setup: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Take over a set-up link: godwit://setup?broker=…&user=…&token=…&trackable=….",
+        abstract: "Apply a set-up link: godwit://setup?broker=…&user=…&token=…&trackable=….",
         discussion: """
-            Shows what would change and asks. What the link does not say is left alone. The token becomes the password, in a \
-            file that the agent alone can read; it is never shown. A link on a command line can be read by everyone on the \
-            machine: give - and it is read from standard input. Overland's link, overland://setup?url=…&token=…, is taken as \
-            well: the gateway there is asked, by curl, for the broker, the user and the trackable.
+            The command shows the changes and asks for confirmation. Settings that the link does not name remain. The \
+            token becomes the password, in a file that only the agent can read; it is never shown. Everyone on the \
+            machine can read a link on a command line: give - to read it from standard input. With Overland's link, \
+            overland://setup?url=…&token=…, the command asks that gateway, by curl, for the broker, the user and the \
+            trackable.
             """)
 
-    @Argument(help: ArgumentHelp("The link, or - to read it from standard input.", valueName: "url"))
+    @Argument(help: ArgumentHelp("The link; - for standard input.", valueName: "url"))
     var link: String
 
-    @Flag(help: "Do not ask.")
+    @Flag(help: "Do not ask for confirmation.")
     var yes = false
 
     @OptionGroup var agent: SocketOptions
@@ -63,7 +64,7 @@ struct Setup: AsyncParsableCommand {
         trial["trial"] = .flag(true)
         let client = try self.agent.connect()
         try ChangeList.print(await client.ask(.setUp, trial), standard: "nothing would change")
-        try Terminal.confirm("Take this over?", isYes: self.yes)
+        try Terminal.confirm("Apply these changes?", isYes: self.yes)
         _ = try await client.ask(.setUp, request.arguments)
         try Output.print("done\n")
     }
@@ -74,16 +75,16 @@ struct Setup: AsyncParsableCommand {
     }
 }
 
-/// Changed settings as lines.
+/// Lists of changed settings as text.
 enum ChangeList {
-    /// Prints what changed, or `standard`.
+    /// Prints one line for each change, or `standard` without any.
     static func print(_ result: [String: JSONValue], standard: String) throws {
         let changes = (result["changes"]?.list ?? []).compactMap { SettingChange($0) }
         if changes.isEmpty { try Output.print(standard + "\n") }
         for change in changes { try Output.print(self.text(change) + "\n") }
     }
 
-    /// A change for people.
+    /// A line for people.
     static func text(_ change: SettingChange) -> String {
         guard change.before != nil || change.after != nil else { return "\(change.key): replaced" }
         return StatusText.plain("\(change.key): \(change.before ?? "(not set)") -> \(change.after ?? "(not set)")")

@@ -4,23 +4,23 @@ import GodwitOptions
 import TrackingControl
 import TrackingCore
 
-/// Which agent is meant: the same for every command that asks a running one.
+/// The option that selects a running agent. Every command that asks one has it.
 struct SocketOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "The agent's control socket. Default: $XDG_RUNTIME_DIR/godwit/agent.sock, else /run/godwit/agent.sock.",
+            "Ask the agent at this control socket. Default: $XDG_RUNTIME_DIR/godwit/agent.sock, else /run/godwit/agent.sock.",
             valueName: "path"))
     var socket: String?
 
     /// Connects to the agent.
     ///
-    /// - Throws: `agentUnreachable` with what to do about it.
+    /// - Throws: `agentUnreachable` with the remedy.
     func connect() throws(TrackingError) -> ControlClient {
         let environment = ProcessInfo.processInfo.environment
         return try ControlClient(paths: self.socket.map { [$0] } ?? ControlSocket.candidates(environment: environment))
     }
 
-    /// Has one command carried out.
+    /// Has the agent carry out a command, and returns its result.
     @discardableResult
     func ask(
         _ name: Command.Name, _ arguments: [String: JSONValue] = [:]
@@ -28,7 +28,7 @@ struct SocketOptions: ParsableArguments {
         try await self.connect().ask(name, arguments)
     }
 
-    /// Has a command carried out that sends all that waits, and shows how far it is.
+    /// Has the agent carry out a command that takes long, and shows its progress.
     func askAndWait(_ name: Command.Name, _ arguments: [String: JSONValue] = [:]) async throws -> [String: JSONValue] {
         let client = try self.connect()
         guard Terminal.isOutput else { return try await client.ask(name, arguments, within: nil) }
@@ -41,9 +41,9 @@ struct SocketOptions: ParsableArguments {
 }
 
 extension TrackableID {
-    /// The id as an argument of a command.
+    /// Reads an id, and returns it as an argument of a command.
     ///
-    /// - Throws: `ValidationError` that says which rule is broken.
+    /// - Throws: `ValidationError` that names the broken rule.
     static func argument(_ text: String) throws -> JSONValue {
         do throws(TrackingError) { return .text(try TrackableID(text).rawValue) } catch {
             throw ValidationError(error.message)

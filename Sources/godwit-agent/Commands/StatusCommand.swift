@@ -6,16 +6,16 @@ import TrackingCore
 /// `godwit-agent status`.
 struct Status: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Show how things stand with the agent.",
+        abstract: "Show the state of the agent: connection, queue, last fix and trackables.",
         discussion: """
-            With --watch it fills the terminal and stays live: o switches on or off, s sends a batch now, t begins or ends a \
-            trip, q ends.
+            With --watch, the state fills the terminal and stays up to date. Keys: o switches the agent on or off, s \
+            sends a batch, t begins or ends a trip, q quits.
             """)
 
-    @Flag(help: "Stay, on a terminal: a live view with keys.")
+    @Flag(help: "Keep showing the state on the terminal, with keys for commands.")
     var watch = false
 
-    @Flag(help: "Print one JSON object.")
+    @Flag(help: "Print the state as one JSON object.")
     var json = false
 
     @OptionGroup var units: UnitsOptions
@@ -23,12 +23,16 @@ struct Status: AsyncParsableCommand {
     @OptionGroup var agent: SocketOptions
 
     func validate() throws {
-        if self.watch, self.json { throw ValidationError("--watch is for people and --json for programs: give one") }
+        if self.watch, self.json {
+            throw ValidationError("--watch shows text for people and --json prints for programs. Give one of them")
+        }
     }
 
     func run() async throws {
         if self.watch {
-            guard Terminal.isOutput, Terminal.isInput else { throw ValidationError("--watch needs a terminal") }
+            guard Terminal.isOutput, Terminal.isInput else {
+                throw ValidationError("--watch needs a terminal as standard input and output. Leave it out in scripts")
+            }
             let ending = Ending()
             try await Program.run(StatusWatch(agent: self.agent, units: self.units.units, ending: ending))
             if let error = ending.error { throw error }

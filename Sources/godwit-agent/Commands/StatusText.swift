@@ -2,7 +2,7 @@ import GodwitOptions
 import TrackingControl
 import TrackingCore
 
-/// A status for people: what it says, as lines; a value without output of its own.
+/// The state of an agent as text for people.
 struct StatusText {
     private let status: AgentStatus
     private let units: DisplayUnits
@@ -12,7 +12,7 @@ struct StatusText {
         self.units = units
     }
 
-    /// A line a value.
+    /// The text, one line for each value.
     var lines: [String] {
         let status = self.status
         let common: [(String, String)] = [
@@ -72,7 +72,7 @@ struct StatusText {
         return counts.joined(separator: ", ") + (queue.oldest.map { "; the oldest \(self.ago($0))" } ?? "")
     }
 
-    /// A trip for people.
+    /// A trip as text for people.
     static func describe(_ trip: Trip, _ units: DisplayUnits = .metric) -> String {
         let state = trip.state == .active ? "under way" : "ended"
         return self.plain(
@@ -84,7 +84,7 @@ struct StatusText {
 
     private func ago(_ time: UnixTime?) -> String { time.map { "\(Self.span(self.age($0))) ago" } ?? "never" }
 
-    /// A time as its two largest units: `2 h 5 min`.
+    /// A duration in its two largest units: `2 h 5 min`.
     static func span(_ duration: Duration) -> String {
         let seconds = Int64(max(0, min(1e12, duration.inSeconds)))
         switch seconds {
@@ -95,7 +95,7 @@ struct StatusText {
         }
     }
 
-    /// A number of bytes in a unit that suits it.
+    /// A number of bytes in a suitable unit.
     static func size(_ bytes: Int) -> String {
         switch bytes {
         case ..<1000: "\(bytes) B"
@@ -104,6 +104,6 @@ struct StatusText {
         }
     }
 
-    /// Escapes the characters that could move the cursor: names and reasons come from others.
+    /// Escapes characters that could move the cursor. Names and reasons come from other programs.
     static func plain(_ text: String) -> String { text.printable }
 }

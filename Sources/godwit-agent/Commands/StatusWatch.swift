@@ -3,7 +3,7 @@ import ServiceLifecycle
 import TrackingControl
 import TrackingCore
 
-/// `godwit-agent status --watch`: asks, draws and takes keys until told to end.
+/// The live state of `godwit-agent status --watch`: asks the agent, draws, and reads keys, until the user quits.
 struct StatusWatch: Service {
     let agent: SocketOptions
     let units: DisplayUnits
@@ -22,7 +22,7 @@ struct StatusWatch: Service {
         var view = StatusView(units: self.units)
         while !Task.isCancelled {
             do {
-                view.heard(try AgentStatus(members: await client.status()))
+                view.received(try AgentStatus(members: await client.status()))
                 for key in terminal.keys {
                     switch view.pressed(key) {
                     case .quit: return
@@ -40,7 +40,7 @@ struct StatusWatch: Service {
         }
     }
 
-    /// What came of a key; the agent may refuse, and that is shown.
+    /// Sends the command of a key. Returns the failure, which the view shows; `nil` for success.
     private func outcome(of name: Command.Name, _ client: ControlClient) async throws -> CommandFailure? {
         do {
             _ = try await client.ask(name)
@@ -51,9 +51,9 @@ struct StatusWatch: Service {
     }
 }
 
-/// What the live view shows and what its keys mean; a value without output of its own.
+/// The content of the live state and the meaning of its keys.
 struct StatusView {
-    /// What a key asks for.
+    /// The meaning of a key.
     enum Key: Equatable {
         case quit
         case ask(Command.Name)
@@ -65,15 +65,15 @@ struct StatusView {
 
     init(units: DisplayUnits) { self.units = units }
 
-    /// Takes in how things stand.
-    mutating func heard(_ status: AgentStatus) { self.status = status }
+    /// Records a new state.
+    mutating func received(_ status: AgentStatus) { self.status = status }
 
-    /// Takes in what came of a key.
+    /// Records the outcome of a key's command.
     mutating func answered(_ name: Command.Name, _ failure: CommandFailure?) {
         self.message = "\(name.rawValue): \(failure?.message ?? "done")"
     }
 
-    /// What a key means now.
+    /// Returns the meaning of a key in the present state; `nil` for none.
     func pressed(_ key: Character) -> Key? {
         switch key {
         case "o", "O": .ask(self.status?.isOn == true ? .off : .on)
@@ -84,10 +84,10 @@ struct StatusView {
         }
     }
 
-    /// The view, a line each, cut to the terminal's size: what does not fit is counted.
+    /// The lines to draw, cut to the terminal's size. The last line shows the number of lines that do not fit.
     func lines(width: Int, height: Int) -> [String] {
         var body = self.status.map { StatusText($0, units: self.units).lines } ?? ["asking the agent"]
-        // The empty line, the message, the foot, and the cursor's own line.
+        // Reserved: the empty line, the message, the keys and the cursor's own line.
         let room = max(1, height - 4)
         if body.count > room { body = body.prefix(room - 1) + ["… and \(body.count - room + 1) more"] }
         let isActive = self.status?.trip?.state == .active

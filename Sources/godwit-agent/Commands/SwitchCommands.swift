@@ -5,7 +5,7 @@ import TrackingCore
 
 /// `godwit-agent on`.
 struct On: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(abstract: "Sample and send again.")
+    static let configuration = CommandConfiguration(abstract: "Switch the agent on: sample and send again.")
     @OptionGroup var agent: SocketOptions
 
     func run() async throws { try await self.agent.ask(.on) }
@@ -14,7 +14,7 @@ struct On: AsyncParsableCommand {
 /// `godwit-agent off`.
 struct Off: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Sample nothing, send nothing, be absent; the log is kept.")
+        abstract: "Switch the agent off: sample nothing, send nothing, be absent. The log remains.")
     @OptionGroup var agent: SocketOptions
 
     func run() async throws { try await self.agent.ask(.off) }
@@ -22,7 +22,7 @@ struct Off: AsyncParsableCommand {
 
 /// `godwit-agent report`.
 struct Report: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(abstract: "Take a fix now and tell it.")
+    static let configuration = CommandConfiguration(abstract: "Take a fix now and publish it.")
     @OptionGroup var agent: SocketOptions
 
     func run() async throws { try await self.agent.ask(.report) }
@@ -30,7 +30,7 @@ struct Report: AsyncParsableCommand {
 
 /// `godwit-agent metrics`.
 struct Metrics: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(abstract: "Print the agent's figures in Prometheus' text format.")
+    static let configuration = CommandConfiguration(abstract: "Print the agent's metrics in Prometheus' text format.")
     @OptionGroup var agent: SocketOptions
 
     func run() async throws {
@@ -45,7 +45,7 @@ struct Metrics: AsyncParsableCommand {
 /// `godwit-agent send-now`.
 struct SendNow: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Send one batch now, or join the one that is on its way.")
+        abstract: "Send one batch now, or wait for the batch that is being sent.")
     @OptionGroup var agent: SocketOptions
 
     func run() async throws {
@@ -57,8 +57,8 @@ struct SendNow: AsyncParsableCommand {
 /// `godwit-agent flush`.
 struct Flush: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Send everything that waits, and wait for it.",
-        discussion: "On a terminal a bar shows how far it is. Ending this command does not end the sending.")
+        abstract: "Send all unsent records, and wait until they are acknowledged.",
+        discussion: "On a terminal, a bar shows the progress. The agent goes on sending if this command is ended.")
     @OptionGroup var agent: SocketOptions
 
     func run() async throws {

@@ -9,9 +9,10 @@ struct TripCommand: AsyncParsableCommand {
         commandName: "trip", abstract: "Begin, end or show a trip.",
         subcommands: [Start.self, Stop.self, Show.self])
 
-    /// Whose trip.
+    /// The trackable that a command concerns.
     struct Whose: ParsableArguments {
-        @Option(help: ArgumentHelp("Whose trip; needed where several trackables are carried.", valueName: "id"))
+        @Option(
+            help: ArgumentHelp("The trackable; needed if the agent tracks several.", valueName: "id"))
         var trackable: String?
 
         @OptionGroup var agent: SocketOptions
@@ -29,11 +30,11 @@ struct TripCommand: AsyncParsableCommand {
 
     /// `godwit-agent trip start`.
     struct Start: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Begin a trip; an error where one is under way.")
+        static let configuration = CommandConfiguration(abstract: "Begin a trip. Fails while one is under way.")
 
         @Argument(
             help: ArgumentHelp(
-                "How one travels: walk, run, bicycle, car, taxi, bus, tram, train, metro, plane, boat, scooter, or a word of your own.",
+                "The mode of travel: walk, run, bicycle, car, taxi, bus, tram, train, metro, plane, boat, scooter, or another word.",
                 valueName: "mode"))
         var mode: String?
 
@@ -48,7 +49,7 @@ struct TripCommand: AsyncParsableCommand {
 
     /// `godwit-agent trip stop`.
     struct Stop: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "End the trip; an error where none is under way.")
+        static let configuration = CommandConfiguration(abstract: "End the trip. Fails if none is under way.")
         @OptionGroup var whose: Whose
 
         func run() async throws { try await self.whose.ask(.stopTrip, self.whose.arguments()) }
@@ -63,11 +64,11 @@ struct TripCommand: AsyncParsableCommand {
         func run() async throws {
             let status = try AgentStatus(members: await self.whose.agent.connect().status())
             let wanted = try self.whose.arguments()["trackable"]?.text
-            let carried = status.trackables.filter { wanted == nil || $0.id.rawValue == wanted }
-            if let wanted, carried.isEmpty {
-                throw CommandFailure(.unknownTrackable, "the agent does not carry '\(wanted)'")
+            let tracked = status.trackables.filter { wanted == nil || $0.id.rawValue == wanted }
+            if let wanted, tracked.isEmpty {
+                throw CommandFailure(.unknownTrackable, "the agent does not track '\(wanted)'")
             }
-            for trackable in carried {
+            for trackable in tracked {
                 let trip = trackable.trip.map { StatusText.describe($0) } ?? "no trip"
                 try Output.print("\(StatusText.plain(trackable.id.rawValue)): \(trip)\n")
             }

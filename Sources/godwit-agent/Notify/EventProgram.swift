@@ -1,34 +1,34 @@
 import FoundationEssentials
-import Glibc
+import SystemLibrary
 
-/// A program that is told events, one a run: it reads the event on its standard input, and what it writes goes to the agent's
-/// standard error. No shell comes between.
+/// A program that is run once for each event. It reads the event from its standard input; its output goes to the
+/// agent's standard error. No shell is involved.
 struct EventProgram: Sendable {
-    /// What came of a run.
+    /// The outcome of one run.
     enum Outcome: Equatable, Sendable {
-        /// It ended with the exit code 0.
+        /// The program ended with exit code 0.
         case succeeded
-        /// It ended with another one.
+        /// The program ended with another exit code.
         case exited(Int32)
-        /// A signal ended it.
+        /// A signal ended the program.
         case signalled(Int32)
-        /// It took too long, or the agent ends: it was killed, with what it had started.
+        /// The agent killed the program and its children, because the time was over or the agent ends.
         case killed
-        /// It could not be started.
+        /// The program could not be started, for this reason.
         case notStarted(String)
 
-        /// What an operator is told; `nil` where all is well.
+        /// The fault, for the log; `nil` for success.
         var complaint: String? {
             switch self {
             case .succeeded: nil
-            case .exited(let code): "it ended with the exit code \(code)"
-            case .signalled(let number): "signal \(number) ended it"
-            case .killed: "it was killed: it took too long, or the agent ends"
-            case .notStarted(let reason): "it cannot be started: \(reason)"
+            case .exited(let code): "the program ended with exit code \(code)"
+            case .signalled(let number): "signal \(number) ended the program"
+            case .killed: "the program was killed, because its time was over or the agent ends"
+            case .notStarted(let reason): "the program cannot be started: \(reason)"
             }
         }
 
-        /// Reads what `waitpid` tells: the low seven bits are the signal, the next byte the exit code.
+        /// Reads the status of `waitpid`: the low seven bits are the signal, the next byte is the exit code.
         init(status: Int32) {
             let signal = status & 0x7F
             let code = (status >> 8) & 0xFF
@@ -36,15 +36,15 @@ struct EventProgram: Sendable {
         }
     }
 
-    /// What is written before the program starts: a pipe takes so much at once, so that nobody waits for a reader.
+    /// The largest event in bytes. A pipe accepts as much at once, so that writing does not wait for the program.
     private static let maximumInput = 60_000
 
-    /// The program, looked up in `PATH` where it is no path, and its arguments.
+    /// The program and its arguments. A name without a slash is looked up in `PATH`.
     let words: [String]
-    /// How long a run may take.
+    /// The longest time of one run.
     let limit: Duration
 
-    /// Runs it once. It is killed when the time is over, or when `isOver` says so.
+    /// Runs the program once. Kills it when its time is over or `isOver` returns `true`.
     func run(
         _ input: [UInt8], environment: [String: String], isOver: @Sendable () -> Bool = { false }
     ) async -> Outcome {
@@ -56,7 +56,7 @@ struct EventProgram: Sendable {
             var status: Int32 = 0
             let ended = waitpid(id, &status, WNOHANG)
             if ended == id { return isKilled ? .killed : Outcome(status: status) }
-            // Where the agent was started with SIGCHLD ignored, nobody knows how it ended.
+            // If SIGCHLD is ignored, the exit status is unknown.
             if ended < 0, errno != EINTR { return isKilled ? .killed : .succeeded }
             if !isKilled, isOver() || ContinuousClock.now >= deadline {
                 kill(-id, SIGKILL)
@@ -66,7 +66,9 @@ struct EventProgram: Sendable {
         }
     }
 
-    /// - Returns: Why it could not be started; `nil` where it runs.
+    /// Starts the program.
+    ///
+    /// - Returns: The reason why it could not be started; `nil` for success.
     private func start(_ input: [UInt8], _ environment: [String: String], _ id: inout pid_t) -> String? {
         var ends: [Int32] = [-1, -1]
         guard input.count <= Self.maximumInput else { return "the event has \(input.count) bytes" }
@@ -93,14 +95,14 @@ struct EventProgram: Sendable {
         return code == 0 ? nil : String(cString: strerror(code))
     }
 
-    /// What the agent has open beside its standard streams: connections and files are not the program's.
+    /// The agent's open descriptors beside the standard streams. The program must not inherit them.
     private static var descriptors: [Int32] {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")) ?? []
         return names.compactMap { Int32($0) }.filter { $0 > 2 }
     }
 
-    /// A group of its own, so that all of it can be killed; and no signal blocked or ignored: threads of the concurrency
-    /// runtime block some, and a program inherits that.
+    /// Gives the program its own process group, so that it can be killed with its children, and the default handling of
+    /// all signals: threads of the concurrency runtime block some, and a child would inherit that.
     private static func prepare(_ attributes: inout posix_spawnattr_t) {
         var signals = sigset_t()
         sigemptyset(&signals)

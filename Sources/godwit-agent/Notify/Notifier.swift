@@ -5,7 +5,7 @@ import Synchronization
 import TrackingCore
 import TrackingPublisher
 
-/// The program that is told events: its name or path, and its arguments, as words between white space. There is no quoting.
+/// The command line of the event program: its name or path and its arguments, separated by spaces. There is no quoting.
 struct NotifyCommand: Hashable, Sendable, ExpressibleByArgument {
     let words: [String]
 
@@ -16,11 +16,11 @@ struct NotifyCommand: Hashable, Sendable, ExpressibleByArgument {
     }
 }
 
-/// Tells a program each event, in order and one at a time. Nothing that the program does harms the agent.
+/// The runner of the event program: one event at a time, in order. A fault of the program never stops the agent.
 final class Notifier: Sendable {
-    /// How long the program may take for one event.
+    /// The longest time of the program for one event.
     static let limit: Duration = .seconds(30)
-    /// How long the program is waited for when the agent ends.
+    /// The time for remaining events when the agent ends.
     static let farewell: Duration = .seconds(2)
 
     private let program: EventProgram
@@ -28,7 +28,12 @@ final class Notifier: Sendable {
     private let logger: Logger
     private let isLeaving = Atomic(false)
 
-    /// - Parameter environment: That of the agent; what it says to the agent, and its password, are not the program's.
+    /// - Parameters:
+    ///   - command: The program.
+    ///   - limit: The longest time for one event.
+    ///   - environment: The agent's environment. Variables that begin with `GODWIT_`, such as the password, are not
+    ///     passed on.
+    ///   - logger: The logger of faults.
     init(
         _ command: NotifyCommand, limit: Duration = Notifier.limit,
         environment: [String: String] = ProcessInfo.processInfo.environment,
@@ -39,44 +44,46 @@ final class Notifier: Sendable {
         self.logger = logger
     }
 
-    /// Tells the events until there are no more. After ``leave()`` the rest is only counted, which is logged.
+    /// Runs the program for each event until the stream ends. After ``leave()``, the remaining events are only counted
+    /// and logged.
     ///
-    /// - Parameter lost: How many events there was no room for, so far.
+    /// - Parameter lost: Returns the number of events that were dropped so far because the buffer was full.
     func run(_ events: AsyncStream<TrackableEvent>, lost: @Sendable () -> Int) async {
-        var untold = 0
+        var undelivered = 0
         var lostSoFar = 0
-        for await told in events {
+        for await event in events {
             guard !self.isOver else {
-                untold += 1
+                undelivered += 1
                 continue
             }
-            await self.tell(told)
+            await self.notify(event)
             let lost = lost()
             if lost > lostSoFar { self.logDropped(lost - lostSoFar) }
             lostSoFar = lost
         }
-        if untold > 0 { self.logDropped(untold) }
+        if undelivered > 0 { self.logDropped(undelivered) }
     }
 
-    /// The agent waits no longer: a program that runs is killed.
+    /// Ends the program for events: a running one is killed.
     func leave() { self.isLeaving.store(true, ordering: .relaxed) }
 
     private var isOver: Bool { self.isLeaving.load(ordering: .relaxed) }
 
-    private func tell(_ told: TrackableEvent) async {
+    private func notify(_ occurrence: TrackableEvent) async {
         let outcome = await self.program.run(
-            MessageCodec.encode(told.event) + Array("\n".utf8),
-            environment: self.environment.merging(["GODWIT_TRACKABLE": told.trackable.rawValue]) { $1 }
+            MessageCodec.encode(occurrence.event) + Array("\n".utf8),
+            environment: self.environment.merging(["GODWIT_TRACKABLE": occurrence.trackable.rawValue]) { $1 }
         ) { self.isOver }
         guard let complaint = outcome.complaint else { return }
         self.logger.warning(
-            "the program of --notify failed",
+            "Event program failed (--notify)",
             metadata: [
-                "trackable": "\(told.trackable)", "event": "\(told.event.kind.rawValue)", "reason": "\(complaint)",
+                "trackable": "\(occurrence.trackable)", "event": "\(occurrence.event.kind.rawValue)",
+                "reason": "\(complaint)",
             ])
     }
 
     private func logDropped(_ count: Int) {
-        self.logger.warning("events were not told to the program of --notify", metadata: ["count": "\(count)"])
+        self.logger.warning("Event program missed events (--notify)", metadata: ["count": "\(count)"])
     }
 }

@@ -4,12 +4,13 @@ import Logging
 import ServiceLifecycle
 import TrackingCore
 import TrackingGateway
+import TrackingRules
 import TrackingMQTT
 
-/// `godwit bridge`: between Godwit and what speaks another language on the same broker.
+/// `godwit bridge`: connects Godwit with programs of other protocols on the same broker.
 struct Bridge: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Take in and let out what others publish and read on the same broker.",
+        abstract: "Exchange positions with programs of other protocols on the same broker.",
         subcommands: [OwnTracks.self])
 }
 
@@ -18,18 +19,19 @@ extension Bridge {
     struct OwnTracks: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "owntracks",
-            abstract: "Take in what OwnTracks publishes by MQTT; on request let our positions out.",
+            abstract: "Receive positions from OwnTracks by MQTT, and optionally publish positions to it.",
             discussion: """
-                A phone's message is acknowledged once its records are safe. Positions go out as OwnTracks' own (--out), and \
-                trackables are made known to Home Assistant (--home-assistant).
+                A phone's message is acknowledged once its records are safe. With --out, the bridge publishes \
+                positions as OwnTracks messages; with --home-assistant, it announces trackables to Home Assistant.
                 """)
 
-        @Option(help: ArgumentHelp("The levels above OwnTracks' users and devices.", valueName: "levels"))
+        @Option(
+            help: ArgumentHelp("Expect OwnTracks' users and devices below these 1 to 4 levels.", valueName: "levels"))
         var owntracksRoot = "owntracks"
 
         @Option(
             help: ArgumentHelp(
-                "A JSON file with the trackables of devices: {\"user/device\": \"trackable\"}. Others are USER-DEVICE.",
+                "Read the trackables of devices from this JSON file: {\"user/device\": \"trackable\"}. Default: USER-DEVICE.",
                 valueName: "path"))
         var map: String?
 
@@ -37,28 +39,28 @@ extension Bridge {
 
         @Option(
             help: ArgumentHelp(
-                "Publish our positions as this user's, a device a trackable. Nothing of this user is taken in. Default: not at all.",
+                "Publish positions as this OwnTracks user, with one device for each trackable. Messages of this user are not received. Default: not at all.",
                 valueName: "user"))
         var out: String?
 
-        @Flag(help: "Make every trackable known to Home Assistant, by its MQTT discovery.")
+        @Flag(help: "Announce every trackable to Home Assistant by MQTT discovery.")
         var homeAssistant = false
 
         @Flag(
             help:
-                "Sign in each connection as the user of its own name, NAME, NAME-owntracks and NAME-out, with the same password; where the broker makes the user name the client id."
+                "Sign in each connection as the user of its own name (NAME, NAME-owntracks and NAME-out) with the same password, for brokers that use the user name as the client id."
         )
         var userPerConnection = false
 
-        @OptionGroup var state: StateOptions
-        @OptionGroup var intake: IntakeOptions
-        @OptionGroup var broker: BrokerOptions
+        @OptionGroup(title: "Bridge data") var state: StateOptions
+        @OptionGroup(title: "Acknowledgement") var intake: IntakeOptions
+        @OptionGroup(title: "Broker and configuration") var broker: BrokerOptions
 
         func validate() throws {
             _ = try checked { () throws(TrackingError) in try OwnTracksTopics(root: self.owntracksRoot) }
             if let user = self.out, !OwnTracksTopics.isLevel(user) || user.utf8.count > 100 {
                 throw ValidationError(
-                    "--out is one level of a topic, 1 to 100 bytes without / + # $; not '\(user.prefix(80))'")
+                    "--out must be one level of a topic: 1 to 100 bytes without / + # $; not '\(user.prefix(80))'")
             }
         }
 
@@ -94,7 +96,7 @@ extension Bridge {
             return reader
         }
 
-        /// What lets positions out; `nil` where nothing is to go out.
+        /// The publisher of OwnTracks messages; `nil` if nothing is to be published.
         private func sender(_ reader: OwnTracksReader.Configuration) throws -> OwnTracksSender<MQTTTransport>? {
             guard self.out != nil || self.homeAssistant else { return nil }
             let client = try self.client("out")
@@ -108,13 +110,13 @@ extension Bridge {
                 transport: try self.broker.transport(client, user: self.user(of: client), remedy: self.remedy))
         }
 
-        /// The name of one of the connections: the bridge's, with this behind it.
+        /// The client id of one of the connections: the bridge's name with `-part`.
         private func client(_ part: String) throws(TrackingError) -> ClientID {
             let identity = try self.broker.identity()
             return try ClientID("\(identity.isRandom ? "bridge" : identity.client.rawValue)-\(part)")
         }
 
-        /// The remedy where all connections have the same user; `nil` where each has its own.
+        /// The remedy if all connections have the same user; `nil` if each has its own.
         private var remedy: String? {
             self.userPerConnection
                 ? nil : self.broker.sharedUserRemedy("--user-per-connection (broker/add-bridge makes the users)")
@@ -122,13 +124,13 @@ extension Bridge {
 
         private func user(of client: ClientID) -> String? { self.userPerConnection ? client.rawValue : nil }
 
-        /// Reads a file of devices.
+        /// Reads the file of `--map`.
         static func trackables(in path: String) throws(TrackingError) -> [String: TrackableID] {
             let data = try InputFile.contents(of: path)
             guard let members = try? JSONValue(json: data).object else {
                 throw TrackingError(
                     .inputUnreadable,
-                    "the devices in '\(path)' cannot be read: the file must be a JSON object of \"user/device\" and trackables"
+                    "cannot read the devices in '\(path)'. The file must be a JSON object: {\"user/device\": \"trackable\"}"
                 )
             }
             var trackables: [String: TrackableID] = [:]
@@ -136,7 +138,8 @@ extension Bridge {
                 guard let id = value.text, device.split(separator: "/").count == 2 else {
                     throw TrackingError(
                         .invalidConfiguration,
-                        "'\(device.prefix(80))' in '\(path)' must be \"user/device\" with a trackable as text")
+                        "wrong entry '\(device.prefix(80))' in '\(path)'. An entry must be \"user/device\": \"trackable\""
+                    )
                 }
                 trackables[device] = try TrackableID(id)
             }

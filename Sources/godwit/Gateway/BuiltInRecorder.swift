@@ -6,23 +6,23 @@ import TrackingMQTT
 import TrackingRecorder
 import TrackingStore
 
-/// The recorder of `godwit serve --store`: it stores into the gateway's history while no `godwit record` does.
+/// The recorder of `godwit serve --store`. It stores into the gateway's history while no `godwit record` does.
 struct BuiltInRecorder: Service {
-    /// The store, which stays open.
+    /// The open store. The gateway closes it.
     let store: any HistoryStore
     /// The history's file; `nil` for a server, where several recorders store together.
     let file: String?
     let broker: BrokerOptions
-    /// The name under which it acknowledges.
+    /// The client id of the connection that acknowledges.
     let voice: ClientID
-    /// The name of the connection that takes in.
+    /// The client id of the connection that receives.
     let intake: ClientID
-    /// A Boolean value that indicates whether each connection signs in as the user of its own name.
+    /// `true` if each connection signs in as the user of its own name.
     let hasUsers: Bool
 
     private let logger = Logger(label: "godwit.gateway")
 
-    /// The time between two looks for another recorder.
+    /// The time between two checks for another recorder.
     private static let pause = Duration.seconds(5)
 
     init(
@@ -53,14 +53,14 @@ struct BuiltInRecorder: Service {
 
     private var isRecordedByAnother: Bool { self.file.map(RecorderLock.isHeld) ?? false }
 
-    /// Waits until the condition is met, or this is to end.
+    /// Waits until the condition is met or a shutdown is requested.
     private func wait(until isMet: @escaping @Sendable () -> Bool) async {
         try? await cancelWhenGracefulShutdown {
             while !isMet() { try await Task.sleep(for: Self.pause) }
         }
     }
 
-    /// Records until this is to end, or another recorder is there.
+    /// Records until a shutdown is requested or another recorder has started.
     private func record() async throws {
         let recorder = try await self.recorder()
         try await withThrowingTaskGroup(of: Bool.self) { group in
@@ -91,7 +91,8 @@ struct BuiltInRecorder: Service {
 
     private func user(of client: ClientID) -> String? { self.hasUsers ? client.rawValue : nil }
 
-    /// Ends the session that the broker keeps for the connection that takes in: nothing is to be queued for a recorder that is off.
+    /// Ends the session that the broker keeps for the receiving connection, so that no messages are queued for a
+    /// recorder that is off.
     private func endSession() async {
         guard let transport = try? self.broker.transport(self.intake, user: self.user(of: self.intake)) else { return }
         await withTaskGroup { group in

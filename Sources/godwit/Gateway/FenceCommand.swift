@@ -2,12 +2,13 @@ import ArgumentParser
 import GodwitOptions
 import TrackingCore
 import TrackingGateway
+import TrackingRules
 
-/// `godwit fence`: the areas that rules speak of.
+/// `godwit fence`: the areas that rules refer to.
 struct FenceCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "fence", abstract: "Add, list and remove the areas that rules speak of.",
-        discussion: "A gateway that runs on the same folder takes note within a second.",
+        commandName: "fence", abstract: "Add, list and remove fences: the areas that rules refer to.",
+        discussion: "A gateway that runs on the same folder uses the change within a second.",
         subcommands: [Add.self, List.self, Remove.self])
 }
 
@@ -16,22 +17,22 @@ extension FenceCommand {
     struct Add: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Add a fence: a circle, or polygons from GeoJSON.",
-            discussion: "One of the same name is replaced; rules that speak of it begin anew.")
+            discussion: "A fence of the same name is replaced, and its rules begin anew.")
 
-        @Argument(help: "Its name: 1 to 64 bytes.")
+        @Argument(help: "The name of the fence: 1 to 64 bytes.")
         var name: String
 
         @Option(
             parsing: .unconditional,
-            help: ArgumentHelp("The centre of a circle; needs --radius.", valueName: "lat,lon"))
+            help: ArgumentHelp("Make a circle around this centre; needs --radius.", valueName: "lat,lon"))
         var circle: Coordinate?
 
-        @Option(help: ArgumentHelp("The circle's radius, 10 to 100000 metres.", valueName: "metres"))
+        @Option(help: ArgumentHelp("Give the circle this radius, 10 to 100000 metres.", valueName: "metres"))
         var radius: Double?
 
         @Option(
             help: ArgumentHelp(
-                "GeoJSON of a Polygon, a MultiPolygon, or Features of these; at most 128 KB. - is standard input.",
+                "Read the polygons from this GeoJSON file of at most 128 KB: a Polygon, a MultiPolygon, or Features of these; - for standard input.",
                 valueName: "file"))
         var geojson: String?
 
@@ -40,7 +41,9 @@ extension FenceCommand {
 
         func validate() throws {
             guard (self.circle == nil) == (self.radius == nil), (self.circle == nil) != (self.geojson == nil) else {
-                throw ValidationError("a fence is --circle LAT,LON with --radius METRES, or --geojson FILE")
+                throw ValidationError(
+                    "a fence needs either --circle LAT,LON with --radius METRES, or --geojson FILE. Give one of the two"
+                )
             }
             if self.circle != nil { _ = try checked { () throws(TrackingError) in try self.fence() } }
         }
@@ -62,7 +65,7 @@ extension FenceCommand {
             do throws(TrackingError) {
                 return try JSONValue(json: bytes)
             } catch {
-                throw TrackingError(.inputUnreadable, "'\(path)' is no GeoJSON: \(error.message)")
+                throw TrackingError(.inputUnreadable, "'\(path)' is not GeoJSON: \(error.message)")
             }
         }
 
@@ -71,7 +74,7 @@ extension FenceCommand {
             var bytes: [UInt8] = []
             while let piece = try input.read() {
                 bytes += piece
-                // The reader refuses what is larger, and says so.
+                // `JSONValue` rejects larger input with a message of its own.
                 if bytes.count > WireLimits.maximumPayloadBytes { break }
             }
             return bytes
@@ -82,7 +85,7 @@ extension FenceCommand {
     struct List: AsyncParsableCommand {
         static let configuration = CommandConfiguration(abstract: "List the fences.")
 
-        @Option(help: ArgumentHelp("text, or json: an object a line.", valueName: "format"))
+        @Option(help: ArgumentHelp("Print text, or json: one object a line.", valueName: "format"))
         var format = ListFormat.text
 
         @OptionGroup var state: StateOptions
@@ -112,9 +115,10 @@ extension FenceCommand {
     /// `godwit fence remove NAME`.
     struct Remove: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Remove a fence that no rule needs.", discussion: "Exit code 1 where there is none of this name.")
+            abstract: "Remove a fence that no rule refers to.",
+            discussion: "Exit code 1: there is no fence of this name.")
 
-        @Argument(help: "Its name.")
+        @Argument(help: "The name of the fence.")
         var name: String
 
         @OptionGroup var state: StateOptions
@@ -122,7 +126,7 @@ extension FenceCommand {
 
         func run() async throws {
             guard try await self.state.useRules({ try await $0.removeFence(self.name) }) else {
-                Program.complain("there is no fence '\(self.name.printable)'")
+                Program.complain("there is no fence '\(self.name.printable)'. godwit fence list shows the fences")
                 throw ExitCode(1)
             }
         }

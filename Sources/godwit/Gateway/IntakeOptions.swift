@@ -6,11 +6,11 @@ import TrackingGateway
 import TrackingPublisher
 import TrackingSpool
 
-/// How what comes in from phones is published.
+/// The option for the acknowledgement of records from phones, and the publisher of these records.
 struct IntakeOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "What comes in is answered ok only when this recorder has stored it. Repeatable, or several with commas: each must.",
+            "Confirm a phone's records only after this recorder has stored them. Repeatable, or several separated by commas: all must store.",
             valueName: "client id"))
     var acknowledgeBy: [String] = []
 
@@ -18,13 +18,13 @@ struct IntakeOptions: ParsableArguments {
 
     private func recorders() throws -> Set<ClientID> { try Set(acknowledgeBy: self.acknowledgeBy) }
 
-    /// Makes the publisher of records from outside, with a connection of its own.
+    /// Makes the publisher of records from phones, with a connection of its own.
     ///
     /// - Parameters:
-    ///   - name: The connection's name where the broker options give it none; that of the log in any case.
-    ///   - remedy: A sentence for the error when another connection has the client id.
-    ///   - recorder: The recorder that stores the records where `--acknowledge-by` names none.
-    ///   - takesCommands: A Boolean value that indicates whether commands from the broker are taken for phones.
+    ///   - name: The log's name, and the client id of the connection if the broker options give none.
+    ///   - remedy: A sentence for the error when another connection has the same client id.
+    ///   - recorder: The recorder that stores the records if `--acknowledge-by` names none.
+    ///   - takesCommands: `true` to receive commands from the broker for phones.
     func intake(
         _ broker: BrokerOptions, _ state: StateOptions, name: String, remedy: String? = nil,
         recorder: SpoolStateMachine.UnnamedRecorder = .startedLater, takesCommands: Bool = false

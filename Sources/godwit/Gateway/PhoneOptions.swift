@@ -3,29 +3,33 @@ import TrackingControl
 import TrackingCore
 import TrackingGateway
 
-/// Where phones send what they recorded.
+/// The options for phones and other HTTP clients that send positions.
 struct PhoneOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "A path that takes Overland's batches, beside /overland; can be repeated.", valueName: "path"))
+            "Accept Overland's batches at this path as well as at /overland. Repeatable.", valueName: "path",
+            visibility: .hidden))
     var overlandPath: [String] = []
 
     @OptionGroup var keys: OwnTracksKeyOptions
 
     @Option(
         help: ArgumentHelp(
-            "The broker as agents reach it, mqtt[s]://host[:port]: told to an agent that is set up by its token.",
+            "Give this broker address, mqtt[s]://host[:port], to agents that are set up with their token.",
             valueName: "url"))
     var agentBroker: String?
 
-    @Flag(help: "Also take commands from the broker, for phones: an app gets them with the answer to its next request.")
+    @Flag(
+        help:
+            "Also accept commands from the broker for phones. An app receives them with the answer to its next request."
+    )
     var allowCommands = false
 
     func validate() throws {
         _ = try checked(self.overlandPaths)
         if let broker = self.agentBroker, !SetupRequest.isBroker(broker) {
             throw ValidationError(
-                "--agent-broker is mqtt[s]://host[:port], 8 to 512 bytes, without user and password")
+                "--agent-broker must be mqtt[s]://host[:port], 8 to 512 bytes, without user and password")
         }
     }
 
@@ -35,9 +39,10 @@ struct PhoneOptions: ParsableArguments {
         return paths
     }
 
-    /// What the gateway is told of phones.
+    /// The gateway's configuration for phones.
     ///
-    /// - Throws: `inputUnreadable`, `invalidConfiguration` or `invalidName` that names the file of keys.
+    /// - Throws: `inputUnreadable`, `invalidConfiguration` or `invalidName` that names the file of passphrases or the
+    ///   entry.
     func configuration() throws(TrackingError) -> PhoneRoutes.Configuration {
         var configuration = PhoneRoutes.Configuration()
         configuration.overlandPaths = try self.overlandPaths()

@@ -1,11 +1,12 @@
-import Glibc
+import SystemLibrary
 
-/// The lock of the recorders that store into one SQLite history, a file beside it. Several may hold it. A gateway's built-in recorder
-/// records only while nobody holds it. Released with the program.
+/// The lock of the recorders that store into one SQLite history, a file beside it. Several recorders can hold it
+/// together. A gateway's built-in recorder records only while no other recorder holds it. The end of the program
+/// releases it.
 final class RecorderLock {
     private let descriptor: CInt
 
-    /// Takes the lock. Where its file cannot be made, nothing is taken: recorders may store together.
+    /// Takes the lock. If its file cannot be created, the recorder runs without the lock: recorders may store together.
     init(history path: String) {
         self.descriptor = open(Self.file(of: path), O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
         guard self.descriptor >= 0 else { return }
@@ -14,7 +15,7 @@ final class RecorderLock {
 
     deinit { if self.descriptor >= 0 { close(self.descriptor) } }
 
-    /// Returns whether a recorder holds the lock of a history.
+    /// Returns `true` if a recorder holds the lock of a history.
     static func isHeld(history path: String) -> Bool {
         let descriptor = open(self.file(of: path), O_RDWR | O_CLOEXEC)
         guard descriptor >= 0 else { return false }

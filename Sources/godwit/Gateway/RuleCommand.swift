@@ -2,15 +2,16 @@ import ArgumentParser
 import GodwitOptions
 import TrackingCore
 import TrackingGateway
+import TrackingRules
 import TrackingHistory
 
-/// `godwit rule`: what operators are told of.
+/// `godwit rule`: the conditions that raise events for operators.
 struct RuleCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "rule", abstract: "Add, list and remove what operators are told of.",
+        commandName: "rule", abstract: "Add, list and remove rules: the conditions that raise events.",
         discussion: """
-            What a rule finds is an event of the trackable: on its event topic, in live streams and for webhooks. A gateway that runs \
-            on the same folder takes note within a second.
+            When its condition is met, a rule raises an event of the trackable: on its event topic, in live streams \
+            and for webhooks. A gateway that runs on the same folder uses the change within a second.
             """,
         subcommands: [Add.self, List.self, Remove.self])
 }
@@ -19,51 +20,58 @@ extension RuleCommand {
     /// `godwit rule add NAME`.
     struct Add: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Add a rule: what it watches for, and of which trackables.",
+            abstract: "Add a rule: a condition, and the trackables for which it is checked.",
             discussion:
-                "Exactly one of --enter to --low-battery says what. One of the same name is replaced, and begins anew.")
+                "Give one of --enter, --leave, --dwell, --arrived, --silent, --speed-above and --low-battery. A rule of the same name is replaced, and begins anew."
+        )
 
-        @Argument(help: "Its name: 1 to 64 bytes.")
+        @Argument(help: "The name of the rule: 1 to 64 bytes.")
         var name: String
 
-        @Option(help: ArgumentHelp("Told when a trackable comes into this fence.", valueName: "fence"))
+        @Option(help: ArgumentHelp("Raise an event when a trackable enters this fence.", valueName: "fence"))
         var enter: String?
 
-        @Option(help: ArgumentHelp("Told when a trackable leaves this fence.", valueName: "fence"))
+        @Option(help: ArgumentHelp("Raise an event when a trackable leaves this fence.", valueName: "fence"))
         var leave: String?
 
-        @Option(help: ArgumentHelp("Told when a trackable has been in this fence for --time.", valueName: "fence"))
+        @Option(
+            help: ArgumentHelp(
+                "Raise an event when a trackable has stayed in this fence for --time.", valueName: "fence"))
         var dwell: String?
 
         @Option(
             name: .customLong("time"),
-            help: ArgumentHelp("How long, with --dwell: 10m, 2h …; 1 s to 30 days.", valueName: "span"))
+            help: ArgumentHelp("Set the time of --dwell, 1 s to 30 days, as 10m or 2h.", valueName: "span"))
         var time: String?
 
-        @Flag(help: "Told when a trackable comes near its destination, as its publisher says.")
+        @Flag(help: "Raise an event when the publisher reports that a trackable is near its destination.")
         var arrived = false
 
         @Option(
-            help: ArgumentHelp("Told when no position came for so long: 10m, 2h …; 1 s to 30 days.", valueName: "span"))
+            help: ArgumentHelp(
+                "Raise an event when no position has come for this time, 1 s to 30 days, as 10m or 2h.",
+                valueName: "span"))
         var silent: String?
 
         @Option(
-            help: ArgumentHelp("Told when a trackable is faster than so many metres a second.", valueName: "m/s"))
+            help: ArgumentHelp("Raise an event when a trackable is faster than this speed.", valueName: "m/s"))
         var speedAbove: Double?
 
-        @Option(help: ArgumentHelp("Told when the battery sinks below so many percent.", valueName: "percent"))
+        @Option(
+            help: ArgumentHelp("Raise an event when the battery falls below this charge.", valueName: "percent"))
         var lowBattery: Double?
 
         @Option(
             name: .customLong("trackable"),
             help: ArgumentHelp(
-                "For this trackable; can be repeated. Without --trackable and --group for all.", valueName: "id"),
+                "Check the rule for this trackable. Repeatable. Default: for every trackable, unless --group is given.",
+                valueName: "id"),
             transform: TrackableID.checked)
         var trackables: [TrackableID] = []
 
         @Option(
             name: .customLong("group"),
-            help: ArgumentHelp("For the trackables of this group; can be repeated.", valueName: "group"))
+            help: ArgumentHelp("Check the rule for the trackables of this group. Repeatable.", valueName: "group"))
         var groups: [String] = []
 
         @OptionGroup var state: StateOptions
@@ -80,7 +88,7 @@ extension RuleCommand {
             let conditions = try self.conditions()
             guard conditions.count == 1, (self.dwell == nil) == (self.time == nil) else {
                 throw ValidationError(
-                    "a rule is one of --enter, --leave, --dwell with --time, --arrived, --silent, --speed-above, --low-battery"
+                    "a rule needs one condition: --enter, --leave, --dwell with --time, --arrived, --silent, --speed-above or --low-battery"
                 )
             }
             return RuleDefinition(
@@ -109,7 +117,7 @@ extension RuleCommand {
     /// `godwit rule list`.
     struct List: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "List the rules, each as an object a line: what godwit rule add made of it.")
+            abstract: "List the rules, one JSON object a line.")
 
         @OptionGroup var state: StateOptions
         @OptionGroup var file: FileOptions
@@ -125,9 +133,9 @@ extension RuleCommand {
     /// `godwit rule remove NAME`.
     struct Remove: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Remove a rule.", discussion: "Exit code 1 where there is none of this name.")
+            abstract: "Remove a rule.", discussion: "Exit code 1: there is no rule of this name.")
 
-        @Argument(help: "Its name.")
+        @Argument(help: "The name of the rule.")
         var name: String
 
         @OptionGroup var state: StateOptions
@@ -135,7 +143,7 @@ extension RuleCommand {
 
         func run() async throws {
             guard try await self.state.useRules({ try await $0.removeRule(self.name) }) else {
-                Program.complain("there is no rule '\(self.name.printable)'")
+                Program.complain("there is no rule '\(self.name.printable)'. godwit rule list shows the rules")
                 throw ExitCode(1)
             }
         }

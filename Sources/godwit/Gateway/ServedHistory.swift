@@ -1,22 +1,22 @@
-import Glibc
+import SystemLibrary
 import GodwitOptions
 import Logging
 import TrackingCore
 import TrackingStore
 
-/// The history of a gateway.
+/// The history that a gateway serves.
 struct ServedHistory {
-    /// The store; `nil` for none.
+    /// The store; `nil` without a history.
     var store: (any HistoryStore)?
-    /// The file; `nil` where there is no store, or on a server.
+    /// The SQLite file; `nil` without a history, and for a server.
     var file: String?
-    /// A Boolean value that indicates whether the gateway's own recorder stores into it.
+    /// `true` if the gateway's own recorder stores into the history.
     var isRecordedHere = false
 }
 
 extension Serve {
-    /// Opens the history. The one that `--store` names is made, and recorded by this program, unless `--acknowledge-by` names a
-    /// recorder. Any other one is only read, as soon as it exists.
+    /// Opens the history. A history given by `--store` is created if necessary, and this program records into it,
+    /// unless `--acknowledge-by` names a recorder. Any other history is only read, as soon as it exists.
     func openHistory() async throws -> ServedHistory {
         guard !self.noStore else { return ServedHistory() }
         let isRecordedHere = self.store.store != nil && self.intake.acknowledgeBy.isEmpty
@@ -25,7 +25,7 @@ extension Serve {
         case .postgres:
             let isAway: (TrackingError) -> Void = { error in
                 Logger(label: "godwit.gateway").error(
-                    "the history is away: it is asked again with each request", metadata: ["reason": "\(error.message)"]
+                    "History unavailable: each request tries again", metadata: ["reason": "\(error.message)"]
                 )
             }
             let store = try await self.store.open(
@@ -45,7 +45,7 @@ extension Serve {
         }
         if isRecordedHere {
             Logger(label: "godwit.gateway").warning(
-                "History is read only: this program cannot write it, and does not record", metadata: ["path": "\(path)"]
+                "History is read-only: this program does not record into it", metadata: ["path": "\(path)"]
             )
         }
         if isThere || (self.store.store != nil && self.broker.failFast) {

@@ -4,10 +4,10 @@ import TrackingCore
 import TrackingGateway
 import TrackingHistory
 
-/// `godwit share`: links that show one trackable for a while.
+/// `godwit share`: links that show one trackable for a limited time.
 struct Share: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Make, list and revoke links that show where one trackable is, for a while.",
+        abstract: "Create, list and revoke links that show one trackable for a limited time.",
         discussion: "godwit share ID --for 2h is short for godwit share create ID --for 2h.",
         subcommands: [Create.self, List.self, Revoke.self], defaultSubcommand: Create.self)
 }
@@ -16,21 +16,24 @@ extension Share {
     /// `godwit share ID`, `godwit share create ID`.
     struct Create: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Make a link, and show it this once.",
+            abstract: "Create a share link and print it once.",
             discussion: """
-                Whoever has it sees the trackable's live position in a browser, without an account: nothing from before the link \
-                was made, and nothing after it ends.
+                Everyone who has the link sees the trackable's live position in a browser, without an account: nothing \
+                from before the link was created, and nothing after it ends.
                 """)
 
-        @Argument(help: "Which trackable.", transform: TrackableID.checked)
+        @Argument(help: "The id of the trackable.", transform: TrackableID.checked)
         var id: TrackableID
 
-        @Option(name: .customLong("for"), help: ArgumentHelp("How long it holds: 30m, 2h, 7d …", valueName: "span"))
+        @Option(
+            name: .customLong("for"),
+            help: ArgumentHelp("Let the link work for this time, as 30m, 2h or 7d.", valueName: "span"))
         var time: String
 
         @Option(
             help: ArgumentHelp(
-                "How the gateway is reached from outside: https://tracks.example.org.", valueName: "url"),
+                "Begin the link with this address of the gateway: https://tracks.example.org. Default: http://127.0.0.1:8080.",
+                valueName: "url"),
             transform: GatewayURL.checked)
         var url = "http://127.0.0.1:8080"
 
@@ -55,10 +58,9 @@ extension Share {
     /// `godwit share list`.
     struct List: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract:
-                "List the share links with their numbers, and whether each still holds; never the links themselves.")
+            abstract: "List the share links with their numbers and states. The links themselves are not stored.")
 
-        @Option(help: ArgumentHelp("text, or json: an object a line.", valueName: "format"))
+        @Option(help: ArgumentHelp("Print text, or json: one object a line.", valueName: "format"))
         var format = ListFormat.text
 
         @OptionGroup var state: StateOptions
@@ -75,9 +77,9 @@ extension Share {
     struct Revoke: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Revoke a share link.",
-            discussion: "Exit code 1 where there is none of this number that is not revoked.")
+            discussion: "Exit code 1: no link of this number is valid.")
 
-        @Argument(help: "Its number, as godwit share list shows it.")
+        @Argument(help: "The number of the link, as godwit share list shows it.")
         var number: Int64
 
         @OptionGroup var state: StateOptions
@@ -85,28 +87,31 @@ extension Share {
 
         func run() async throws {
             guard try await self.state.useAccess({ try await $0.revokeShare(self.number, now: TimeText.now) }) else {
-                Program.complain("there is no share link \(self.number) that is not revoked")
+                Program.complain(
+                    "there is no share link \(self.number) that is not revoked. godwit share list shows the links")
                 throw ExitCode(1)
             }
         }
     }
 }
 
-/// How a gateway is reached from outside.
+/// Checks of the gateway's address for browsers.
 enum GatewayURL {
-    /// Whether a browser would say this of where a page is from (RFC 6454): scheme, host, port, and nothing behind them.
+    /// Returns `true` for an origin as browsers write it (RFC 6454): scheme, host and port, and nothing after them.
     static func isOrigin(_ text: String) -> Bool {
         text.utf8.count <= 1000 && text.wholeMatch(of: #/https?://([a-z0-9._-]+|\[[0-9a-f:.]+\])(:[0-9]{1,5})?/#) != nil
     }
 
-    /// Checks what was given; a slash at its end is left out.
+    /// Checks an address. A slash at its end is removed.
     ///
-    /// - Throws: `ValidationError` that says what is wrong.
+    /// - Throws: `ValidationError` that names the required form.
     static func checked(_ text: String) throws -> String {
         let url = text.hasSuffix("/") ? String(text.dropLast()) : text
         guard let start = ["https://", "http://"].first(where: url.hasPrefix), url.utf8.count > start.utf8.count,
             url.utf8.count <= 1000, url.utf8.allSatisfy({ (0x21...0x7E).contains($0) })
-        else { throw ValidationError("--url is http:// or https:// and a host, as in https://tracks.example.org") }
+        else {
+            throw ValidationError("--url must be http:// or https:// and a host, as https://tracks.example.org")
+        }
         return url
     }
 }

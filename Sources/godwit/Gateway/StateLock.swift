@@ -1,19 +1,19 @@
-import Glibc
+import SystemLibrary
 import TrackingCore
 
-/// One gateway, and one bridge, at a time on a folder: found out before anything is listened to. Let go with the program.
+/// The lock of a state folder: only one gateway and one bridge run on it. The end of the program releases it.
 final class StateLock {
     private let descriptor: CInt
 
-    /// Takes the lock. Where no such file can be made, the log's own lock must do.
+    /// Takes the lock. If its file cannot be created, only the lock of the log protects the folder.
     ///
-    /// - Throws: `spoolFailed` where another program has it.
+    /// - Throws: `spoolFailed` if another program holds the lock.
     init(path: String, of program: String) throws(TrackingError) {
         self.descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
         guard self.descriptor >= 0, flock(self.descriptor, LOCK_EX | LOCK_NB) != 0, errno == EWOULDBLOCK else { return }
         close(self.descriptor)
         throw TrackingError(
-            .spoolFailed, "another '\(program)' runs on this folder (\(path)): give each its own --state")
+            .spoolFailed, "another '\(program)' runs on this folder (\(path)). Give each its own --state")
     }
 
     deinit { if self.descriptor >= 0 { close(self.descriptor) } }

@@ -2,39 +2,40 @@ import ArgumentParser
 import GodwitOptions
 import TrackingCore
 import TrackingGateway
+import TrackingRules
 
-/// Where a gateway keeps what is its own: the same for every command that has to do with it.
+/// The option for the folder of a gateway's own data. Every command for a gateway has it.
 struct StateOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "The gateway's folder, with its tokens and share links. Default: $STATE_DIRECTORY, else $XDG_STATE_HOME/godwit.",
+            "Keep the gateway's tokens, links, names and rules in this folder. Default: $STATE_DIRECTORY, else $XDG_STATE_HOME/godwit.",
             valueName: "folder"))
     var state: String?
 
-    /// The path of one of its files; the folder is made.
+    /// Returns the path of a file in the folder, and creates the folder.
     ///
-    /// - Throws: `inputUnreadable` that names the folder that cannot be made.
+    /// - Throws: `inputUnreadable` if the folder cannot be created.
     func path(for name: String) throws(TrackingError) -> String {
         try StateFolder.path(for: name, in: self.state, option: "--state")
     }
 
-    /// Sees to it that no other program of a kind runs on the folder, for as long as the lock is there.
+    /// Takes the lock of a kind of program on the folder. It is released with the returned value.
     ///
-    /// - Throws: `spoolFailed` where one does; `inputUnreadable`.
+    /// - Throws: `spoolFailed` if such a program runs; `inputUnreadable`.
     func lock(_ name: String, for program: String) throws(TrackingError) -> StateLock {
         try StateLock(path: try self.path(for: "\(name).lock"), of: program)
     }
 
-    /// Opens the gateway's database, does something with it, and closes it. A gateway may run beside it.
+    /// Opens the gateway's database, runs `body`, and closes the database. A gateway may run at the same time.
     ///
-    /// - Throws: `storeUnusable`, `storeFailed`, and what `body` throws.
+    /// - Throws: `storeUnusable`, `storeFailed`; the errors of `body`.
     func useAccess<Value>(_ body: (AccessStore) async throws -> Value) async throws -> Value {
         try await self.use { try await body(AccessStore($0)) }
     }
 
-    /// Opens the gateway's names, fences and rules, does something with them, and closes them. A gateway may run beside it.
+    /// Opens the gateway's names, fences and rules, runs `body`, and closes them. A gateway may run at the same time.
     ///
-    /// - Throws: `storeUnusable`, `storeFailed`, and what `body` throws.
+    /// - Throws: `storeUnusable`, `storeFailed`; the errors of `body`.
     func useRules<Value>(_ body: (RuleStore) async throws -> Value) async throws -> Value {
         try await self.use { try await body(RuleStore($0)) }
     }

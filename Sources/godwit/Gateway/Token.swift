@@ -4,11 +4,11 @@ import TrackingCore
 import TrackingGateway
 import TrackingHistory
 
-/// `godwit token`: who may use the gateway.
+/// `godwit token`: the tokens with which phones and programs use the gateway.
 struct Token: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Make, list and revoke the tokens of a gateway.",
-        discussion: "A gateway that runs on the same folder takes note at once.",
+        abstract: "Create, list and revoke the tokens of a gateway.",
+        discussion: "A gateway that runs on the same folder uses the change at once.",
         subcommands: [Create.self, List.self, Revoke.self])
 }
 
@@ -16,42 +16,45 @@ extension Token {
     /// `godwit token create`.
     struct Create: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Make a token, and show it this once.",
+            abstract: "Create a token and print it once.",
+            usage: "godwit token create --name <name> [<options>]",
             discussion: """
-                What is kept of it cannot be made into the token again. Give each phone and each program its own, so that one \
-                can be revoked without the others.
+                The gateway stores a hash only, so that the token cannot be shown again. Give each phone and each \
+                program its own token: each can then be revoked alone.
                 """)
 
-        @Option(help: ArgumentHelp("What it is called, 1 to 100 bytes; one valid token of a name.", valueName: "name"))
+        @Option(
+            help: ArgumentHelp(
+                "Name the token: 1 to 100 bytes. Two valid tokens cannot have one name.", valueName: "name"))
         var name: String
 
-        @Option(help: ArgumentHelp("May publish this trackable; can be repeated.", valueName: "id"))
+        @Option(help: ArgumentHelp("Permit publishing this trackable. Repeatable.", valueName: "id"))
         var publish: [String] = []
 
-        @Option(help: ArgumentHelp("May read this trackable; can be repeated.", valueName: "id"))
+        @Option(help: ArgumentHelp("Permit reading this trackable. Repeatable.", valueName: "id"))
         var read: [String] = []
 
-        @Flag(help: "May read every trackable.")
+        @Flag(help: "Permit reading every trackable.")
         var readAll = false
 
-        @Flag(help: "May change what concerns everyone, and read every trackable.")
+        @Flag(help: "Permit administration, and reading every trackable.")
         var admin = false
 
         @Option(
             help: ArgumentHelp(
-                "When it ends: after a span of time (90d, 12h), or at a time (RFC 3339). Default: never.",
+                "Let the token end after this time (90d, 12h) or at this time (RFC 3339). Default: never.",
                 valueName: "time"))
         var expires: String?
 
         @Option(
             help: ArgumentHelp(
-                "How many requests a second it may make in the long run, 0.1 to 100000; ten seconds' worth may come at once. Default: as the gateway's --rate-limit says.",
+                "Allow this many requests a second, 0.1 to 100000; ten seconds' worth may come at once. Default: the gateway's --rate-limit.",
                 valueName: "n"))
         var rateLimit: Double?
 
         @Option(
             help: ArgumentHelp(
-                "The most bytes of a request's body, after decompression, 1024 to 1073741824. Default: as the gateway's --max-body says.",
+                "Accept request bodies of at most this many bytes after decompression, 1024 to 1073741824. Default: the gateway's --max-body.",
                 valueName: "bytes"))
         var maxBody: Int?
 
@@ -69,10 +72,12 @@ extension Token {
         private func grant(now: UnixTime) throws -> AccessGrant {
             guard (1...100).contains(self.name.utf8.count), self.name.isPlainText else {
                 throw ValidationError(
-                    "--name has 1 to 100 bytes, no control characters and none that turn the direction of text")
+                    "--name must be 1 to 100 bytes, without control characters and characters that change the direction of text"
+                )
             }
             guard !self.publish.isEmpty || !self.read.isEmpty || self.readAll || self.admin else {
-                throw ValidationError("a token is for something: --publish, --read, --read-all or --admin")
+                throw ValidationError(
+                    "the token would permit nothing. Give --publish, --read, --read-all or --admin")
             }
             let limits = TokenLimits(requestsPerSecond: self.rateLimit, bodyBytes: self.maxBody)
             try limits.check()
@@ -88,7 +93,9 @@ extension Token {
                 if text.contains("-") || text.contains(":") { return try HistoryTime.moment(text, now: now) }
                 return now.advanced(by: try HistoryTime.span(text))
             }
-            guard end > now else { throw ValidationError("--expires is a time to come, not '\(text.prefix(40))'") }
+            guard end > now else {
+                throw ValidationError("--expires must be in the future, not '\(text.prefix(40))'")
+            }
             return end
         }
     }
@@ -96,9 +103,9 @@ extension Token {
     /// `godwit token list`.
     struct List: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "List the tokens, with what each may, and whether it is valid; never the tokens themselves.")
+            abstract: "List the tokens with their rights and states. The tokens themselves are not stored.")
 
-        @Option(help: ArgumentHelp("text, or json: an object a line.", valueName: "format"))
+        @Option(help: ArgumentHelp("Print text, or json: one object a line.", valueName: "format"))
         var format = ListFormat.text
 
         @OptionGroup var state: StateOptions
@@ -114,10 +121,10 @@ extension Token {
     /// `godwit token revoke`.
     struct Revoke: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Revoke a token, and sign out whoever signed in with it.",
-            discussion: "Exit code 1 where there is no valid token of this name.")
+            abstract: "Revoke a token, and sign out everyone who signed in with it.",
+            discussion: "Exit code 1: no token of this name is valid.")
 
-        @Argument(help: "What it is called.")
+        @Argument(help: "The name of the token.")
         var name: String
 
         @OptionGroup var state: StateOptions
@@ -125,7 +132,9 @@ extension Token {
 
         func run() async throws {
             guard try await self.state.useAccess({ try await $0.revokeToken(self.name, now: TimeText.now) }) else {
-                Program.complain("there is no token '\(self.name.printable)' that is not revoked")
+                Program.complain(
+                    "there is no token '\(self.name.printable)' that is not revoked. godwit token list shows the tokens"
+                )
                 throw ExitCode(1)
             }
         }
@@ -133,17 +142,19 @@ extension Token {
 }
 
 extension TokenLimits {
-    /// Refuses what no token can be allowed, by the names of the options.
+    /// Checks the limits.
+    ///
+    /// - Throws: `ValidationError` that names the option and its range.
     func check() throws {
         if let rate = self.requestsPerSecond, !Self.requestRange.contains(rate) {
-            throw ValidationError("--rate-limit is 0.1 to 100000 requests a second, not \(rate)")
+            throw ValidationError("--rate-limit must be 0.1 to 100000 requests a second, not \(rate)")
         }
         if let bytes = self.bodyBytes, !Self.bodyRange.contains(bytes) {
-            throw ValidationError("--max-body is 1024 to 1073741824 bytes, not \(bytes)")
+            throw ValidationError("--max-body must be 1024 to 1073741824 bytes, not \(bytes)")
         }
     }
 
-    /// For people; nothing where it is as for all.
+    /// The token's own limits as text for people.
     fileprivate var words: [String] {
         [
             self.requestsPerSecond.map { "\($0) requests/s" }, self.bodyBytes.map { "bodies of \($0) bytes" },
@@ -152,7 +163,7 @@ extension TokenLimits {
 }
 
 extension AccessGrant {
-    /// A line of a list, its end included.
+    /// The grant as one line of a list, with its line end.
     func line(_ format: ListFormat, now: UnixTime) -> String {
         switch format {
         case .text:

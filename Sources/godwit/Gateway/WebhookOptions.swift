@@ -2,57 +2,64 @@ import ArgumentParser
 import GodwitOptions
 import TrackingCore
 import TrackingGateway
+import TrackingRules
 
-/// Who is told by HTTP of what happens.
+/// The options for webhooks: events posted to other servers by HTTP.
 struct WebhookOptions: ParsableArguments {
     @Option(
         name: .customLong("webhook"),
         help: ArgumentHelp(
-            "Post what happens to this address, signed, in order, until it is taken; can be repeated. Needs a secret.",
+            "Post events to this address, signed and in order, until each is accepted. Repeatable. Needs a secret.",
             valueName: "url"))
     var urls: [String] = []
 
     @Option(
         name: .customLong("webhook-secret-file"),
         help: ArgumentHelp(
-            "A file whose first line signs webhooks: 16 bytes at least. The secret itself can be in the environment, as GODWIT_WEBHOOK_SECRET.",
+            "Sign webhooks with the first line of this file, at least 16 bytes. Or give the secret as GODWIT_WEBHOOK_SECRET in the environment.",
             valueName: "path"))
     var secretFile: String?
 
     @Option(
         name: .customLong("webhook-secret"),
-        help: ArgumentHelp("The same, in the environment or the file of --config.", visibility: .hidden))
+        help: ArgumentHelp("The webhook secret, for the environment and the configuration file.", visibility: .private))
     var secret: String?
 
     @Option(
         name: .customLong("webhook-kinds"),
-        help: ArgumentHelp("What is posted, of event, trip and position, separated by commas.", valueName: "kinds"))
+        help: ArgumentHelp(
+            "Post these kinds, separated by commas: event, trip and position.", valueName: "kinds",
+            visibility: .hidden))
     var kindNames = "event,trip,position"
 
     func validate() throws {
         for name in self.names where Outbox.Kind(rawValue: name) == nil {
-            throw ValidationError("--webhook-kinds are event, trip and position, not '\(name.prefix(40))'")
+            throw ValidationError("--webhook-kinds must be event, trip or position, not '\(name.prefix(40))'")
         }
     }
 
-    /// What is posted.
+    /// The kinds that are posted.
     var kinds: Set<Outbox.Kind> { Set(self.names.compactMap(Outbox.Kind.init)) }
 
-    /// Who is told.
+    /// The webhooks with their secret.
+    ///
+    /// - Throws: `invalidConfiguration` without a secret and for a wrong address; `inputUnreadable` for the secret's
+    ///   file.
     func webhooks() throws(TrackingError) -> [Webhook] {
         guard !self.urls.isEmpty else { return [] }
         let filed = try self.secretFile.map { (path) throws(TrackingError) in
-            try SecretFile.read(path, "file of --webhook-secret-file")
+            try SecretFile.read(path, "webhook secret file")
         }
         guard let secret = filed ?? self.secret else {
             throw TrackingError(
                 .invalidConfiguration,
-                "webhooks are signed: give --webhook-secret-file, or GODWIT_WEBHOOK_SECRET in the environment")
+                "webhooks need a secret for their signature. Give --webhook-secret-file, or GODWIT_WEBHOOK_SECRET in the environment"
+            )
         }
         var webhooks: [Webhook] = []
         for url in self.urls {
             let webhook = try Webhook(url: url, secret: secret)
-            // One that is given twice is told once.
+            // An address that is given twice is one webhook.
             if !webhooks.contains(webhook) { webhooks.append(webhook) }
         }
         return webhooks

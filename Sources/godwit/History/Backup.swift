@@ -3,26 +3,26 @@ import GodwitOptions
 import TrackingCore
 import TrackingStore
 
-/// `godwit backup`: a copy of the history, while a recorder goes on.
+/// `godwit backup`: copies the history while a recorder goes on.
 struct Backup: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Copy the history into a new file, while it is being recorded.",
         discussion: """
-            The copy is a history like any other: give it as --store sqlite:FILE, or put it in the place of the lost one. Of a \
-            history in SQLite; PostgreSQL has pg_dump.
+            The copy is a complete history: give it as --store sqlite:FILE, or put it in the place of a lost one. This \
+            works for SQLite; for PostgreSQL, use pg_dump.
             """)
 
-    @Argument(help: ArgumentHelp("The file, which must not be there yet.", valueName: "file"))
+    @Argument(help: ArgumentHelp("The new file; it must not exist.", valueName: "file"))
     var output: String
 
     @OptionGroup var store: StoreOptions
     @OptionGroup var file: FileOptions
 
     func validate() throws {
-        // Other commands write to standard output then.
+        // For other commands, "-" is standard output.
         guard self.output != "-" else {
             throw ValidationError(
-                "a history is copied into a file, not to standard output: name one, or ./- for a file of that name")
+                "a history cannot be copied to standard output. Name a file, or ./- for a file of that name")
         }
     }
 
@@ -31,7 +31,7 @@ struct Backup: AsyncParsableCommand {
             guard let store = store as? SQLiteHistoryStore else {
                 throw TrackingError(
                     .invalidConfiguration,
-                    "a history in PostgreSQL is backed up with its own tool: pg_dump --format=custom --schema=godwit --file=FILE DATABASE"
+                    "godwit backup copies SQLite only. Back up PostgreSQL with: pg_dump --format=custom --schema=godwit --file=FILE DATABASE"
                 )
             }
             let file = SQLiteHistoryStore.backupDraft(of: self.output)

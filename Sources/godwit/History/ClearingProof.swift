@@ -2,8 +2,8 @@ import TrackingCore
 
 /// The evidence that the retained messages of some topics were cleared.
 ///
-/// A broker of MQTT 5 reports a publish that it refuses. One of MQTT 3.1.1 acknowledges it all the same: there the message that
-/// comes back to its publisher is the only proof.
+/// A broker of MQTT 5 reports a rejected publish. A broker of MQTT 3.1.1 acknowledges it all the same, so that only the
+/// message that comes back to its publisher is a proof.
 struct ClearingProof {
     /// The topics, in the order in which they are reported.
     let topics: [String]
@@ -14,24 +14,24 @@ struct ClearingProof {
 
     init(of topics: [String]) { self.topics = topics }
 
-    /// `true` once nothing more is to be expected: each topic was read back, or refused.
+    /// `true` once every topic was read back or refused, so that nothing more is expected.
     var isComplete: Bool { self.topics.allSatisfy { self.readBack.contains($0) || self.refusals[$0] != nil } }
 
-    /// The broker refused to clear a topic.
+    /// Records that the broker refused to clear a topic.
     mutating func wasRefused(_ topic: String, _ reason: String) { self.refusals[topic] = reason }
 
-    /// The message that cleared a topic came back.
+    /// Records that the message that cleared a topic came back.
     mutating func wasReadBack(_ topic: String) { self.readBack.insert(topic) }
 
-    /// A topic had a retained message after it was cleared.
+    /// Records that a topic had a retained message after it was cleared.
     mutating func isRetained(_ topic: String) { self.retained.insert(topic) }
 
-    /// Nothing was read of a topic, and nothing proves that this user may read it.
+    /// Records that no message of a topic was received, and that nothing proves this user's right to read it.
     mutating func isUnreadable(_ topic: String) { self.unreadable.insert(topic) }
 
-    /// The topics that are not proven to be cleared, and why.
+    /// The topics that are not proven to be cleared, each with the reason.
     ///
-    /// - Parameter reportsRefusals: `true` where the broker reports each publish that it refuses.
+    /// - Parameter reportsRefusals: `true` if the broker reports each rejected publish.
     func remains(reportsRefusals: Bool) -> [(topic: String, reason: String)] {
         self.topics.compactMap { topic in self.reason(topic, reportsRefusals).map { (topic, $0) } }
     }
@@ -39,12 +39,12 @@ struct ClearingProof {
     private func reason(_ topic: String, _ reportsRefusals: Bool) -> String? {
         if let refusal = self.refusals[topic] { return refusal }
         if self.retained.contains(topic) {
-            return "a message is retained still: this user may not clear it, or a device has published since"
+            return "a message is still retained: this user may not clear it, or a device has published since"
         }
         if self.unreadable.contains(topic) {
-            return "not proven: this user cannot read the topic, so that the age of its message is not known"
+            return "not proven: this user cannot read the topic, so the age of its message is unknown"
         }
         guard !self.readBack.contains(topic), !reportsRefusals else { return nil }
-        return "not proven: the broker speaks MQTT 3.1.1, which reports no refusal, and this user cannot read the topic"
+        return "not proven: the broker uses MQTT 3.1.1, which reports no refusal, and this user cannot read the topic"
     }
 }

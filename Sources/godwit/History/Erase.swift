@@ -5,33 +5,34 @@ import TrackingCore
 import TrackingHistory
 import TrackingStore
 
-/// `godwit erase`: forgets a trackable, in the history and at the broker.
+/// `godwit erase`: erases a trackable from the history, the broker and a gateway's files.
 struct Erase: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Erase what is recorded of a trackable, and what the broker keeps of it.",
+        abstract: "Erase a trackable from the history, the broker and a gateway's files.",
+        usage: "godwit erase [<options>] <id>",
         discussion: """
-            Points, trips, events, states and what was set aside; of an earlier time than --before, or all of it. What is of an \
-            erased time and comes later is not taken. Then the messages that the broker retains, and the files of a gateway in \
-            --state. It asks first. Exit code 69 where the broker could not be reached, and 1 where a file, a table or the broker \
-            may still have something of it, each with a line "not erased": then erase again. broker/add-eraser makes a user of the \
-            broker with the rights that it takes.
+            The command asks first. It erases points, trips, events, states and quarantined messages: all of them, or \
+            those before --before. Records of an erased time that arrive later are discarded. Then it clears the \
+            messages that the broker retains, and erases the files of a gateway in --state. Each remainder is printed \
+            as "not erased": erase again. Exit codes: 69 the broker cannot be reached, 1 something may remain. \
+            broker/add-eraser creates a user of the broker with the necessary rights.
             """)
 
-    @Argument(help: "Which.", transform: TrackableID.checked)
+    @Argument(help: "The id of the trackable.", transform: TrackableID.checked)
     var id: TrackableID
 
     @Option(
         help: ArgumentHelp(
-            "Only what is of an earlier time: RFC 3339 (2026-05-04T09:30:00Z), or how long ago (90d, 2h).",
+            "Erase only records before this time: RFC 3339 (2026-05-04T09:30:00Z), or how long ago (90d, 2h).",
             valueName: "time"))
     var before: String?
 
-    @Flag(help: "Do not ask.")
+    @Flag(help: "Do not ask for confirmation.")
     var yes = false
 
-    @OptionGroup var state: StateOptions
-    @OptionGroup var broker: BrokerOptions
-    @OptionGroup var store: StoreOptions
+    @OptionGroup(title: "Gateway data") var state: StateOptions
+    @OptionGroup(title: "Broker and configuration") var broker: BrokerOptions
+    @OptionGroup(title: "History") var store: StoreOptions
 
     func validate() throws { _ = try self.limit(now: TimeText.now) }
 
@@ -49,7 +50,7 @@ struct Erase: AsyncParsableCommand {
             let report = try await StorePatience.trying([.storeBusy]) { () throws(TrackingError) in
                 try await store.erase(self.id, before: before, now: now)
             }
-            // An output that takes nothing is no reason to leave out the rest.
+            // A closed output must not prevent the remaining steps.
             writes.append(Output.writeAll(Self.text(report)))
             return report
         }
@@ -59,10 +60,10 @@ struct Erase: AsyncParsableCommand {
             remains += outcome.remains
             writes.append(Output.writeAll(Self.text(outcome)))
         } catch {
-            Program.complain("what the broker keeps could not be cleared, erase again: \(error.message)")
+            Program.complain("cannot clear the broker's retained messages: \(error.message). Erase again")
             failure = error
         }
-        // Behind the broker: a gateway that runs forgets the position first, and writes nothing of it any more.
+        // After the broker: a running gateway has then forgotten the position, and writes nothing more of it.
         let files = await GatewayFiles(state: self.state).erase(self.id, before: before, now: now)
         writes.append(Output.writeAll(files.map { "not erased: \($0)\n" }.joined()))
         if let failure { throw failure.exitCode }
@@ -75,18 +76,18 @@ struct Erase: AsyncParsableCommand {
         let limit = try checked { () throws(TrackingError) in try HistoryTime.moment(text, now: now) }
         guard limit <= now else {
             throw ValidationError(
-                "--before must not be in the future: what came until then would be erased as well; '\(text)' is")
+                "--before must not be in the future, not '\(text)': later records would be erased as well")
         }
         return limit
     }
 
-    /// The topics of the broker that were cleared, and those that are not proven to be.
+    /// The outcome at the broker as text: the cleared topics, and those that are not proven to be cleared.
     static func text(_ outcome: KeptMessages.Outcome) -> String {
         outcome.remains.map { "not erased: \($0)\n" }.joined()
             + "broker: \(counted(outcome.cleared, "topic")) cleared\n"
     }
 
-    /// What was erased, and what remains.
+    /// The outcome in the history as text: the erased records and the remainders.
     static func text(_ report: EraseReport) -> String {
         let counts = [
             counted(report.points, "point"), counted(report.trips, "trip"), counted(report.events, "event"),

@@ -2,19 +2,21 @@ import FoundationEssentials
 import GodwitOptions
 import TrackingCore
 import TrackingGateway
+import TrackingRules
 import TrackingSpool
 
-/// The files in the folder of a gateway and a bridge (`--state`) that may have something of a trackable.
+/// The files of a gateway and a bridge in the folder of `--state` that may contain a trackable.
 struct GatewayFiles {
     let state: StateOptions
 
-    /// The time that a running gateway has to erase.
+    /// The time within which a running gateway must erase.
     private static let patience = Duration.seconds(30)
 
-    /// Erases a trackable from them: by itself where no program runs on the folder, else by the gateway that does.
+    /// Erases a trackable from the files: directly if no program runs on the folder, otherwise through the running
+    /// gateway.
     ///
-    /// - Parameter before: Only what is of an earlier time.
-    /// - Returns: One sentence for each file that may still have something of it.
+    /// - Parameter before: Erases only records before this time; `nil` for all.
+    /// - Returns: One sentence for each file that may still contain the trackable.
     func erase(_ id: TrackableID, before: UnixTime?, now: UnixTime) async -> [String] {
         var remains: [String] = []
         for (name, program) in [("gateway", "godwit serve"), ("bridge", "godwit bridge")] {
@@ -30,7 +32,7 @@ struct GatewayFiles {
                 } else if FileManager.default.fileExists(atPath: database) {
                     try await Self.ask(for: id, before: before, database: database)
                 } else {
-                    remains.append("\(log): '\(program)' runs on it; end it, and erase again")
+                    remains.append("\(log): '\(program)' is running on it. End it, and erase again")
                 }
             } catch {
                 remains.append(error.message)
@@ -64,7 +66,7 @@ struct GatewayFiles {
         try database.close()
     }
 
-    /// Asks the gateway that runs, and waits until it has erased.
+    /// Asks the running gateway to erase, and waits until it has done so.
     private static func ask(for id: TrackableID, before: UnixTime?, database path: String) async throws(TrackingError) {
         let database = try GatewayDatabase(path: path)
         defer { try? database.close() }
@@ -75,20 +77,20 @@ struct GatewayFiles {
             guard ContinuousClock.now < deadline, (try? await Task.sleep(for: .milliseconds(50))) != nil else {
                 throw TrackingError(
                     .storeBusy,
-                    "\(path) and its log: the gateway that runs on them has not erased within \(Self.patience); "
-                        + "it does so as soon as it can, see its log, and erase again")
+                    "\(path) and its log: the running gateway has not erased within \(Self.patience). "
+                        + "It erases as soon as it can; see its log, and erase again")
             }
         }
     }
 
-    /// The copies of damaged logs that were set aside.
+    /// The set-aside copies of damaged logs, each with advice.
     private func damagedLogs(beside path: String) -> [String] {
         let (folder, name) =
             path.lastIndex(of: "/").map { (String(path[..<$0]), String(path[$0...].dropFirst())) }
             ?? (".", path)
         let files = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
         return files.filter { $0.hasPrefix(name + ".damaged-") }.sorted().map {
-            "\(folder)/\($0): a damaged log that was set aside; delete it where it is of no more use"
+            "\(folder)/\($0): a copy of a damaged log. Delete it when it is no longer needed"
         }
     }
 }

@@ -4,16 +4,18 @@ import TrackingCore
 import TrackingHistory
 import TrackingStore
 
-/// `godwit history`: the points of a trackable, in many formats.
+/// `godwit history`: exports the points of a trackable in many formats.
 struct History: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Give the recorded points of a trackable back.",
+        abstract: "Export the recorded points of a trackable.",
+        usage: "godwit history [<options>] <id>",
         discussion: """
-            It is written as it is read, in bounded memory. --max-points leaves out the points that show least, and says on \
-            standard error how far off the others may be. Exit code 1 where nothing is stored of the trackable.
+            Points are written as they are read, in bounded memory. --max-points leaves out the points that matter \
+            least, and reports on standard error how far off the track may be. Exit code 1: nothing is stored of the \
+            trackable.
             """)
 
-    @Argument(help: "Whose.", transform: TrackableID.checked)
+    @Argument(help: "The id of the trackable.", transform: TrackableID.checked)
     var id: TrackableID
 
     @OptionGroup var span: SpanOptions
@@ -21,20 +23,21 @@ struct History: AsyncParsableCommand {
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp(
-            "Only in this box, in degrees; west may be greater than east.", valueName: "west,south,east,north"),
+            "Export only points in this box, in degrees; west may be greater than east.",
+            valueName: "west,south,east,north"),
         transform: GeoBox.checked)
     var bbox: GeoBox?
 
-    @Option(help: ArgumentHelp("Only of this trip.", valueName: "trip id"))
+    @Option(help: ArgumentHelp("Export only points of this trip.", valueName: "trip id"))
     var trip: String?
 
-    @Option(help: ArgumentHelp("At most so many points, 2 to 1000000.", valueName: "n"))
+    @Option(help: ArgumentHelp("Export at most this many points, 2 to 1000000.", valueName: "n"))
     var maxPoints: Int?
 
-    @Option(help: ArgumentHelp("text, json, geojson, gpx, kml, csv or mfjson.", valueName: "format"))
+    @Option(help: ArgumentHelp("Write text, json, geojson, gpx, kml, csv or mfjson.", valueName: "format"))
     var format = HistoryFormat.text
 
-    @Option(help: ArgumentHelp("The file, instead of standard output.", valueName: "path"))
+    @Option(help: ArgumentHelp("Write to this file. Default: standard output.", valueName: "path"))
     var output: String?
 
     @OptionGroup var store: StoreOptions

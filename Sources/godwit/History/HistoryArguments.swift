@@ -4,28 +4,30 @@ import TrackingCore
 public import TrackingHistory
 import TrackingStore
 
-/// From when to when.
+/// The options for a span of time.
 struct SpanOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "From this time on: RFC 3339 (2026-05-04T09:30:00Z), now, or how long ago (90s, 10m, 2h, 3d, 1h30m).",
+            "Begin at this time: RFC 3339 (2026-05-04T09:30:00Z), now, or how long ago (90s, 10m, 2h, 3d, 1h30m).",
             valueName: "time"))
     var from: String?
 
-    @Option(help: ArgumentHelp("Up to this time, which does not belong to it; in the same form.", valueName: "time"))
+    @Option(help: ArgumentHelp("End before this time, in the form of --from.", valueName: "time"))
     var to: String?
 
-    @Option(help: ArgumentHelp("The last 2h, 3d …, in place of --from.", valueName: "span"))
+    @Option(help: ArgumentHelp("Begin this long ago, as 2h or 3d, in place of --from.", valueName: "span"))
     var last: String?
 
     func validate() throws {
-        if self.from != nil, self.last != nil { throw ValidationError("--from and --last exclude each other") }
+        if self.from != nil, self.last != nil {
+            throw ValidationError("--from and --last exclude each other. Leave one of them out")
+        }
         _ = try self.times(now: TimeText.now)
     }
 
-    /// The span; relative times are before `now`.
+    /// The span of time. Relative times are before `now`.
     ///
-    /// - Throws: `ValidationError` that says what is wrong.
+    /// - Throws: `ValidationError` that names the wrong time.
     func times(now: UnixTime) throws -> TimeSpan {
         let times = try checked { () throws(TrackingError) in
             TimeSpan(
@@ -35,16 +37,16 @@ struct SpanOptions: ParsableArguments {
                 }, to: try self.to.map { (text) throws(TrackingError) in try HistoryTime.moment(text, now: now) })
         }
         if let from = times.from, let to = times.to, from >= to {
-            throw ValidationError("the time to begin with is not before the one to end with")
+            throw ValidationError("the time of --from or --last must be before that of --to")
         }
         return times
     }
 }
 
 extension TrackableID {
-    /// The id that an argument gives.
+    /// Reads the id in an argument.
     ///
-    /// - Throws: `ValidationError` that says which rule is broken.
+    /// - Throws: `ValidationError` that names the broken rule.
     static func checked(_ text: String) throws -> TrackableID {
         try godwit.checked { () throws(TrackingError) in try TrackableID(text) }
     }
@@ -53,7 +55,7 @@ extension TrackableID {
 extension GeoBox {
     /// Reads `WEST,SOUTH,EAST,NORTH`.
     ///
-    /// - Throws: `ValidationError` that says what is wrong.
+    /// - Throws: `ValidationError` that names the broken rule.
     static func checked(_ text: String) throws -> GeoBox {
         try godwit.checked { () throws(TrackingError) in try GeoBox(parsing: text) }
     }
@@ -61,14 +63,14 @@ extension GeoBox {
 
 extension HistoryFormat: ExpressibleByArgument {}
 
-/// Makes a value of what was given on the command line.
+/// Runs `body`, and turns its error into one of wrong usage.
 ///
-/// - Throws: `ValidationError` with what is wrong.
+/// - Throws: `ValidationError` with the error's message.
 func checked<Value>(_ body: () throws(TrackingError) -> Value) throws -> Value {
     do throws(TrackingError) { return try body() } catch { throw ValidationError(error.message) }
 }
 
-/// Whether the store has no point, trip or event of a trackable: it never had one, or all were erased.
+/// Returns `true` if the store has no point, trip or event of a trackable.
 func isNothingStored(of id: TrackableID, in store: any HistoryStore) async throws -> Bool {
     guard try await store.points(PointQuery(id), after: nil, limit: 1).points.isEmpty,
         try await store.trips(of: id, during: .all, after: nil, limit: 1).isEmpty
@@ -76,18 +78,18 @@ func isNothingStored(of id: TrackableID, in store: any HistoryStore) async throw
     return try await store.events(of: id, during: .all, after: nil, limit: 1).isEmpty
 }
 
-/// Ends a command because the store has nothing of a trackable.
+/// Ends a command with exit code 1, because the store has nothing of a trackable.
 ///
 /// - Throws: Exit code 1.
 func nothingIsStored(of id: TrackableID) throws -> Never {
-    Program.complain("nothing is stored of \(id.rawValue.printable)")
+    Program.complain("nothing is stored of \(id.rawValue.printable). godwit trackables lists the stored trackables")
     throw ExitCode(1)
 }
 
-/// How `last`, `trackables`, `trips` and `verify` print.
+/// The output formats of lists.
 enum ListFormat: String, ExpressibleByArgument, CaseIterable {
-    /// For people.
+    /// Text for people.
     case text
-    /// A JSON object a line.
+    /// One JSON object a line.
     case json
 }

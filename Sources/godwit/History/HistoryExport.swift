@@ -3,32 +3,32 @@ import TrackingCore
 import TrackingHistory
 import TrackingStore
 
-/// Writes what a query finds, in bounded memory: a page, or as many points as were asked for.
+/// The export of a query's points. Its memory is bounded: a page of points, or as many points as were asked for.
 struct HistoryExport {
     let query: PointQuery
     let format: HistoryFormat
     let maximumPoints: Int?
 
-    /// What was written.
+    /// The outcome of an export.
     struct Summary: Equatable {
-        /// How many points were found.
+        /// The number of points found.
         var found = 0
-        /// How many of them were written.
+        /// The number of points written.
         var written = 0
-        /// No point that was left out was further than this from where the written ones say that it was at its time.
+        /// The largest distance of a left-out point from the position that the written points give for its time.
         var bound: Meters = 0
 
-        /// In words, where points were left out.
+        /// The outcome as text; `nil` if no point was left out.
         var note: String? {
             guard self.written < self.found else { return nil }
-            return "\(self.written) of \(counted(self.found, "point")): each of the others was at most "
-                + "\(self.bound.value.text(digits: 1)) m from where these put it at its time\n"
+            return "\(self.written) of \(counted(self.found, "point")) written. The others are at most "
+                + "\(self.bound.value.text(digits: 1)) m from the line through these at their time\n"
         }
     }
 
-    /// Writes it.
+    /// Writes the points to a file.
     ///
-    /// - Throws: What store and file throw.
+    /// - Throws: The errors of the store and the file.
     func run(
         _ store: any HistoryStore, to file: OutputFile, _ progress: inout ErrorProgress
     ) async throws -> Summary {
@@ -67,7 +67,8 @@ struct HistoryExport {
         return summary
     }
 
-    /// Whether the track does not go on to a point: something is missing before it, or a point was left out for its place.
+    /// Returns `true` if the track is interrupted before a point: records are missing, or a point was left out for its
+    /// place.
     private static func isInterruption(
         _ step: TrackContinuity.Step, before point: Location, _ leftOut: inout LeftOutPoints
     ) async throws -> Bool {
@@ -79,15 +80,15 @@ struct HistoryExport {
     }
 }
 
-/// How much of a span of time has been read.
+/// The part of a span of time that has been read.
 struct TimeShare {
-    /// Where it ends; `nil` where that is not known.
+    /// The end of the span; `nil` if it is unknown.
     let end: UnixTime?
     private var start: UnixTime?
 
     init(end: UnixTime?) { self.end = end }
 
-    /// The bar, in percent, once the time that was read begins and ends somewhere.
+    /// The progress in percent; `nil` while the span is unknown.
     mutating func bar(_ page: [StoredPoint]) -> ProgressBar? {
         guard let end = self.end, let first = page.first?.location.time, let time = page.last?.location.time else {
             return nil

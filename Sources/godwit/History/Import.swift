@@ -4,24 +4,26 @@ import TrackingCore
 public import TrackingHistory
 import TrackingStore
 
-/// `godwit import`: points of a file into the history.
+/// `godwit import`: stores the points of a file in the history.
 struct Import: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Take the points of a file into the history.",
+        abstract: "Store the points of a file in the history.",
         discussion: """
-            GPX, GeoJSON, CSV, OwnTracks' .rec and Overland's JSON. The same file twice gives the same points. What is no \
-            point is named with its line, and the rest is taken; exit code 1 then.
+            The formats are GPX, GeoJSON, CSV, OwnTracks' .rec and Overland's JSON. Importing a file twice stores its \
+            points once. Invalid points are reported with their lines, and the rest is stored; the exit code then is \
+            1.
             """)
 
-    @Argument(help: ArgumentHelp("The file; - is standard input, and needs --format.", valueName: "file"))
+    @Argument(help: ArgumentHelp("The file; - for standard input, which needs --format.", valueName: "file"))
     var input: String
 
-    @Option(help: ArgumentHelp("Whose points these are.", valueName: "id"), transform: TrackableID.checked)
+    @Option(
+        help: ArgumentHelp("Store the points for this trackable.", valueName: "id"), transform: TrackableID.checked)
     var trackable: TrackableID
 
     @Option(
         help: ArgumentHelp(
-            "gpx, geojson, csv, owntracks or overland. Default: by the end of the file's name.", valueName: "format"))
+            "Read gpx, geojson, csv, owntracks or overland. Default: by the file name's ending.", valueName: "format"))
     var format: HistoryReader.Format?
 
     @OptionGroup var store: StoreOptions
@@ -30,7 +32,7 @@ struct Import: AsyncParsableCommand {
     func validate() throws {
         guard self.format ?? HistoryReader.Format(fileName: self.input) != nil else {
             throw ValidationError(
-                "what '\(self.input)' holds cannot be told from its name: give --format gpx, geojson, csv, owntracks or overland"
+                "cannot tell the format of '\(self.input)' from its name. Give --format gpx, geojson, csv, owntracks or overland"
             )
         }
     }
@@ -52,23 +54,23 @@ struct Import: AsyncParsableCommand {
 
 extension HistoryReader.Format: ExpressibleByArgument {}
 
-/// Reads a file into a store, a commit after the other.
+/// The import of a file into a store, one commit after the other.
 struct HistoryImport {
-    /// What became of the points.
+    /// The outcome of an import.
     struct Summary: Equatable {
         var stored = 0
         var duplicates = 0
-        /// Of a time that was erased.
+        /// Points of a time that was erased.
         var erased = 0
-        /// No points.
+        /// Invalid points.
         var refused = 0
 
         var text: String {
             var parts = ["\(counted(self.stored, "point")) stored"]
             if self.duplicates > 0 {
-                parts.append("\(self.duplicates) \(self.duplicates == 1 ? "was" : "were") there already")
+                parts.append("\(self.duplicates) \(self.duplicates == 1 ? "was" : "were") already stored")
             }
-            if self.erased > 0 { parts.append("\(self.erased) are of a time that was erased, and were not taken") }
+            if self.erased > 0 { parts.append("\(self.erased) discarded, as their time was erased") }
             if self.refused > 0 { parts.append("\(self.refused) could not be read") }
             return parts.joined(separator: ", ")
         }
@@ -79,19 +81,19 @@ struct HistoryImport {
     private var waiting: [Location] = []
     private(set) var summary = Summary()
 
-    /// So many points are stored in one commit.
+    /// The number of points in one commit.
     private static let commit = 2000
-    /// So many refusals are told one by one.
-    private static let toldRefusals = 20
+    /// The number of invalid points that are reported one by one.
+    private static let reportedRefusals = 20
 
     init(into trackable: TrackableID, of store: any HistoryStore) {
         self.trackable = trackable
         self.store = store
     }
 
-    /// Reads all of a file.
+    /// Reads a file to its end.
     ///
-    /// - Throws: `inputUnreadable` when it cannot be read or is of another format; what came before is stored.
+    /// - Throws: `inputUnreadable` if the file cannot be read or has another format. Earlier points remain stored.
     mutating func run(
         _ reader: HistoryReader, from input: InputFile, _ progress: inout ErrorProgress
     ) async throws {
@@ -102,7 +104,7 @@ struct HistoryImport {
         }
         if reader.failure == nil { try await self.take(reader.finish()) }
         try await self.flush()
-        if let failure = reader.failure { throw TrackingError(failure.code, "'\(input.path)' \(failure.message)") }
+        if let failure = reader.failure { throw TrackingError(failure.code, "'\(input.path)': \(failure.message)") }
     }
 
     private mutating func take(_ events: [SourceEvent]) async throws {
@@ -111,7 +113,7 @@ struct HistoryImport {
             case .fix(let point): self.waiting.append(point)
             case .badInput(let what):
                 self.summary.refused += 1
-                if self.summary.refused <= Self.toldRefusals { Program.complain(what) }
+                if self.summary.refused <= Self.reportedRefusals { Program.complain(what) }
             case .notice: break
             }
             if self.waiting.count == Self.commit { try await self.flush() }

@@ -1,21 +1,21 @@
-import Glibc
+import SystemLibrary
 import TrackingCore
 
-/// A file that is read from its beginning to its end.
+/// A file that is read once from its beginning to its end.
 final class InputFile {
-    /// Its name as it was given; `-` is standard input.
+    /// The path as given; `-` for standard input.
     let path: String
-    /// How many bytes it has; `nil` where that is not known.
+    /// The size in bytes; `nil` if it is unknown.
     let size: Int?
-    /// How many bytes were read.
+    /// The number of bytes read so far.
     private(set) var position = 0
     private let descriptor: Int32
 
     private static let piece = 65_536
 
-    /// Opens it.
+    /// Opens the file.
     ///
-    /// - Throws: `inputUnreadable` with the file's name.
+    /// - Throws: `inputUnreadable` that names the file and the cause.
     init(_ path: String) throws(TrackingError) {
         self.path = path
         self.descriptor = path == "-" ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC)
@@ -26,14 +26,14 @@ final class InputFile {
 
     deinit { if self.path != "-", self.descriptor >= 0 { close(self.descriptor) } }
 
-    /// The next bytes, at most 64 KiB; `nil` at the end.
+    /// Returns the next bytes, at most 64 KiB; `nil` at the end.
     ///
-    /// - Throws: `inputUnreadable` with the file's name.
+    /// - Throws: `inputUnreadable` that names the file and the cause.
     func read() throws(TrackingError) -> [UInt8]? {
         var count = -1
         let bytes = [UInt8](unsafeUninitializedCapacity: Self.piece) { buffer, length in
             repeat {
-                count = Glibc.read(self.descriptor, buffer.baseAddress, buffer.count)
+                count = SystemLibrary.read(self.descriptor, buffer.baseAddress, buffer.count)
             } while count < 0 && errno == EINTR
             length = max(0, count)
         }
@@ -42,9 +42,9 @@ final class InputFile {
         return count == 0 ? nil : bytes
     }
 
-    /// The bytes of a file of settings.
+    /// Reads a settings file of at most 128 KiB.
     ///
-    /// - Throws: `inputUnreadable` with the file's name and the reason of the system, or for more than 128 KiB.
+    /// - Throws: `inputUnreadable` that names the file and the cause.
     static func contents(of path: String) throws(TrackingError) -> [UInt8] {
         let limit = 131_072
         let file = try InputFile(path)
@@ -52,7 +52,8 @@ final class InputFile {
         while let piece = try file.read() {
             bytes += piece
             guard bytes.count <= limit else {
-                throw TrackingError(.inputUnreadable, "cannot read '\(path)': it has more than \(limit) bytes")
+                throw TrackingError(
+                    .inputUnreadable, "cannot read '\(path)': a settings file has at most \(limit) bytes")
             }
         }
         return bytes

@@ -2,17 +2,20 @@ import Synchronization
 import TrackingCore
 import TrackingMQTT
 
-/// The messages that a broker retains of a trackable's whereabouts. Presences, requests and acknowledgements are their
-/// members' own.
+/// The messages that a broker retains for one trackable. Presences, requests and acknowledgements are left out: they
+/// belong to the clients that published them.
 struct KeptMessages {
-    /// The outcome of clearing them.
+    /// The outcome of clearing the messages.
     struct Outcome: Equatable {
         /// The number of topics that are proven to be cleared.
         var cleared: Int
         /// One sentence for each topic that is not.
         var remains: [String]
 
-        /// - Parameter topics: Those that were to be cleared.
+        /// - Parameters:
+        ///   - proof: The evidence for each topic.
+        ///   - topics: The topics that were to be cleared.
+        ///   - reportsRefusals: `true` if the broker reports each rejected publish.
         init(_ proof: ClearingProof, cleared topics: [String], reportsRefusals: Bool) {
             let remains = proof.remains(reportsRefusals: reportsRefusals)
             self.cleared = topics.count { topic in !remains.contains { $0.topic == topic } }
@@ -26,10 +29,13 @@ struct KeptMessages {
     private let trip: String
     private let raw: String
 
-    /// The time after the broker's last answer within which its messages are expected.
+    /// The time after the broker's last answer within which its messages must arrive.
     private static let patience = Duration.seconds(1)
 
-    /// - Parameter before: Only what is of an earlier time.
+    /// - Parameters:
+    ///   - id: The trackable.
+    ///   - before: Clears only messages of an earlier time; `nil` for all.
+    ///   - root: The topic root.
     init(of id: TrackableID, before: UnixTime?, root: TopicRoot) {
         self.before = before
         self.positions = root.path(.location(id))
@@ -40,7 +46,8 @@ struct KeptMessages {
         }
     }
 
-    /// Returns `true` for a retained message that is to be cleared. One that cannot be decoded is cleared as well.
+    /// Returns `true` for a retained message that is to be cleared. A message that cannot be decoded is cleared as
+    /// well.
     func isErased(_ topic: String, _ payload: ArraySlice<UInt8>) -> Bool {
         guard let before = self.before else { return true }
         switch topic {
@@ -54,10 +61,10 @@ struct KeptMessages {
         }
     }
 
-    /// Clears them. Where all of the trackable is to go nothing is read first: every topic is cleared, as a user may be allowed to
-    /// write what it may not read, and every subscriber forgets the position then.
+    /// Clears the messages. To erase a trackable completely, every topic is cleared without reading it first, because a
+    /// user may have the right to write but not to read. Every subscriber forgets the position then.
     ///
-    /// - Throws: The reason for which the broker cannot be reached.
+    /// - Throws: The reason why the broker cannot be reached.
     func clear(with client: MQTTClient) async throws(TrackingError) -> Outcome {
         do {
             return try await withThrowingTaskGroup(of: Void.self) { group in
@@ -80,13 +87,14 @@ struct KeptMessages {
         return Outcome(proof, cleared: self.topics, reportsRefusals: client.reportsRefusedPublishes)
     }
 
-    /// The position and the trip have to be read, as their times decide.
+    /// Clears the messages of an earlier time. The position and the trip are read first, since their times decide.
     private func clearOlder(with client: MQTTClient) async throws -> Outcome {
         let found = try await self.retained(with: client)
         let due = self.topics.filter { found[$0] == true }
         let unread = [self.positions, self.trip].filter { found[$0] == nil }
         var proof = ClearingProof(of: due + unread)
-        // Rights of a trackable's topics are given together. Every subscriber ignores an empty message on this one.
+        // Rights are granted for all topics of a trackable together. Every subscriber ignores an empty message on the
+        // topic `raw`.
         let isReader = unread.isEmpty ? true : try await self.readsBack(self.raw, with: client)
         for topic in unread { if isReader { proof.wasReadBack(topic) } else { proof.isUnreadable(topic) } }
         if !due.isEmpty { proof = try await self.clear(proof, due, with: client) }
@@ -156,7 +164,7 @@ struct KeptMessages {
         }
     }
 
-    /// The topics on which a message is retained, and whether it is to go.
+    /// The topics with a retained message, each with `true` if it is to be cleared.
     private func retained(with client: MQTTClient) async throws -> [String: Bool] {
         let found = Mutex<[String: Bool]>([:])
         try await client.withSubscription(to: self.topics) { messages in

@@ -4,26 +4,27 @@ import TrackingCore
 import TrackingHistory
 import TrackingStore
 
-/// `godwit last`: where trackables were last.
+/// `godwit last`: shows the last positions of trackables.
 struct Last: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Show where trackables were last.",
+        abstract: "Show the last positions of trackables.",
         discussion: """
-            All of them, or those named; with --near those around a place, the nearest first. Exit code 1 where a position of \
-            one that is named is not known.
+            Without ids, all trackables are shown; with --near, those around a place, the nearest first. Exit code 1: \
+            no position is stored of a named trackable.
             """)
 
-    @Argument(help: "Which; all where none is named.", transform: TrackableID.checked)
+    @Argument(help: "The ids of the trackables. Default: all.", transform: TrackableID.checked)
     var ids: [TrackableID] = []
 
     @Option(
-        parsing: .unconditional, help: ArgumentHelp("Only near this place; needs --within.", valueName: "lat,lon"))
+        parsing: .unconditional,
+        help: ArgumentHelp("Show only positions near this place; needs --within.", valueName: "lat,lon"))
     var near: String?
 
-    @Option(help: ArgumentHelp("How near, in metres.", valueName: "metres"))
+    @Option(help: ArgumentHelp("Show only positions within this distance of --near.", valueName: "metres"))
     var within: String?
 
-    @Option(help: ArgumentHelp("text, or json: a GeoJSON Feature a line.", valueName: "format"))
+    @Option(help: ArgumentHelp("Print text, or json: one GeoJSON Feature a line.", valueName: "format"))
     var format = ListFormat.text
 
     @OptionGroup var store: StoreOptions
@@ -50,7 +51,7 @@ struct Last: AsyncParsableCommand {
 
     private func surroundings() throws -> Surroundings? {
         guard (self.near == nil) == (self.within == nil) else {
-            throw ValidationError("--near LAT,LON and --within METRES are given together")
+            throw ValidationError("--near LAT,LON and --within METRES must be given together")
         }
         guard let near = self.near, let within = self.within else { return nil }
         return try checked { () throws(TrackingError) in try Surroundings(near: near, within: within) }

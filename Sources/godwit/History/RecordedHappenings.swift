@@ -2,12 +2,12 @@ import TrackingCore
 import TrackingPublisher
 import TrackingStore
 
-/// The trips and the events of a replay, in order of time. Of a trip its newest version is recorded: it begins with a version without
-/// what became of it, and ends with the one that is there.
+/// The trips and events of a replay in order of time. The history has only the last version of a trip, so that a
+/// replayed trip begins with a version without results and ends with the recorded one.
 struct RecordedHappenings {
     private var drafts: ArraySlice<RecordDraft>
 
-    /// Finds those of a query's trackable and times.
+    /// Finds the trips and events of a query's trackable and times.
     init(_ query: PointQuery, of store: any HistoryStore) async throws {
         var all: [RecordDraft.Content] = []
         for trip in try await store.allTrips(of: query.trackable, during: query.times) {
@@ -20,7 +20,7 @@ struct RecordedHappenings {
         self.drafts = all.map { RecordDraft($0, digest: .random()) }.sorted { $0.time < $1.time }[...]
     }
 
-    /// The next that happened until a time.
+    /// Returns the next one that happened until a time; `nil` if there is none.
     mutating func next(until time: UnixTime = UnixTime(.infinity)) -> RecordDraft? {
         guard let next = self.drafts.first, next.time <= time else { return nil }
         return self.drafts.removeFirst()
@@ -28,7 +28,7 @@ struct RecordedHappenings {
 }
 
 extension Location {
-    /// As it is published again.
+    /// The position as it is published again.
     var replayed: Location {
         var location = self
         (location.stream, location.seq, location.source) = (nil, nil, .replay)
@@ -37,7 +37,7 @@ extension Location {
 }
 
 extension Trip {
-    /// The version that it began with.
+    /// The version with which the trip began.
     fileprivate var beginning: Trip {
         var trip = Trip(id: self.id, mode: self.mode, start: self.start, stream: self.stream, seq: self.seq)
         trip.startLocation = self.startLocation
@@ -63,8 +63,8 @@ extension TrackingEvent {
 }
 
 extension RecordDigest {
-    /// One that no other draft has: what happened twice is published twice.
+    /// A digest that no other draft has: an event that happened twice is published twice.
     fileprivate static func random() -> RecordDigest {
-        RecordDigest((0..<Self.size).map { _ in UInt8.random(in: .min ... .max) })!  // as many bytes as it takes
+        RecordDigest((0..<Self.size).map { _ in UInt8.random(in: .min ... .max) })!  // the size is right
     }
 }

@@ -7,42 +7,42 @@ import TrackingMQTT
 import TrackingPublisher
 import TrackingStore
 
-/// `godwit replay`: publishes what was recorded again.
+/// `godwit replay`: publishes recorded points, trips and events again.
 struct Replay: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Publish what was recorded again, as it happened, under another name.",
+        abstract: "Publish recorded points, trips and events again, under another id.",
         discussion: """
-            Each point, trip and event goes out when it is due, with the times that it was recorded with, and points are marked as a \
-            replay; points with a wrong clock are left out. It ends with the last of them, once everything is acknowledged.
+            Each record is published when it is due, with its recorded time; points are marked as a replay, and those \
+            with a wrong clock are left out. The command ends after the last record is acknowledged.
             """)
 
-    @Argument(help: "Whose points.", transform: TrackableID.checked)
+    @Argument(help: "The id of the recorded trackable.", transform: TrackableID.checked)
     var id: TrackableID
 
     @OptionGroup var span: SpanOptions
 
-    @Option(help: ArgumentHelp("So many times as fast, 0.001 to 1000000: 10x, 0.5x; or max.", valueName: "n"))
+    @Option(help: ArgumentHelp("Replay at this speed, 0.001 to 1000000: 10x, 0.5x; or max.", valueName: "n"))
     var speed = "1x"
 
     @Option(
-        name: .customLong("as"), help: ArgumentHelp("The trackable to publish them for.", valueName: "id"),
+        name: .customLong("as"), help: ArgumentHelp("Publish the records for this trackable.", valueName: "id"),
         transform: TrackableID.checked)
     var newID: TrackableID
 
-    @OptionGroup var broker: BrokerOptions
-    @OptionGroup var store: StoreOptions
+    @OptionGroup(title: "History") var store: StoreOptions
+    @OptionGroup(title: "Broker and configuration") var broker: BrokerOptions
 
     func validate() throws {
         _ = try self.pace()
         guard self.newID != self.id else {
             throw ValidationError(
-                "--as must name another trackable: its own history is not to be mixed with its replay")
+                "--as must name another trackable, so that the recorded history and its replay are not mixed")
         }
     }
 
     private func pace() throws -> ReplayPace {
         try checked { () throws(TrackingError) in
-            // `max` ends with an x, too.
+            // `max` ends with an x as well.
             let isTimes = self.speed.hasSuffix("x") && self.speed != "max"
             return try ReplayPace.parse(isTimes ? String(self.speed.dropLast()) : self.speed)
         }
@@ -57,7 +57,7 @@ struct Replay: AsyncParsableCommand {
         configuration.isClientRandom = identity.isRandom
         configuration.defaultResolution = try Resolution(
             accuracy: .maximum, desiredInterval: .zero, minimumDisplacement: 0)
-        // It is carried until the replay is over, however long nothing happens.
+        // The trackable remains present until the replay is over, however long nothing happens.
         configuration.intakeLease = .seconds(1e8)
         let publisher = AssetPublisher(
             configuration: configuration, transport: try self.broker.transport(for: configuration))
@@ -71,18 +71,19 @@ struct Replay: AsyncParsableCommand {
     }
 }
 
-/// Publishes what a query finds, at its pace.
+/// The player of a query's records at their pace.
 struct HistoryPlayer {
     let publisher: AssetPublisher<MQTTTransport>
-    /// For whom.
+    /// The trackable to publish for.
     let id: TrackableID
     let pace: ReplayPace
     let failsFast: Bool
 
-    /// So long a trip or an event may take to be acknowledged before what comes next goes out; it is tried on.
+    /// The longest wait for the acknowledgement of a trip or an event. Afterwards the replay goes on while the
+    /// publisher tries again.
     private static let patience = Duration.seconds(10)
 
-    /// Runs until everything is acknowledged, or a signal ends it.
+    /// Runs until every record is acknowledged or a signal ends it.
     func run(_ query: PointQuery, of store: any HistoryStore) async throws {
         let ending = Ending()
         await withTaskGroup(of: Void.self) { group in
@@ -127,9 +128,10 @@ struct HistoryPlayer {
             switch error.code {
             case .brokerUnreachable, .notAcknowledged: break
             case .payloadTooLarge:
-                // An earlier version recorded larger events than readers accept now.
-                Program.complain("the event of \(TimeText.rfc3339(draft.time)) is left out: \(error.message)")
-            // Why it stops is told elsewhere.
+                // The history may contain larger events than subscribers accept.
+                Program.complain(
+                    "the event of \(TimeText.rfc3339(draft.time)) is not published: \(error.message)")
+            // The end of the publisher reports the reason.
             case .stopped: throw CancellationError()
             default: throw error
             }
@@ -137,7 +139,7 @@ struct HistoryPlayer {
     }
 }
 
-/// Waits until what was recorded is due.
+/// The clock of a replay: waits until a record is due.
 private struct ReplayClock {
     private var pacer: ReplayPacer
     private let clock = ContinuousClock()

@@ -1,29 +1,32 @@
 import GodwitOptions
 import TrackingCore
 
-/// Tries again what a history does not take now, as while another program writes, and says so.
+/// Repeats operations that a history rejects for the moment, for example while another program writes, and reports the
+/// wait.
 enum StorePatience {
-    /// So long it is tried: longer than PostgreSQL waits for a program that stands still.
+    /// The longest time to try: longer than PostgreSQL waits for a program that stands still.
     private static let limit = Duration.seconds(180)
 
-    /// Does `body` until it succeeds or fails otherwise, or the time is over.
+    /// Runs `body` until it succeeds, fails with another error, or the time is over.
     ///
-    /// - Parameter passing: The errors that pass.
-    /// - Throws: What `body` throws, and `CancellationError`.
+    /// - Parameters:
+    ///   - passing: The errors after which `body` is tried again.
+    ///   - body: The operation.
+    /// - Throws: The errors of `body`; `CancellationError`.
     static func trying<Value>(
         _ passing: Set<TrackingError.Code>, _ body: () async throws(TrackingError) -> Value
     ) async throws -> Value {
         let end = ContinuousClock.now + Self.limit
-        var isTold = false
+        var isReported = false
         while true {
             do throws(TrackingError) {
                 return try await body()
             } catch {
                 guard passing.contains(error.code), ContinuousClock.now < end else { throw error }
-                if !isTold {
-                    Program.note("the history takes nothing now, and is tried again for a while: \(error.message)\n")
+                if !isReported {
+                    Program.note("history busy or unavailable, trying again for 3 minutes: \(error.message)\n")
                 }
-                isTold = true
+                isReported = true
             }
             try await Task.sleep(for: .seconds(1))
         }

@@ -2,12 +2,13 @@ import ArgumentParser
 import GodwitOptions
 import TrackingCore
 import TrackingGateway
+import TrackingRules
 import TrackingStore
 
-/// `godwit trackables`: what something is stored of, and what it is called.
+/// `godwit trackables`: lists and names the stored trackables.
 struct Trackables: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "List the trackables of which something is stored, or name them.",
+        abstract: "List the stored trackables, or name them.",
         discussion: "godwit trackables is short for godwit trackables list.",
         subcommands: [List.self, Set.self], defaultSubcommand: List.self)
 }
@@ -16,16 +17,17 @@ extension Trackables {
     /// `godwit trackables set ID name=… icon=… group=…`.
     struct Set: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Name a trackable, give it an icon, put it into groups: the map and the API show it.",
+            abstract: "Set the name, the icon and the groups of a trackable, as the map and the API show them.",
             discussion: """
-                name=Van 7, icon=🚐 (at most four characters, which the map draws), group=north (adds it to the group; group=-north takes it out, group= out of \
-                all). An empty value clears it. Shows what holds then.
+                name=Van 7, icon=🚐 (at most four characters, drawn on the map), group=north (adds the group; \
+                group=-north removes it, group= removes all). An empty value clears a setting. The command prints the \
+                result.
                 """)
 
-        @Argument(help: "Which trackable.", transform: TrackableID.checked)
+        @Argument(help: "The id of the trackable.", transform: TrackableID.checked)
         var id: TrackableID
 
-        @Argument(help: ArgumentHelp("name=…, icon=… or group=…", valueName: "assignment"))
+        @Argument(help: ArgumentHelp("The settings: name=…, icon=… or group=….", valueName: "assignment"))
         var assignments: [String]
 
         @OptionGroup var state: StateOptions
@@ -42,11 +44,11 @@ extension Trackables {
     /// `godwit trackables list`.
     struct List: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "List the trackables of which something is stored.",
+            abstract: "List the stored trackables.",
             discussion:
-                "Each with the time of its first point, that of its last position, and the number of its streams.")
+                "Each line has the time of the first point, that of the last position, and the number of streams.")
 
-        @Option(help: ArgumentHelp("text, or json: an object a line.", valueName: "format"))
+        @Option(help: ArgumentHelp("Print text, or json: one object a line.", valueName: "format"))
         var format = ListFormat.text
 
         @OptionGroup var store: StoreOptions

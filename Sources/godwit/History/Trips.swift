@@ -4,29 +4,30 @@ import TrackingCore
 import TrackingHistory
 import TrackingStore
 
-/// `godwit trips`: trips and stops of a trackable.
+/// `godwit trips`: lists the trips and stops of a trackable.
 struct Trips: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "List the trips of a trackable, and its stops.",
+        abstract: "List the trips and stops of a trackable.",
+        usage: "godwit trips [<options>] <id>",
         discussion: """
-            The trips that were recorded, and the trips and stops that are found in the points of the time between them. Exit \
-            code 1 where nothing is stored of the trackable.
+            The list contains the recorded trips, and between them trips and stops found in the points. Exit code 1: \
+            nothing is stored of the trackable.
             """)
 
-    @Argument(help: "Whose.", transform: TrackableID.checked)
+    @Argument(help: "The id of the trackable.", transform: TrackableID.checked)
     var id: TrackableID
 
     @OptionGroup var span: SpanOptions
 
     @Option(
         help: ArgumentHelp(
-            "It has stopped while it stays within so many metres of a place, above 0.", valueName: "metres"))
+            "Count as a stop: staying within this many metres of a place, above 0.", valueName: "metres"))
     var stopRadius = 200.0
 
-    @Option(help: ArgumentHelp("It has stopped after so many seconds there, above 0.", valueName: "seconds"))
+    @Option(help: ArgumentHelp("Count as a stop: staying for this many seconds, above 0.", valueName: "seconds"))
     var stopTime = 180.0
 
-    @Option(help: ArgumentHelp("text, or json: an object a line.", valueName: "format"))
+    @Option(help: ArgumentHelp("Print text, or json: one object a line.", valueName: "format"))
     var format = ListFormat.text
 
     @OptionGroup var units: UnitsOptions
@@ -77,12 +78,12 @@ struct Trips: AsyncParsableCommand {
     }
 }
 
-/// Trips and stops as lines.
+/// The text of trips and stops.
 struct TripPrinter {
     let format: ListFormat
     let units: DisplayUnits
 
-    /// A trip or stop, line end included.
+    /// A trip or stop as one line, with its line end.
     func line(_ entry: TripListing.Entry) -> [UInt8] {
         let row = TripRow(entry)
         return self.format == .text ? Array((self.text(row) + "\n").utf8) : Self.json(row)

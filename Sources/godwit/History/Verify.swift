@@ -3,20 +3,20 @@ import GodwitOptions
 import TrackingCore
 import TrackingStore
 
-/// `godwit verify`: what is there of a trackable, and what is missing.
+/// `godwit verify`: reports the stored and the missing records of a trackable.
 struct Verify: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Say what is stored of a trackable, and what is missing.",
+        abstract: "Report which records of a trackable are stored, and which are missing.",
         discussion: """
-            Of each stream the ranges of numbers and what is known of them, the declared gaps among them; how many records came \
-            again, and how many had a wrong clock. Exit code 1 where numbers are missing that nobody declared, or where \
-            nothing is stored of the trackable.
+            For each stream, the report lists the ranges of record numbers with their states, and counts records that \
+            came again or had a wrong clock. Exit code 1: records are missing although the device did not declare them \
+            as gone, or nothing is stored of the trackable.
             """)
 
-    @Argument(help: "Whose.", transform: TrackableID.checked)
+    @Argument(help: "The id of the trackable.", transform: TrackableID.checked)
     var id: TrackableID
 
-    @Option(help: ArgumentHelp("text, or json: one object.", valueName: "format"))
+    @Option(help: ArgumentHelp("Print text, or json: one object.", valueName: "format"))
     var format = ListFormat.text
 
     @OptionGroup var store: StoreOptions
@@ -34,12 +34,12 @@ struct Verify: AsyncParsableCommand {
     }
 }
 
-/// A report as text.
+/// The text of a report.
 struct VerifyPrinter {
     let id: TrackableID
     let report: VerifyReport
 
-    /// For people.
+    /// The report for people.
     var text: String {
         var lines = ["\(self.id.rawValue.printable): \(counted(self.report.points, "point"))"]
         if self.report.unnumbered > 0 { lines[0] += ", \(self.report.unnumbered) of them without a stream" }
@@ -47,11 +47,11 @@ struct VerifyPrinter {
             lines[0] += ", \(self.report.unnumberedClockFaults) of these with a wrong clock"
         }
         if let before = self.report.erasedBefore {
-            lines.append("erased before \(TimeText.rfc3339(before)): what is older is not taken")
+            lines.append("erased before \(TimeText.rfc3339(before)): older records are discarded")
         }
         for time in self.report.possibleGaps {
             lines.append(
-                "possible gap before \(TimeText.rfc3339(time)): the broker had kept no session for the recorder")
+                "possible gap before \(TimeText.rfc3339(time)): the broker had no session of the recorder")
         }
         for stream in self.report.streams {
             var facts: [String] = []
@@ -67,7 +67,7 @@ struct VerifyPrinter {
         return lines.joined(separator: "\n") + "\n"
     }
 
-    /// For programs: one object, line end included.
+    /// The report for programs: one object with its line end.
     var json: String {
         var members: [String: JSONValue] = [
             "trackable": .text(self.id.rawValue), "points": .number(Double(self.report.points)),
@@ -96,13 +96,13 @@ struct VerifyPrinter {
         return .object(members)
     }
 
-    /// What is known of which numbers, in their order; of what nothing is known is `missing`.
+    /// The ranges of record numbers with their states, in order. Unknown numbers are `missing`.
     private static func rows(_ stream: VerifyReport.StreamReport) -> [(ClosedRange<UInt64>, String)] {
         let known = stream.coverage.ranges.map { ($0.seqs, Self.word($0.mark)) }
         return (known + stream.undeclaredGaps.map { ($0, "missing") }).sorted { $0.0.lowerBound < $1.0.lowerBound }
     }
 
-    /// As the view `streams` has it.
+    /// The state's name, as in the view `streams`.
     private static func word(_ mark: StreamCoverage.Mark) -> String {
         switch mark {
         case .erased: "erased"

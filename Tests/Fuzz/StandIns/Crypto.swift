@@ -1,11 +1,12 @@
-/// Stands in for swift-crypto, which takes minutes to compile: a sum that differs where the content does, and no more.
+/// A substitute for swift-crypto, which takes minutes to compile. Its checksum is not cryptographic; it only differs
+/// where the content differs.
 public struct SHA256 {
     private var sum: [UInt64] = [0xcbf2_9ce4_8422_2325, 1, 2, 3]
 
-    /// Begins a sum.
+    /// Creates an empty checksum.
     public init() {}
 
-    /// Adds bytes to it.
+    /// Adds bytes to the checksum.
     public mutating func update(data: [UInt8]) {
         for byte in data {
             for index in self.sum.indices {
@@ -14,7 +15,7 @@ public struct SHA256 {
         }
     }
 
-    /// Its 32 bytes.
+    /// Returns the checksum of 32 bytes.
     public func finalize() -> [UInt8] {
         self.sum.flatMap { sum in (0..<8).map { UInt8(truncatingIfNeeded: sum >> ($0 * 8)) } }
     }

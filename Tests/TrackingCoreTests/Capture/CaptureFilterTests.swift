@@ -41,7 +41,7 @@ import Testing
         #expect(filter.consider(.fix(at: 1, accuracy: 5)) == (isRecorded ? .recorded : .first))
     }
 
-    @Test func aClockThatGoesBackLosesNothing() throws {
+    @Test func aClockThatIsSetBackLosesNoFix() throws {
         let filter = try CaptureFilter(minimumDistance: 100, minimumTime: .seconds(60))
         let fixes: [Location] = [.fix(at: 7200), .fix(at: 3600), .fix(at: 3610), .fix(north: 200, at: 3700)]
         #expect(self.verdicts(filter, fixes) == [.first, .wentBack, .tooSoon, .recorded])
@@ -62,7 +62,7 @@ import Testing
         #expect(self.verdicts(filter, fixes) == [.first, .tooSoon, .significant, .tooSoon])
     }
 
-    @Test func onlyLongWaysAreRecordedWhereThatIsAsked() throws {
+    @Test func aModeMayRecordOnlyLongDistances() throws {
         let filter = try CaptureFilter(significantChange: .only)
         let fixes: [Location] = [.fix(at: 0), .fix(north: 499, at: 900), .fix(north: 501, at: 901)]
         #expect(self.verdicts(filter, fixes) == [.first, .insignificant, .significant])
@@ -72,7 +72,7 @@ import Testing
         (FilterRule.both, [CaptureFilter.Verdict.first, .tooFine, .tooFine, .recorded]),
         (.either, [.first, .tooFine, .recorded, .recorded]),
     ])
-    func aResolutionThatTheReceiverDoesNotKeepIsKeptHere(rule: FilterRule, expected: [CaptureFilter.Verdict]) throws {
+    func theResolutionIsAppliedToAFasterReceiver(rule: FilterRule, expected: [CaptureFilter.Verdict]) throws {
         let filter = try CaptureFilter(resolution: TrackingMode.balanced.resolution, rule: rule)
         let fixes: [Location] = [
             .fix(at: 0), .fix(north: 5, at: 5), .fix(north: 20, at: 16), .fix(north: 60, at: 40),
@@ -88,10 +88,10 @@ import Testing
         #expect(throws: TrackingError.self) { try CaptureFilter(significantChange: .also(0)) }
     }
 
-    /// Of any sequence: a dropped fix changes nothing, and two neighbours among the recorded are as far apart as asked, or
-    /// it says why not.
+    /// For any sequence of fixes, a dropped fix changes nothing. Two consecutive recorded fixes are as far apart as
+    /// the filter demands, unless the verdict gives another reason.
     @Test(arguments: UInt64(1)...8) func neighboursAmongTheRecordedAreFarEnoughApart(seed: UInt64) throws {
-        var generator = SeededGenerator(seed: seed)
+        var generator = SplitMix64(seed: seed)
         let distance = Double.random(in: 0...50, using: &generator)
         let time = Double.random(in: 0...20, using: &generator)
         let radius = Double.random(in: 5...60, using: &generator)
@@ -143,20 +143,20 @@ import Testing
 }
 
 @Suite struct LowBatteryDetectorTests {
-    @Test func aCrossingIsToldOnceAndAgainOnlyAfterCharging() throws {
+    @Test func aCrossingIsReportedOnceAndAgainOnlyAfterCharging() throws {
         var detector = try LowBatteryDetector(threshold: 10)
-        let told = [50, 10, 9.9, 8, 10.1, 9.9, 12.9, 9, 13, 9.5, nil, 200, 9].map { detector.read($0) }
+        let results = [50, 10, 9.9, 8, 10.1, 9.9, 12.9, 9, 13, 9.5, nil, 200, 9].map { detector.read($0) }
         let expected = [2, 9]
-        #expect(told.indices.filter { told[$0] } == expected)
+        #expect(results.indices.filter { results[$0] } == expected)
     }
 
-    @Test func aDeviceThatStartsLowIsToldAndZeroIsNever() throws {
+    @Test func aDeviceThatStartsLowIsReportedAndZeroIsNever() throws {
         var low = try LowBatteryDetector(threshold: 10)
-        let isToldLow = low.read(3)
-        #expect(isToldLow)
+        let isReportedLow = low.read(3)
+        #expect(isReportedLow)
         var never = try LowBatteryDetector(threshold: 0)
-        let isToldEmpty = never.read(0)
-        #expect(!isToldEmpty)
+        let isReportedEmpty = never.read(0)
+        #expect(!isReportedEmpty)
         var full = try LowBatteryDetector(threshold: 100)
         #expect([99, 100, 99].map { full.read($0) } == [true, false, true])
         #expect(throws: TrackingError.self) { try LowBatteryDetector(threshold: 101) }

@@ -3,7 +3,8 @@ import Testing
 @testable import TrackingCore
 
 extension Location {
-    /// A fix `north` and `east` metres from the origin, `seconds` after the tests' epoch, with what else is known.
+    /// A fix `north` and `east` metres from the origin, `seconds` after the tests' epoch, with optional further
+    /// members.
     static func fix(
         north: Double = 0, east: Double = 0, at seconds: Double, speed: Double? = nil, accuracy: Double? = nil,
         motion: [Motion] = []

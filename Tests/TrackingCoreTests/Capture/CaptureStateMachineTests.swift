@@ -23,7 +23,7 @@ import Testing
         return fix
     }
 
-    @Test func aPointCarriesMotionModeStatisticsAndNetwork() throws {
+    @Test func aPointHasMotionModeStatisticsAndNetwork() throws {
         var machine = try self.machine {
             $0.mode = .active
             $0.stats = TrackingStats(
@@ -53,7 +53,7 @@ import Testing
         #expect(outcome.happenings.map(\.kind) == [.zone])
     }
 
-    @Test func whatIsOmittedIsShownToNobody() throws {
+    @Test func anOmittedFixIsNeverPublished() throws {
         let home = try self.home
         var machine = try self.machine(
             zones: [PrivacyZone(name: home.name, center: home.center, radius: home.radius, rule: .omit)])
@@ -62,10 +62,10 @@ import Testing
         #expect(outcome.happenings.map(\.kind) == [.zone])
     }
 
-    @Test func whileItStandsNothingIsRecorded() throws {
+    @Test func nothingIsRecordedWhileStationary() throws {
         var machine = try self.machine {
             $0.pause = PauseStateMachine(activity: .other)
-            $0.tellsVisits = true
+            $0.reportsVisits = true
         }
         _ = machine.moved(self.fix(north: 0, at: 0, speed: 0), at: .at(0))
         #expect(machine.nextDeadline == Moment.at(180).now)
@@ -80,8 +80,8 @@ import Testing
     @Test func silenceMakesAPause() throws {
         var machine = try self.machine { $0.pause = PauseStateMachine(activity: .other) }
         _ = machine.moved(self.fix(north: 0, at: 0, speed: 0), at: .at(0))
-        let told = machine.timerFired(now: Moment.at(180).now).map(\.kind)
-        #expect(told == [.paused])
+        let kinds = machine.timerFired(now: Moment.at(180).now).map(\.kind)
+        #expect(kinds == [.paused])
     }
 
     @Test func aRejectedMockTouchesNothing() throws {
@@ -92,7 +92,7 @@ import Testing
         #expect(machine == before)
     }
 
-    @Test func anUnsetClockIsMarkedUntilAReceiverTellsTheTime() throws {
+    @Test func anUnsetClockIsMarkedUntilAReceiverReportsTheTime() throws {
         var machine = try self.machine()
         let boot = Moment(now: MonotonicTime(.seconds(9)), wall: UnixTime(9))
         var dateless = self.fix(north: 0, at: 0)
@@ -105,7 +105,7 @@ import Testing
 
     // MARK: - Other settings
 
-    /// The same machine, told nothing, that records every two metres.
+    /// A new machine with the same zones that records every two metres.
     private func other(
         than machine: CaptureStateMachine, _ change: (inout CaptureStateMachine.Configuration) -> Void = { _ in }
     ) throws -> CaptureStateMachine {
@@ -115,23 +115,23 @@ import Testing
             filter: try CaptureFilter(minimumDistance: 2), zones: machine.zones, configuration: configuration)
     }
 
-    @Test func whatIsAtTheEdgeOfAZoneStaysHiddenWhereSettingsChange() throws {
+    @Test func aFixAtTheEdgeOfAZoneStaysHiddenWhenSettingsChange() throws {
         var machine = try self.machine(zones: [self.home])
         #expect(machine.moved(self.fix(north: 1000, at: 0), at: .at(0)).happenings.map(\.kind) == [.zone])
         #expect(machine.configure(as: try self.other(than: machine), at: .at(1)).isEmpty)
         let outcome = machine.moved(self.fix(north: 1105, at: 2), at: .at(2))
         #expect(outcome.shown?.source == .zone && outcome.happenings.isEmpty)
-        // Zones are known by their names.
+        // A zone is identified by its name.
         let zones = try PrivacyZones([PrivacyZone(name: "work", center: try self.home.center, radius: 50), self.home])
         let next = CaptureStateMachine(filter: machine.filter, zones: zones)
         #expect(machine.configure(as: next, at: .at(3)).isEmpty)
         #expect(machine.moved(self.fix(north: 1105, at: 4), at: .at(4)).shown?.source == .zone)
     }
 
-    @Test func aPauseGoesOnWhereSettingsChange() throws {
+    @Test func aPauseContinuesWhenSettingsChange() throws {
         var machine = try self.machine {
             $0.pause = PauseStateMachine(activity: .other)
-            $0.tellsVisits = true
+            $0.reportsVisits = true
         }
         _ = machine.moved(self.fix(north: 0, at: 0, speed: 0), at: .at(0))
         _ = machine.moved(self.fix(north: 0, at: 180), at: .at(180))
@@ -142,21 +142,21 @@ import Testing
         #expect(resumed.last?.detail["arrival"] == .number(self.fix(north: 0, at: 0).time.seconds))
     }
 
-    @Test func whereNothingPausesAnyMoreAPauseIsTold() throws {
+    @Test func disablingPausesReportsTheEndOfAPause() throws {
         var machine = try self.machine {
             $0.pause = PauseStateMachine(activity: .other)
-            $0.tellsVisits = true
+            $0.reportsVisits = true
         }
         _ = machine.moved(self.fix(north: 0, at: 0, speed: 0), at: .at(0))
         _ = machine.moved(self.fix(north: 0, at: 180), at: .at(180))
-        let next = try self.other(than: machine) { ($0.pause, $0.tellsVisits) = (nil, false) }
-        let told = machine.configure(as: next, at: .at(300))
-        #expect(told.map(\.kind) == [.resumed, .visit])
-        #expect(told.first?.detail["until"] == .number(Moment.at(300).wall.seconds))
+        let next = try self.other(than: machine) { ($0.pause, $0.reportsVisits) = (nil, false) }
+        let happenings = machine.configure(as: next, at: .at(300))
+        #expect(happenings.map(\.kind) == [.resumed, .visit])
+        #expect(happenings.first?.detail["until"] == .number(Moment.at(300).wall.seconds))
         #expect(machine.configure(as: try self.other(than: machine), at: .at(301)).isEmpty)
     }
 
-    @Test func theClockMotionAndReferenceStayWhereSettingsChange() throws {
+    @Test func clockMotionAndReferenceRemainWhenSettingsChange() throws {
         var machine = try self.machine()
         let boot = Moment(now: MonotonicTime(.seconds(9)), wall: UnixTime(9))
         _ = machine.moved(self.fix(north: 0, at: 0, speed: 20), at: boot)

@@ -16,13 +16,13 @@ import Testing
         (#"{"mock":1}"#, .gps, false), (nil, .gps, false), (nil, .simulated, true), (nil, .replay, false),
         ("{broken", .gps, false),
     ])
-    func theSourceSaysWhatIsAMock(extra: String?, source: SourceKind, isMock: Bool) {
+    func theSourceDecidesWhetherAFixIsAMock(extra: String?, source: SourceKind, isMock: Bool) {
         let fix = self.fix(extra, source: source)
         #expect(MockPolicy.isMock(fix) == isMock)
         #expect(MockPolicy.reject.applied(to: fix) == (isMock ? nil : fix))
     }
 
-    @Test func aMarkStandsBesideWhatTheSourceSaid() {
+    @Test func aMarkIsAddedToTheMembersOfTheSource() {
         let marked = MockPolicy.mark.applied(to: self.fix(#"{"a":{"b":1} }"#, source: .simulated))
         #expect(marked?.extraText == #"{"a":{"b":1} ,"mock":true}"#)
         #expect(MockPolicy.mark.applied(to: self.fix(source: .simulated))?.extraText == #"{"mock":true}"#)
@@ -30,7 +30,7 @@ import Testing
         #expect(MockPolicy.mark.applied(to: self.fix()) == self.fix())
     }
 
-    @Test func whatFindsNoRoomIsLeftOut() {
+    @Test func aMarkThatDoesNotFitIsOmitted() {
         let full = "{\"a\":\"" + String(repeating: "x", count: 4080) + "\"}"
         #expect(MockPolicy.mark.applied(to: self.fix(full, source: .simulated))?.extraText == full)
     }
@@ -78,7 +78,7 @@ import Testing
         #expect(stamp.detail.isEmpty)
     }
 
-    @Test func beforeAReceiverToldTheTimeItIsMarkedAsUnset() {
+    @Test func timesBeforeTheFirstReceiverTimeAreMarkedAsUnset() {
         var trust = ClockTrust()
         let stamp = trust.stamp(at: self.moment(5, wall: 5))
         #expect(stamp == .init(time: UnixTime(5), basis: .unset))
@@ -88,20 +88,20 @@ import Testing
         #expect(stamped.extraText == #"{"clock":"unset"}"#)
     }
 
-    @Test func theReceiversTimeGoesOnWithTheMonotonicClock() {
+    @Test func theReceiversTimeContinuesWithTheMonotonicClock() {
         var trust = ClockTrust()
         #expect(
             trust.stamped(self.fix(Self.floor + 100), at: self.moment(50, wall: 50)) == self.fix(Self.floor + 100))
         #expect(
             trust.stamp(at: self.moment(80, wall: 80)) == .init(time: UnixTime(Self.floor + 130), basis: .receiver))
-        // A fix without a date of its own takes it.
+        // A fix without a time gets the receiver's time.
         #expect(trust.stamped(self.fix(3), at: self.moment(81, wall: 81)) == self.fix(Self.floor + 131))
-        // Once set, the device's clock counts.
+        // After the device's clock was set, it is used.
         #expect(trust.stamp(at: self.moment(90, wall: Self.floor + 7)).basis == .clock)
     }
 
     @Test(arguments: [SourceKind.replay, .simulated, nil])
-    func recordingsKeepTheirTimesAndTellNone(source: SourceKind?) {
+    func recordingsKeepTheirTimesAndProvideNone(source: SourceKind?) {
         var trust = ClockTrust()
         let old = self.fix(1_550_475_950, source)
         #expect(trust.stamped(old, at: self.moment(5, wall: 5)) == old)
@@ -111,7 +111,7 @@ import Testing
 }
 
 @Suite struct SendDeferralTests {
-    @Test func pointsWaitUntilTheWayWasGone() throws {
+    @Test func pointsWaitForTheDistance() throws {
         var deferral = try SendDeferral(distance: 100)
         let goes = [0.0, 40, 80, 110, 150, 205, 215].enumerated().map {
             deferral.recorded(.fix(north: $1, at: Double($0)), now: MonotonicTime(.seconds($0)))
@@ -130,7 +130,7 @@ import Testing
         #expect(deferral.nextDeadline == nil)
     }
 
-    @Test func whatWasSentOutOfTurnBeginsTheWayAnew() throws {
+    @Test func anImmediateUpdateRestartsTheDistance() throws {
         var deferral = try SendDeferral(distance: 100)
         let before = [0.0, 90].map { deferral.recorded(.fix(north: $0, at: 0), now: MonotonicTime(.zero)) }
         deferral.release()

@@ -24,7 +24,7 @@ import Testing
         #expect(motions == [.walking, .walking, .walking, .walking, .walking, .driving, .driving])
     }
 
-    @Test func aDriveGoesOnThroughAJamOfTwoMinutesAndNoLonger() {
+    @Test func aDriveContinuesThroughAJamOfAtMostTwoMinutes() {
         let motions = self.motions(
             Array(repeating: 15, count: 10) + Array(repeating: 0, count: 30) + Array(repeating: 1.5, count: 100))
         #expect(motions[9] == .driving)
@@ -43,7 +43,7 @@ import Testing
         #expect(Set(self.motions(speeds)) == [expected])
     }
 
-    @Test func aMotionOfTheSourceIsKeptAndInForce() {
+    @Test func aMotionOfTheSourceIsUsed() {
         var machine = MotionStateMachine(activity: .other)
         #expect(machine.label(.fix(at: 0, speed: 20, motion: [.cycling])).motion == [.cycling])
         #expect(machine.motion == .cycling)
@@ -51,7 +51,7 @@ import Testing
         #expect(machine.motion == .stationary)
     }
 
-    @Test func withoutASpeedTheStraightWayTellsIt() {
+    @Test func withoutASpeedTheDistanceDeterminesTheMotion() {
         var machine = MotionStateMachine(activity: .other)
         var motions: [Motion?] = []
         for second in 0..<60 {
@@ -63,7 +63,7 @@ import Testing
         #expect(motions.last == .driving)
     }
 
-    @Test func aFixAnywhereWithinAKilometreSaysNothing() {
+    @Test func aFixWithARadiusOfAKilometreIsIgnored() {
         var machine = MotionStateMachine(activity: .other)
         #expect(machine.label(.fix(at: 0, speed: 20, accuracy: 1000)).motion.isEmpty)
         #expect(!machine.isKnown)

@@ -10,7 +10,7 @@ import Testing
             name: name, center: Location.fix(north: north, at: 0).coordinate, radius: Meters(radius), rule: rule)
     }
 
-    /// A fix of which everything is known.
+    /// A fix with every member.
     private func full(north: Double) -> Location {
         var fix = Location.fix(north: north, at: 10, speed: 3, accuracy: 4, motion: [.walking])
         fix.altitude = 80
@@ -40,11 +40,11 @@ import Testing
         expected.tripID = "t"
         expected.source = .zone
         #expect(shown == expected)
-        // Two places inside cannot be told apart.
+        // Two positions inside a zone give the same result.
         #expect(zones.moved(self.full(north: -20)).location == shown)
     }
 
-    @Test func whatIsAddedLaterDoesNotLeakEither() throws {
+    @Test func membersAddedLaterDoNotLeak() throws {
         let zones = try PrivacyZones([self.zone("home")])
         let shown = try #require(zones.hidden(self.full(north: 60)))
         let stats = TrackingStats(
@@ -52,13 +52,13 @@ import Testing
         #expect(stats.added(to: shown).addingWireless("home").extra == nil)
     }
 
-    @Test func outsideAFixGoesThroughAsItIs() throws {
+    @Test func aFixOutsideIsUnchanged() throws {
         var zones = try PrivacyZones([self.zone("home"), self.zone("work", north: 5000, .omit)])
         let verdict = zones.moved(self.full(north: 300))
         #expect(verdict == .init(location: self.full(north: 300), crossings: []))
     }
 
-    @Test func whatIsOmittedInOneZoneIsNotShownByAnother() throws {
+    @Test func aFixOmittedByOneZoneIsNotShownByAnother() throws {
         var zones = try PrivacyZones([self.zone("street", radius: 500), self.zone("house", .omit)])
         let verdict = zones.moved(self.full(north: 50))
         #expect(verdict.location == nil)
@@ -81,7 +81,7 @@ import Testing
         let crossings = [300.0, 50, 105, 120, 90].map { zones.moved(.fix(north: $0, at: 0)).crossings }
         let entered = Happening(.zone, ["zone": .text("home"), "entered": .flag(true)])
         let left = Happening(.zone, ["zone": .text("home"), "entered": .flag(false)])
-        // 105 m is within the margin of a tenth, at least 10 m: it is not left yet.
+        // 105 m is within the margin, which is a tenth of the radius and at least 10 m: the zone is not left yet.
         #expect(crossings == [[], [entered], [], [left], [entered]])
     }
 
@@ -101,9 +101,9 @@ import Testing
         #expect(throws: TrackingError.self) { try PrivacyZones(many) }
     }
 
-    /// On any walk: nothing shown lies inside a zone but its centre, and crossings alternate.
+    /// On any walk, no published position is inside a zone apart from its centre, and crossings alternate.
     @Test(arguments: UInt64(1)...8) func noWalkShowsAPlaceInside(seed: UInt64) throws {
-        var generator = SeededGenerator(seed: seed)
+        var generator = SplitMix64(seed: seed)
         var zones = try PrivacyZones([self.zone("a"), self.zone("b", north: 250, .omit), self.zone("c", north: 150)])
         var inside: [String: Bool] = [:]
         var north = -300.0

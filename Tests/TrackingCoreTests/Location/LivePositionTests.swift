@@ -34,7 +34,7 @@ struct LivePositionTests {
         #expect(LivePosition.fault(of: point, at: UnixTime(86_500)) == nil, "a clock that is not set judges no other")
     }
 
-    /// The device's filter and the recorder have the same limit.
+    /// The device's filter and the recorder use the same limit.
     @Test func theLimitIsOne() throws {
         let filter = LocationFilter(resolution: .standard)
         for (ahead, isFault) in [(59.0, false), (61, true)] {

@@ -27,7 +27,7 @@ import Testing
         frame?.coordinate.distance(to: place).value ?? .infinity
     }
 
-    @Test func beforeTheFirstUpdateThereIsNothingToDraw() {
+    @Test func withoutAnUpdateThereIsNoFrame() {
         #expect(LocationAnimator(expectedInterval: .seconds(1)).frame(at: .seconds(0)) == nil)
     }
 
@@ -38,7 +38,7 @@ import Testing
         #expect(frame.hasRunOut)
     }
 
-    @Test func itIsThereWhenTheNextUpdateIsExpected() throws {
+    @Test func theMarkerArrivesWhenTheNextUpdateIsExpected() throws {
         var animator = self.animator()
         animator.updated(self.update(0, 0.01), now: .seconds(10))
         #expect(animator.frame(at: .seconds(10))?.coordinate == self.place(0, 0))
@@ -74,7 +74,7 @@ import Testing
         #expect(animator.frame(at: .seconds(9))?.coordinate == self.place(0, 0.01))  // a clock read a little earlier
     }
 
-    // MARK: The way
+    // MARK: The path
 
     @Test func intermediateLocationsAreWalkedThroughAtAnEvenSpeed() {
         var animator = self.animator()
@@ -86,7 +86,7 @@ import Testing
         #expect(self.distance(animator.frame(at: .seconds(17.5)), self.place(0.001, 0.002)) < 0.01)
     }
 
-    @Test func anUpdateThatComesEarlyIsReachedByWayOfWhatIsLeft() {
+    @Test func anEarlyUpdateIsReachedAlongTheRemainingPath() {
         var animator = self.animator()
         animator.updated(self.update(0, 0.002), now: .seconds(10))
         animator.updated(self.update(0.001, 0.002), now: .seconds(15))  // the marker is at 0.001
@@ -95,14 +95,14 @@ import Testing
         #expect(self.distance(animator.frame(at: .seconds(25)), self.place(0.001, 0.002)) < 0.01)
     }
 
-    @Test func itCatchesUpWithUpdatesFasterThanExpected() {
+    @Test func theMarkerCatchesUpWithFastUpdates() {
         var animator = self.animator()
         for second in 1...200 {  // one a second where one every ten was expected
             animator.updated(self.update(0, Double(second) * 0.0001), now: .seconds(Double(second)))
         }
-        // Never further behind than one interval of ten updates…
+        // The marker is never further behind than one interval of ten updates.
         #expect(self.distance(animator.frame(at: .seconds(200)), self.place(0, 0.02)) < 111.2 * 1.01)
-        // …and it gets there.
+        // The marker reaches the last position.
         #expect(animator.frame(at: .seconds(210))?.coordinate == self.place(0, 0.02))
     }
 
@@ -116,7 +116,7 @@ import Testing
     }
 
     @Test func theMarkerMovesSteadily() {
-        var generator = SeededGenerator(seed: 3)
+        var generator = SplitMix64(seed: 3)
         var animator = self.animator()
         var now = 0.0
         var last = self.place(0, 0)
@@ -126,7 +126,7 @@ import Testing
             while now < next {
                 now += 0.1
                 guard let frame = animator.frame(at: .seconds(now)) else { return }
-                // 111 m every 10 s; no frame of 0.1 s jumps, none goes back.
+                // At 111 m in 10 s, no frame of 0.1 s jumps or moves backward.
                 #expect(frame.coordinate.distance(to: last) < 12)
                 #expect(frame.coordinate.longitude >= last.longitude)
                 last = frame.coordinate
@@ -179,11 +179,11 @@ import Testing
         #expect(animator.frame(at: .seconds(20))?.bearing == to)
     }
 
-    @Test func withoutABearingItIsThatOfTheStep() throws {
+    @Test func withoutABearingTheStepDeterminesIt() throws {
         var animator = self.animator()
         animator.updated(self.update(0, 0.001), now: .seconds(10))
         #expect(try abs(#require(animator.frame(at: .seconds(15))?.bearing) - 90) < 1e-6)
-        animator.updated(self.update(0, 0.001), now: .seconds(20))  // it stands, and points as before
+        animator.updated(self.update(0, 0.001), now: .seconds(20))  // stationary, with the previous bearing
         #expect(try abs(#require(animator.frame(at: .seconds(30))?.bearing) - 90) < 1e-6)
     }
 
@@ -197,7 +197,7 @@ import Testing
 
     // MARK: The sphere
 
-    @Test func itCrossesTheAntimeridianTheShortWay() {
+    @Test func theMarkerCrossesTheAntimeridianTheShortWay() {
         var animator = LocationAnimator(expectedInterval: .seconds(10), snapDistance: nil)
         animator.updated(self.update(0, 179.9), now: .seconds(0))
         animator.updated(self.update(0, -179.9), now: .seconds(10))
@@ -206,7 +206,7 @@ import Testing
         #expect(self.distance(animator.frame(at: .seconds(17.5)), self.place(0, -179.95)) < 0.001)
     }
 
-    @Test func itGoesOverThePoleAndFromIt() {
+    @Test func theMarkerCrossesThePole() {
         var animator = LocationAnimator(expectedInterval: .seconds(10), snapDistance: nil)
         animator.updated(self.update(89, 30), now: .seconds(0))
         animator.updated(self.update(89, -150), now: .seconds(10))
@@ -218,7 +218,7 @@ import Testing
     }
 
     @Test(arguments: UInt64(1)...4) func interpolationDividesTheGreatCircle(seed: UInt64) {
-        var generator = SeededGenerator(seed: seed)
+        var generator = SplitMix64(seed: seed)
         for _ in 0..<500 {
             let from = self.place(.random(in: -90...90, using: &generator), .random(in: -180...180, using: &generator))
             let to = from.destination(
@@ -232,12 +232,12 @@ import Testing
         }
     }
 
-    @Test func interpolationEndsWhereItSays() {
+    @Test func interpolationEndsAtItsEndpoints() {
         let (from, to) = (self.place(12, 34), self.place(56, 78))
         #expect(from.interpolated(to: to, fraction: 0) == from)
         #expect(from.interpolated(to: to, fraction: 1) == to)
         #expect(from.interpolated(to: from, fraction: 0.3) == from)
-        // Antipodes have no one way between them: one of the two, and never something that is not a place.
+        // Between antipodes no path is the shortest. The result is a point on one of the shortest paths.
         let opposite = self.place(-12, -146)
         #expect([from, opposite].contains(from.interpolated(to: opposite, fraction: 0.4)))
     }

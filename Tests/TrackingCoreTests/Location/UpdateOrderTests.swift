@@ -3,7 +3,7 @@ import Testing
 @testable import TrackingCore
 
 @Suite struct UpdateOrderTests {
-    /// A point of stream `stream`, captured `seq` seconds after the epoch where nothing else is said.
+    /// A point of stream `stream`, captured `seq` seconds after the epoch unless a time is given.
     private func point(_ seq: UInt64?, at time: Double? = nil, of stream: String? = "a") -> Location {
         var location = Location.fix(north: time ?? Double(seq ?? 0), at: time ?? Double(seq ?? 0))
         location.seq = seq
@@ -27,7 +27,7 @@ import Testing
         #expect(order.consider(self.update(13)) == .current)
     }
 
-    @Test func whatArrivesTwiceIsADuplicate() {
+    @Test func aRepeatedUpdateIsADuplicate() {
         var order = UpdateOrder()
         #expect(order.consider(self.update(10)) == .current)
         #expect(order.consider(self.update(10)) == .duplicate)
@@ -52,7 +52,7 @@ import Testing
 
     // MARK: Skipped points
 
-    @Test func skippedPointsAreToldOnceAndInOrder() {
+    @Test func skippedPointsAreReturnedOnceAndInOrder() {
         var order = UpdateOrder()
         let first = self.update(4, skipped: [self.point(1), self.point(2), self.point(3)])
         #expect(order.consider(first) == .current)
@@ -79,14 +79,14 @@ import Testing
         #expect(order.consider(self.update(2)) == .duplicate)
     }
 
-    @Test func skippedPointsWithoutANumberAreToldOnce() {
+    @Test func skippedPointsWithoutANumberAreReturnedOnce() {
         var order = UpdateOrder()
         let first = self.update(nil, at: 10, skipped: [self.point(nil, at: 8), self.point(nil, at: 9)])
         #expect(order.consider(first) == .current)
         #expect(order.newSkipped(first).map(\.time) == first.skipped.map(\.time))
         #expect(order.consider(first) == .duplicate)
         #expect(order.newSkipped(first) == [])
-        // The second repeats the last position before its own new point.
+        // The second update repeats the last position before its own new point.
         let second = self.update(nil, at: 12, skipped: [self.point(nil, at: 10), self.point(nil, at: 11)])
         #expect(order.consider(second) == .current)
         #expect(order.newSkipped(second).map(\.time) == [self.point(nil, at: 11).time])
@@ -102,7 +102,7 @@ import Testing
         #expect(order.consider(self.update(nil, at: 11)) == .current)
     }
 
-    @Test func aPredictionGivesWayToTheNextFixThoughThatIsOlder() {
+    @Test func anOlderFixReplacesAPrediction() {
         var order = UpdateOrder()
         #expect(order.consider(self.update(1, at: 10)) == .current)
         let prediction = LocationUpdate(location: self.point(nil, at: 15), kind: .predicted)
@@ -114,14 +114,14 @@ import Testing
 
     // MARK: Streams
 
-    @Test func aNewStreamIsCurrentWhateverItsNumberAndTime() {
+    @Test func aNewStreamIsCurrentWithAnyNumberAndTime() {
         var order = UpdateOrder()
         #expect(order.consider(self.update(4_711, at: 5_000, of: "a")) == .current)
         #expect(order.consider(self.update(1, at: 10, of: "b")) == .current)
         #expect(order.consider(self.update(2, at: 11, of: "b")) == .current)
     }
 
-    @Test func aStreamThatWasReplacedComesBackOnlyWithALaterTime() {
+    @Test func aReplacedStreamReturnsOnlyWithALaterTime() {
         var order = UpdateOrder()
         #expect(order.consider(self.update(1, at: 10, of: "a")) == .current)
         #expect(order.consider(self.update(1, at: 20, of: "b")) == .current)
@@ -132,7 +132,7 @@ import Testing
         #expect(order.consider(self.update(4, at: 1, of: "a")) == .current)  // it is the stream in place again
     }
 
-    /// Whoever was there in between had another clock.
+    /// The other publisher's clock differed.
     @Test func theOwnersStreamComesBackWithAnyTime() {
         var order = UpdateOrder()
         #expect(order.consider(self.update(1, at: 10, of: "a"), isOwners: true) == .current)
@@ -149,27 +149,27 @@ import Testing
         #expect(order.consider(self.update(1, at: 2, of: "b")) == .duplicate)
     }
 
-    @Test func theStreamUnheardForLongestIsForgotten() {
+    @Test func theStreamWithoutUpdatesForLongestIsForgotten() {
         var order = UpdateOrder()
         for number in 0..<UpdateOrder.maximumStreams {
             #expect(order.consider(self.update(5, at: Double(number), of: "s\(number)")) == .current)
         }
-        #expect(order.consider(self.update(5, at: 100, of: "s0")) == .duplicate)  // heard again
+        #expect(order.consider(self.update(5, at: 100, of: "s0")) == .duplicate)  // received again
         #expect(order.consider(self.update(5, at: 101, of: "new")) == .current)
         #expect(order.consider(self.update(5, at: 100, of: "s0")) == .duplicate)
         #expect(order.consider(self.update(5, at: 1, of: "s1")) == .current)  // forgotten, hence new
     }
 
-    @Test(arguments: UInt64(1)...6) func everyPointIsToldOnceAndTheCurrentOnlyRises(seed: UInt64) {
-        var generator = SeededGenerator(seed: seed)
+    @Test(arguments: UInt64(1)...6) func everyPointIsReturnedOnceAndTheCurrentOnlyRises(seed: UInt64) {
+        var generator = SplitMix64(seed: seed)
         var order = UpdateOrder()
-        var told: [UInt64] = []
+        var delivered: [UInt64] = []
         var current: UInt64 = 0
         var updates = (0..<60).map { number in
             let base = UInt64(number) * 5 + 1
             return self.update(base + 4, skipped: (0..<4).map { self.point(base + $0) })
         }
-        // Twice each, and out of order by a few.
+        // Each update is delivered twice, and slightly out of order.
         updates = (updates + updates).enumerated()
             .sorted { $0.offset % 60 + Int($0.offset / 60) * 3 < $1.offset % 60 + Int($1.offset / 60) * 3 }
             .map(\.element)
@@ -182,9 +182,9 @@ import Testing
                 #expect(update.location.seq ?? 0 > current)
                 current = update.location.seq ?? 0
             }
-            if verdict != .duplicate { told.append(update.location.seq ?? 0) }
-            told += order.newSkipped(update).map { $0.seq ?? 0 }
+            if verdict != .duplicate { delivered.append(update.location.seq ?? 0) }
+            delivered += order.newSkipped(update).map { $0.seq ?? 0 }
         }
-        #expect(told.sorted() == Array(1...300))
+        #expect(delivered.sorted() == Array(1...300))
     }
 }

@@ -11,7 +11,7 @@ import Testing
         return Member(trackable: try TrackableID("van"), client: try ClientID("d\(client)"), presence: presence)
     }
 
-    @Test func itIsTheLatestAndATieGoesToTheGreaterSession() throws {
+    @Test func theOwnerIsTheLatestAndATieGoesToTheGreaterSession() throws {
         var queue = OwnerQueue()
         #expect(queue.owner == nil)
         for (client, session, since) in [(1, "a", 5.0), (2, "c", 7), (3, "b", 7), (4, "d", 6)] {
@@ -20,12 +20,12 @@ import Testing
         #expect(queue.owner?.client.rawValue == "d2")
         queue.remove(try self.member(2, "c", since: 7))
         #expect(queue.owner?.client.rawValue == "d3")
-        // It says something new of itself.
+        // The member publishes a new presence.
         queue.set(try self.member(3, "b", since: 1))
         #expect(queue.owner?.client.rawValue == "d4")
     }
 
-    @Test func itIsThatOfALookAtEveryone() throws {
+    @Test func theOwnerMatchesThatOfAFullScan() throws {
         var random = SplitMix64(seed: 7)
         var queue = OwnerQueue()
         var present: [Int: Member] = [:]
@@ -41,7 +41,7 @@ import Testing
                 present[client] = member
             }
             let owner = present.values.max {
-                ($0.presence.since, $0.presence.session) < ($1.presence.since, $1.presence.session)
+                $0.presence.claim < $1.presence.claim
             }
             #expect(queue.owner == owner)
             #expect(queue.isEmpty == present.isEmpty)

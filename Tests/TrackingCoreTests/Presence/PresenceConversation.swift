@@ -2,7 +2,7 @@ import Testing
 
 @testable import TrackingCore
 
-/// A presence machine and the words its tests speak to it in; what it answers comes back as text, in a fixed order.
+/// A presence machine with text commands for its tests. Its answers are lines of text in a fixed order.
 struct PresenceConversation {
     var machine: PresenceStateMachine
     var now = MonotonicTime(.zero)
@@ -46,7 +46,7 @@ struct PresenceConversation {
     mutating func cleared(_ kind: MemberKind, _ client: String, on trackable: String = "van") throws -> [String] {
         let id = try TrackableID(trackable)
         return Self.text(
-            self.machine.heard(
+            self.machine.received(
                 nil, kind: kind, on: id, from: try ClientID(client), isRetained: false, now: self.now))
     }
 
@@ -55,18 +55,18 @@ struct PresenceConversation {
         let liveness = Liveness(
             status: .online(lease: .seconds(lease)), session: session, connection: connection)
         return Self.text(
-            self.machine.heard(liveness, from: try ClientID(client), isRetained: retained, now: self.now))
+            self.machine.received(liveness, from: try ClientID(client), isRetained: retained, now: self.now))
     }
 
     mutating func offline(_ client: String, _ run: String, retained: Bool = false) throws -> [String] {
         let (session, connection) = try Self.parse(run)
         let liveness = Liveness(status: .offline, session: session, connection: connection)
         return Self.text(
-            self.machine.heard(liveness, from: try ClientID(client), isRetained: retained, now: self.now))
+            self.machine.received(liveness, from: try ClientID(client), isRetained: retained, now: self.now))
     }
 
     mutating func livenessCleared(_ client: String) throws -> [String] {
-        Self.text(self.machine.heard(nil, from: try ClientID(client), isRetained: false, now: self.now))
+        Self.text(self.machine.received(nil, from: try ClientID(client), isRetained: false, now: self.now))
     }
 
     mutating func forget(_ trackable: String) throws -> [String] {
@@ -86,7 +86,7 @@ struct PresenceConversation {
         let presence = Presence(
             kind: kind, session: session, connection: connection, lease: .seconds(lease), since: UnixTime(since))
         return Self.text(
-            self.machine.heard(
+            self.machine.received(
                 presence, kind: kind, on: try TrackableID(trackable), from: try ClientID(client),
                 isRetained: isRetained, now: self.now))
     }
@@ -98,7 +98,7 @@ struct PresenceConversation {
         return (session, parts.count > 1 ? try #require(Int(parts[1])) : 0)
     }
 
-    /// Members of several trackables answer in the order of a set, so lines are sorted.
+    /// The changes of several trackables come in the order of a set, so the lines are sorted.
     private static func text(_ changes: [PresenceStateMachine.Change]) -> [String] {
         changes.map { change in
             switch change {

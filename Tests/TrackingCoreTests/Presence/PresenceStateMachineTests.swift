@@ -3,9 +3,9 @@ import Testing
 
 @testable import TrackingCore
 
-/// docs/protocol.md, "Who is there", rule by rule. Every state is reached by events.
+/// docs/reference/protocol.md, "Who is there", rule by rule. Every state is reached by events.
 @Suite struct PresenceStateMachineTests {
-    // MARK: - What makes a member present
+    // MARK: - Presence and liveness
 
     @Test func aLivePresenceCountsAsAHeartbeat() throws {
         var talk = PresenceConversation()
@@ -14,7 +14,7 @@ import Testing
         #expect(talk.machine.nextDeadline == .seconds(90))
     }
 
-    @Test func aRetainedPresenceAloneIsNobody() throws {
+    @Test func aRetainedPresenceAloneIsNoMember() throws {
         var talk = PresenceConversation()
         #expect(try talk.subscriber("w1", "a/0", retained: true) == ["watch w1"])
         #expect(try talk.present(.subscriber) == [])
@@ -35,7 +35,7 @@ import Testing
         #expect(talk.machine.nextDeadline == nil)
     }
 
-    @Test func oneHeartbeatCarriesEveryTrackableOfTheClient() throws {
+    @Test func oneHeartbeatCountsForEveryTrackableOfTheClient() throws {
         var talk = PresenceConversation()
         #expect(try talk.subscriber("w1", "a/0", on: "van", retained: true) == ["watch w1"])
         #expect(try talk.subscriber("w1", "a/0", on: "bike", retained: true) == [])
@@ -49,9 +49,10 @@ import Testing
         var talk = PresenceConversation()
         for number in 1...4 { _ = try talk.subscriber("w1", "s\(number)/0") }
         #expect(try talk.present(.subscriber).count == 4, "three of them in their grace")
-        let said = try talk.subscriber("w1", "s5/0")
+        let lines = try talk.subscriber("w1", "s5/0")
         #expect(
-            said.contains { $0.hasPrefix("left subscriber w1") } && said.contains("arrived subscriber w1 s5/0 on van"))
+            lines.contains { $0.hasPrefix("left subscriber w1") } && lines.contains("arrived subscriber w1 s5/0 on van")
+        )
         for number in 6...500 { _ = try talk.subscriber("w1", "s\(number)/0") }
         let present = try talk.present(.subscriber)
         #expect(present.count == 4 && present.contains("w1 s500/0"))
@@ -91,7 +92,7 @@ import Testing
         _ = try talk.publisher("d1", "a/2", lease: 10, retained: true)
         #expect(try talk.online("d1", "a/2", lease: 10, retained: true) == ["arrived publisher d1 a/2 on van"])
         #expect(talk.wait(.seconds(10)) == ["left publisher d1 a/2 on van"])
-        // The ghost stays gone, however often the broker hands out its kept words.
+        // The ghost stays absent, however often the broker delivers its retained messages again.
         #expect(try talk.online("d1", "a/2", lease: 10, retained: true) == [])
         #expect(try talk.publisher("d1", "a/2", lease: 10, retained: true) == [])
         talk.disconnected()
@@ -99,7 +100,7 @@ import Testing
         #expect(try talk.publisher("d1", "a/2", lease: 10, retained: true) == [])
         #expect(try talk.online("d1", "a/2", lease: 10, retained: true) == [])
         #expect(try talk.present(.publisher) == [])
-        // A live word brings it back.
+        // A live heartbeat makes the member present again.
         #expect(try talk.online("d1", "a/2", lease: 10) == ["arrived publisher d1 a/2 on van"])
     }
 
@@ -140,13 +141,13 @@ import Testing
         #expect(talk.wait(.milliseconds(100)) == ["left subscriber w1 a/0 on van"])
     }
 
-    @Test func aPresenceThatIsNotSeenAgainAfterAnOwnReconnectIsGoneAfterALease() throws {
+    @Test func aPresenceMissingAfterAnOwnReconnectEndsAfterALease() throws {
         var talk = PresenceConversation()
         _ = try talk.subscriber("w1", "a/0", on: "van", lease: 10)
         _ = try talk.subscriber("w1", "a/0", on: "bike", lease: 10)
         talk.disconnected()
         talk.connected()
-        // It left the van while nobody listened, and lives on with the bike.
+        // The member left the van while this side was not connected, and its client still publishes the bike.
         #expect(try talk.subscriber("w1", "a/0", on: "bike", lease: 10, retained: true) == [])
         #expect(talk.wait(.seconds(5)) == [])
         #expect(try talk.online("w1", "a/0", lease: 10) == [])
@@ -156,14 +157,14 @@ import Testing
 
     // MARK: - Goodbyes, wills and reconnects
 
-    @Test func aClearedPresenceIsGoneAtOnce() throws {
+    @Test func aClearedPresenceEndsAtOnce() throws {
         var talk = PresenceConversation()
         _ = try talk.subscriber("w1", "a/0")
         #expect(try talk.cleared(.subscriber, "w1") == ["left subscriber w1 a/0 on van", "unwatch w1"])
         #expect(talk.machine.nextDeadline == nil)
     }
 
-    @Test func aSubscriberThatDiedIsGoneAfterTwoSeconds() throws {
+    @Test func aSubscriberThatDiedIsAbsentAfterTwoSeconds() throws {
         var talk = PresenceConversation()
         _ = try talk.subscriber("w1", "a/0")
         #expect(try talk.offline("w1", "a/0") == [])
@@ -190,7 +191,7 @@ import Testing
         #expect(talk.wait(.seconds(10)) == [])
     }
 
-    @Test func aPublisherThatDiedIsGoneAtOnce() throws {
+    @Test func aPublisherThatDiedIsAbsentAtOnce() throws {
         var talk = PresenceConversation()
         _ = try talk.publisher("d1", "a/0")
         #expect(try talk.offline("d1", "a/0") == ["left publisher d1 a/0 on van"])
@@ -280,7 +281,7 @@ import Testing
         _ = try talk.subscriber("w1", "a/0")
         _ = try talk.subscriber("w2", "a/0")
         #expect(try talk.subscriber("w3", "a/0") == ["full w3"])
-        // Those who are in can still speak, and one who leaves makes room.
+        // Known members can still change, and a member that leaves makes room for another.
         #expect(try talk.subscriber("w1", "a/1") == ["changed subscriber w1 a/1 on van"])
         _ = try talk.cleared(.subscriber, "w2")
         #expect(try talk.subscriber("w3", "a/0") == ["arrived subscriber w3 a/0 on van", "watch w3"])
@@ -296,7 +297,7 @@ import Testing
         #expect(try talk.present(.subscriber, on: "bike") == ["w2 a/0"])
     }
 
-    @Test func standingPublishersAreThoseThatAreReadBelievedOrNot() throws {
+    @Test func retainedPublishersAreListedEvenIfTheyAreNotBelieved() throws {
         var talk = PresenceConversation()
         _ = try talk.publisher("d1", "a/0", since: 7, retained: true)
         #expect(talk.machine.standingPublishers(on: try TrackableID("van")).map(\.since) == [UnixTime(7)])
@@ -305,7 +306,7 @@ import Testing
         #expect(talk.machine.standingPublishers(on: try TrackableID("van")) == [])
     }
 
-    /// The shortest of five rounds of 200 questions, each about another of so many trackables.
+    /// The shortest time of five rounds of 200 queries. Each query is about another one of `count` trackables.
     private func timeOfQuestions(among count: Int) throws -> Duration {
         var machine = PresenceStateMachine()
         machine.connected(now: MonotonicTime(.zero))
@@ -314,7 +315,7 @@ import Testing
             since: UnixTime(1))
         let ids = try (0..<count).map { try TrackableID("van-\($0)") }
         for (number, id) in ids.enumerated() {
-            _ = machine.heard(
+            _ = machine.received(
                 presence, kind: .publisher, on: id, from: try ClientID("d\(number)"), isRetained: false,
                 now: MonotonicTime(.zero))
         }
@@ -329,13 +330,14 @@ import Testing
         return rounds.min() ?? .zero
     }
 
-    @Test(.enabled(if: ProcessorTime.isTelling)) func aQuestionAboutOneTrackableDoesNotLookAtAll() throws {
+    @Test(.enabled(if: ProcessorTime.isTelling)) func aQueryForOneTrackableDoesNotScanAll() throws {
         let (few, many) = (try self.timeOfQuestions(among: 200), try self.timeOfQuestions(among: 20_000))
-        // Looking at everyone makes it more than a hundred times as long; what is not in the caches, up to ten times.
+        // A scan of all trackables would take more than a hundred times as long. Cache misses alone cost up to ten
+        // times.
         #expect(many < few * 40, "\(few) among 200, \(many) among 20,000")
     }
 
-    /// A client may be on thousands of trackables, as a gateway is.
+    /// A client, such as a gateway, may be a member of thousands of trackables.
     @Test(.enabled(if: ProcessorTime.isTelling)) func itsLastTrackableCostsAClientAsMuchAsItsFirst() throws {
         var machine = PresenceStateMachine()
         machine.connected(now: MonotonicTime(.zero))
@@ -347,9 +349,9 @@ import Testing
             let ids = try (0..<100).map { try TrackableID("van-\(block * 100 + $0)") }
             return ProcessorTime.measure {
                 for id in ids {
-                    _ = machine.heard(
+                    _ = machine.received(
                         presence, kind: .publisher, on: id, from: client, isRetained: false, now: MonotonicTime(.zero))
-                    _ = machine.heard(birth, from: client, isRetained: false, now: MonotonicTime(.zero))
+                    _ = machine.received(birth, from: client, isRetained: false, now: MonotonicTime(.zero))
                 }
             }
         }
@@ -357,7 +359,7 @@ import Testing
         #expect(last < first * 6, "\(first) for 100 at first, \(last) at last")
     }
 
-    @Test func theTrackablesOfAClientAreThoseItsPresencesStandOn() throws {
+    @Test func theTrackablesOfAClientAreThoseOfItsPresences() throws {
         var talk = PresenceConversation()
         _ = try talk.publisher("d1", "a/0", on: "van")
         _ = try talk.publisher("d1", "a/0", on: "bike")

@@ -1,13 +1,13 @@
 import Foundation
 import Testing
 
-/// A conversation with a machine as text that a dispatcher could review: lines without indentation are what happens,
-/// lines that begin with `  -> ` are what the machine answers, `#` begins a comment.
+/// A conversation with a state machine, as text that a dispatcher can review. A line without indentation is an input,
+/// a line that begins with `  -> ` is an output of the machine, and `#` begins a comment.
 ///
 /// With `GODWIT_REWRITE_SCENARIOS=1` in the environment the answers in the file are replaced by those of this run; the
 /// difference is then what is to be reviewed.
 struct ScenarioFile {
-    /// One line of the file that is not an answer, and the answers beneath it.
+    /// One line of the file that is not an answer, and the answers below it.
     private struct Step {
         var line: String
         var expected: [String] = []
@@ -39,15 +39,15 @@ struct ScenarioFile {
         }
     }
 
-    /// Lets everything in the file happen in order, and compares the answers with those in the file.
+    /// Runs the inputs of the file in order, and compares the outputs with those in the file.
     func play(_ answers: (_ words: [String]) throws -> [String]) throws {
         var lines: [String] = []
         for step in self.steps {
             lines.append(step.line)
             guard step.isInput else { continue }
-            let heard = try answers(step.line.split(separator: " ").map { String($0) })
-            lines += heard.map { "  -> " + $0 }
-            if !Self.isRewriting { #expect(heard == step.expected, "\(self.name): \(step.line)") }
+            let received = try answers(step.line.split(separator: " ").map { String($0) })
+            lines += received.map { "  -> " + $0 }
+            if !Self.isRewriting { #expect(received == step.expected, "\(self.name): \(step.line)") }
         }
         if Self.isRewriting {
             try lines.joined(separator: "\n").write(toFile: self.path, atomically: true, encoding: .utf8)

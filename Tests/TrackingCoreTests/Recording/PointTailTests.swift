@@ -1,7 +1,7 @@
 import Testing
 import TrackingCore
 
-/// A store whose rows may lack the last points, and that forgets what it knows: what it reads again is what it knew.
+/// A store whose rows may lack the last points, and that may discard its memory. It reads the same state again.
 struct PointTailTests {
     @Test func pointsInOrderLeaveTheRows() throws {
         var store = TailedStore()
@@ -14,13 +14,13 @@ struct PointTailTests {
         #expect(loaded.acknowledgement.streams == [stream: 14])
     }
 
-    /// Whatever is not the next point of the stream, and of a later time, writes the rows.
+    /// Any recording other than the next point of the stream with a later time causes a write of the rows.
     @Test(arguments: [
         [point(4)], [point(3, at: now.seconds - 1)], [point(3, at: now.seconds + 7 * 86_400)], [point(nil)],
         [point(1, of: StreamID("two"))], [point(3), point(5)],
         // A place in another box, and a pause that begins another run.
         [point(3), point(4, at: now.seconds + 3), point(5), point(6), point(700)],
-    ]) func whatElseComesWritesTheRows(points: [Location]) {
+    ]) func anyOtherRecordingWritesTheRows(points: [Location]) {
         var store = TailedStore()
         store.store([point(1), point(2)])
         let written = store.written
@@ -41,7 +41,7 @@ struct PointTailTests {
         #expect(store.runs.map(\.run.count) == [256])
     }
 
-    @Test func settlingWritesWhatTheRowsLack() {
+    @Test func settlingWritesThePendingPoints() {
         var store = TailedStore()
         for seq in UInt64(1)...9 { store.store([point(seq)]) }
         store.settle(van)
@@ -52,8 +52,9 @@ struct PointTailTests {
         #expect(store.written == written)
     }
 
-    /// A morning of everything, mostly in order, in batches of any size, forgotten at any time.
-    @Test(arguments: UInt64(1)...60) func whatIsReadAgainIsWhatWasKnown(seed: UInt64) {
+    /// A morning of records of all kinds, mostly in order, in batches of any size. The memory is discarded at random
+    /// times.
+    @Test(arguments: UInt64(1)...60) func reloadedStateEqualsTheKnownState(seed: UInt64) {
         var random = SplitMix64(seed: seed)
         var pieces = RecordingLedgerTests.pieces
         for _ in 0..<Int.random(in: 0...20, using: &random) {
@@ -93,7 +94,7 @@ private struct TailedStore {
     private(set) var ledger = RecordingLedger()
     private(set) var acknowledgements: [TrackableID: Acknowledgement] = [:]
     private(set) var runs: [RunRow] = []
-    /// How many rows but points were written.
+    /// The number of written rows other than points.
     private(set) var written = 0
     private var points: [PointRow] = []
     private var trackables: [TrackableID: RecordingLedger.Trackable] = [:]
@@ -144,7 +145,7 @@ private struct TailedStore {
         self.written += changes.coverage.count + changes.trackables.count
     }
 
-    /// A trackable as its rows and the points after them have it.
+    /// The state of a trackable that its rows and the later points contain.
     func load(_ id: TrackableID) -> RecordingLedger.Trackable? {
         guard let row = self.trackables[id] else { return nil }
         var trackable = RecordingLedger.Trackable(number: row.number)
@@ -168,7 +169,7 @@ private struct TailedStore {
         }
     }
 
-    /// Whether a search by place finds every point: in a run, or in the box that the row has of the open one.
+    /// `true` when a spatial search finds every point: in a run, or in the row's box of the open run.
     var isEveryPointInARun: Bool {
         let runs = self.runs.map(\.run) + [self.trackables[van]?.run?.widened].compactMap(\.self)
         return self.points.allSatisfy { row in

@@ -48,13 +48,13 @@ struct RecordingBatchTests {
         ("91", "1790000000"), ("1e999", "1790000000"), ("52", "1790000000000"), ("52", "1.7e12"), ("52", "1e999"),
         ("52", "\"now\""),
     ])
-    func whatCannotBeIsSetAside(latitude: String, time: String) throws {
+    func anImpossibleValueIsQuarantined(latitude: String, time: String) throws {
         let batch = self.received(#"{"location":\#(self.feature(1, latitude: latitude, time: time))}"#)
         #expect(batch.recordings.isEmpty)
         #expect(try #require(batch.refused.first).topic == "tracking/van")
     }
 
-    @Test func garbageIsSetAsideInBoundedSize() throws {
+    @Test func garbageIsQuarantinedInBoundedSize() throws {
         for garbage in [String(repeating: "[", count: 200_000), String(repeating: "\u{0}", count: 1 << 20)] {
             let refused = try #require(self.received(garbage).refused.first)
             #expect(refused.payload.count == RefusedMessage.maximumPayloadBytes)
@@ -64,17 +64,17 @@ struct RecordingBatchTests {
         #expect(try #require(stranger.refused.first).topic.utf8.count == RefusedMessage.maximumTopicBytes)
     }
 
-    /// What is set aside is erased with the trackable that it was meant for.
+    /// A quarantined record is erased together with the trackable that it was meant for.
     @Test(arguments: [
         ("tracking/van/publisher/bad.client", "van"), ("tracking/=76an", "van"), ("tracking/=76=61n/x/y/z", "van"),
         ("tracking/van/", "van"), ("tracking/no=such=id", nil), ("tracking/", nil), ("tracking//van", nil),
     ])
-    func aTopicThatIsNoneNamesATrackableStill(topic: String, name: String?) throws {
+    func anInvalidTopicMayNameATrackable(topic: String, name: String?) throws {
         let refused = try #require(self.received("{}", on: topic).refused.first)
         #expect(refused.trackable?.rawValue == name && refused.reason == "the topic is not one of the protocol")
     }
 
-    @Test func presenceAndResolutionStandUntilCleared() throws {
+    @Test func presenceAndResolutionRemainUntilCleared() throws {
         let presence = #"{"type":"PUBLISHER","session":"s","connection":0,"lease":90,"since":1790000000}"#
         let came = self.received(presence, on: "tracking/van/publisher/van-7")
         #expect(try #require(came.recordings.first).state == StateChange("publisher/van-7", json: Array(presence.utf8)))

@@ -1,7 +1,7 @@
 import Testing
 import TrackingCore
 
-/// Finding the one record that is refused.
+/// The search for a record that the store refuses.
 @Suite struct RecordingHalvingTests {
     private static let time = UnixTime(1_790_000_000)
 
@@ -25,7 +25,7 @@ import TrackingCore
         return batch
     }
 
-    /// What is left when every half is halved.
+    /// The batches that remain after halving until no half can be halved.
     private func pieces(_ batch: RecordingBatch) -> [RecordingBatch] {
         guard let (first, second) = batch.halved() else { return [batch] }
         return self.pieces(first) + self.pieces(second)
@@ -37,11 +37,11 @@ import TrackingCore
         #expect(pieces.flatMap(\.recordings).flatMap(\.points) == batch.recordings.flatMap(\.points))
         #expect(pieces.flatMap(\.recordings).compactMap(\.declaration) == batch.recordings.compactMap(\.declaration))
         #expect(pieces.flatMap(\.refused) == batch.refused)
-        // Five points and what the batch says of its stream; a position; a message that is none.
+        // Five points, the stream's declaration, a position, and an invalid message.
         #expect(pieces.count == 8)
     }
 
-    @Test func whatIsSetAsideKeepsItsNameAndIsNotSetAsideForEver() throws {
+    @Test func aQuarantinedRecordKeepsItsNameAndIsQuarantinedOnce() throws {
         let piece = try #require(self.pieces(try self.batch()).first)
         let aside = piece.setAside(because: "poison", root: .standard)
         let refused = try #require(aside.refused.first)

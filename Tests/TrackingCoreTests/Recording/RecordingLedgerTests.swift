@@ -31,8 +31,8 @@ struct RecordingLedgerTests {
         #expect(store.tables.last[van]?.seq == 4)
     }
 
-    /// A recorder that starts before it is told the time knows of no other clock that it is wrong.
-    @Test(arguments: [5, now.seconds - 3600]) func aClockThatIsBehindJudgesNoOther(receivedAt: Double) {
+    /// A recorder whose clock is not set does not judge other clocks.
+    @Test(arguments: [5, now.seconds - 3600]) func aClockThatIsBehindDoesNotJudgeOthers(receivedAt: Double) {
         var store = ModelStore()
         store.store(self.batch([point(1)]))
         store.store(self.batch([point(2), point(3)], at: UnixTime(receivedAt)))
@@ -55,14 +55,14 @@ struct RecordingLedgerTests {
         #expect(ledger.count == 0)
     }
 
-    /// A stranger may name any number of streams.
+    /// An unknown client may name any number of streams.
     @Test func ofManyStreamsTheRecentStayKnown() throws {
         var ledger = RecordingLedger()
         for number in Int64(1)...40 {
             let id = try #require(StreamID("s\(number)"))
             ledger.fill(van, sample(number: 100, streams: [id: number]))
             _ = ledger.apply(self.batch([point(1, of: id)]), leavingTails: false)
-            // That which is set aside is of a stream that is known until the end of the batch.
+            // A quarantined record belongs to a stream that is known until the end of the batch.
             #expect(ledger[van]?.acknowledgement.streams[id] == 1)
         }
         let known = try #require(ledger[van])
@@ -83,7 +83,7 @@ struct RecordingLedgerTests {
         #expect(changes.coverage.count == 50)
     }
 
-    @Test func pointsWithoutNumbersAreToldApartByTimeAndPlace() {
+    @Test func pointsWithoutNumbersDifferByTimeAndPlace() {
         var store = ModelStore()
         let (one, later) = (point(nil, at: 1_790_000_000), point(nil, at: 1_790_000_001))
         var elsewhere = one
@@ -93,7 +93,7 @@ struct RecordingLedgerTests {
         #expect(store.tables.points.count == 3)
     }
 
-    @Test func whatWasErasedIsNotTakenAgainAndCountsAsHandled() {
+    @Test func anErasedRecordIsNotStoredAgainAndCountsAsHandled() {
         var store = ModelStore()
         store.erase(van, before: UnixTime(now.seconds + 3))
         store.store(self.batch((UInt64(1)...5).map { point($0) } + [point(nil, at: now.seconds)]))
@@ -118,7 +118,7 @@ struct RecordingLedgerTests {
         #expect(store.acknowledgements[van]?.streams == [:])
     }
 
-    @Test func aRecordThatIsSetAsideCountsAsHandled() {
+    @Test func aQuarantinedRecordCountsAsHandled() {
         var store = ModelStore()
         var batch = self.batch([point(1), point(3)])
         batch.refused = [
@@ -131,8 +131,9 @@ struct RecordingLedgerTests {
         #expect(store.tables.coverage["van/one"]?.contains(StreamCoverage.Range(.refused, 2...2)) == true)
     }
 
-    /// What there is no room for is not acknowledged, and that is told: of records, declarations and what is set aside.
-    @Test func whatAFullStreamDoesNotTakeIsTold() {
+    /// A record, declaration or quarantined record that a full stream has no room for is not acknowledged, and is
+    /// reported.
+    @Test func recordsThatAFullStreamRejectsAreReported() {
         let most = UInt64(StreamCoverage.maximumRanges)
         var trackable = sample(number: 1, streams: [stream: 7])
         trackable.streams[stream]?.coverage = StreamCoverage((1...most).map { .init(.stored, ($0 * 3)...($0 * 3)) })
@@ -151,7 +152,7 @@ struct RecordingLedgerTests {
         }
         let refused = ledger.apply(batch, leavingTails: false)
         #expect(refused.tooManyGaps == [7] && refused.refused == [], "it comes again")
-        // The only one that is missing between two.
+        // The only missing number between two known ones.
         recording.declaration = nil
         recording.points = [point(8)]
         #expect(ledger.apply(Self.batch([recording]), leavingTails: false).points.count == 1)
@@ -163,7 +164,7 @@ struct RecordingLedgerTests {
     @Test func everyPointIsInARun() {
         var store = ModelStore()
         store.store(self.batch((UInt64(1)...300).map { point($0) }))
-        // Late ones, two hours before, between those of now.
+        // Late points, from two hours earlier, between the current ones.
         store.store(self.batch([point(301), point(302, at: now.seconds - 7200)]))
         let runs = store.runs.map(\.run) + store.openRuns
         #expect(runs.reduce(0) { $0 + $1.count } == 302)
@@ -194,7 +195,7 @@ struct RecordingLedgerTests {
             shuffled.removeFirst(count)
         }
         #expect(store.tables == expected.tables, "seed \(seed)")
-        // The eight last streams are all there are.
+        // There are only the eight last streams.
         #expect(store.acknowledgements == expected.acknowledgements)
     }
 

@@ -18,7 +18,7 @@ func sample(number: Int64, streams: [StreamID: Int64]) -> RecordingLedger.Tracka
     return trackable
 }
 
-/// What a store would have, after any number of batches.
+/// A model of a store's contents after any number of batches.
 struct TableModel: Equatable {
     struct Key: Hashable {
         var trackable: Int64

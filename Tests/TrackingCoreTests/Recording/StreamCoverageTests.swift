@@ -2,7 +2,7 @@ import Testing
 import TrackingCore
 
 struct StreamCoverageTests {
-    @Test func itIsHandledFromOneOn() {
+    @Test func numbersAreHandledFromOne() {
         var coverage = StreamCoverage()
         store(3, 2, in: &coverage)
         #expect(coverage.handledThrough == 0)
@@ -23,7 +23,7 @@ struct StreamCoverageTests {
         #expect(coverage.end == 4712)
     }
 
-    @Test func aRecordThatComesAllTheSameIsKept() {
+    @Test func aLateRecordThatWasDeclaredGoneIsStored() {
         var coverage = StreamCoverage()
         coverage.declare(StreamDeclaration(stream: stream, oldest: 10, gone: [12...14]))
         store(5, 13, in: &coverage)
@@ -32,7 +32,7 @@ struct StreamCoverageTests {
         #expect(coverage[.belowOldest].ranges == [1...4, 6...9])
     }
 
-    @Test func whatWasErasedDoesNotComeAgain() {
+    @Test func erasedNumbersStayErased() {
         var coverage = StreamCoverage()
         for seq in UInt64(1)...5 { _ = coverage.store(seq) }
         coverage.erase(.stored)
@@ -42,8 +42,8 @@ struct StreamCoverageTests {
         #expect(coverage.handledThrough == 5)
     }
 
-    /// A device declares what it lost: the acknowledgement goes on, and the ranges are bounded still.
-    @Test func aFullStreamIsCompletedByWhatFillsItsGaps() {
+    /// A device declares its lost records. The acknowledgement advances, and the number of ranges remains bounded.
+    @Test func aFullStreamAcceptsRecordsThatFillItsGaps() {
         let most = UInt64(StreamCoverage.maximumRanges)
         var coverage = StreamCoverage((1...most).map { .init(.stored, ($0 * 2)...($0 * 2)) })
         #expect(coverage.isFull && coverage.handledThrough == 0)
@@ -52,7 +52,7 @@ struct StreamCoverageTests {
         let beyond = coverage.declare(
             StreamDeclaration(stream: stream, gone: [9...9, (2 * most + 10)...(2 * most + 20)]))
         #expect(!beyond && coverage.handledThrough == 12)
-        // Of what is known, nothing is told apart.
+        // Known numbers have no gaps, whatever their marks.
         let whole = coverage.declareWithinBounds(1...(2 * most), .belowOldest)
         #expect(whole && coverage.handledThrough == 2 * most)
         let apart = coverage.declareWithinBounds(15...15, .gone)
@@ -68,7 +68,7 @@ struct StreamCoverageTests {
         #expect(coverage.end == 9)
     }
 
-    /// Whatever is told, in whatever order and however often, the lowest mark of each number counts.
+    /// The lowest mark of each number counts, whatever the order and the repetition of messages.
     @Test(arguments: UInt64(1)...60) func theOrderDoesNotMatter(seed: UInt64) {
         var random = SplitMix64(seed: seed)
         var facts: [(seqs: ClosedRange<UInt64>, mark: StreamCoverage.Mark)] = []
@@ -101,7 +101,7 @@ struct StreamCoverageTests {
         }
     }
 
-    /// The rows that are written are those that are there afterwards.
+    /// The written rows are those that the coverage has afterwards.
     @Test(arguments: UInt64(1)...30) func theDifferenceLeadsFromOneToTheOther(seed: UInt64) {
         var random = SplitMix64(seed: seed)
         var rows: [UInt64: StreamCoverage.Range] = [:]

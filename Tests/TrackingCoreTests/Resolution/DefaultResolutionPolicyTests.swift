@@ -37,13 +37,13 @@ import Testing
 
     // MARK: Without constraints
 
-    @Test func withoutConstraintsTheDefaultAnswersWhereNobodyAsks() throws {
+    @Test func withoutConstraintsOrRequestsTheDefaultApplies() throws {
         #expect(try self.answer(nil) == self.fallback)
         #expect(try self.answer(nil, subscribers: 2) == self.fallback)
     }
 
     @Test func withoutConstraintsTheRequestsAnswerAlone() throws {
-        // Both are coarser than the default in a member: the default is not mixed in.
+        // Each request is coarser than the default in one member. The default is not merged into them.
         let one = Resolution(.minimum, every: 90_000, moving: 900)
         let other = Resolution(.low, every: 120_000, moving: 800)
         #expect(try self.answer(nil, subscribers: 2, requests: [one]) == one)
@@ -78,7 +78,7 @@ import Testing
         #expect(try self.answer(set, near: true, subscribers: 1) == self.fallback)
     }
 
-    @Test func watchedAndUnwatchedNeverStandInForEachOther() throws {
+    @Test func watchedAndUnwatchedNeverReplaceEachOther() throws {
         let watched = try ResolutionSet(farWithSubscriber: self.farWatched, nearWithSubscriber: self.nearWatched)
         #expect(try self.answer(watched) == self.fallback)
         #expect(try self.answer(watched, near: true) == self.fallback)
@@ -91,7 +91,7 @@ import Testing
         #expect(try self.answer(self.whole(), subscribers: 1, requests: []) == self.farWatched)
     }
 
-    @Test func withConstraintsTheFinestOfOwnAndAskedAnswers() throws {
+    @Test func withConstraintsTheFinestOfOwnAndRequestedApplies() throws {
         let asked = Resolution(.high, every: 20_000, moving: 2)
         #expect(
             try self.answer(self.whole(), subscribers: 1, requests: [asked])
@@ -125,7 +125,7 @@ import Testing
                 == Resolution(.high, every: 3_000, moving: 2))
     }
 
-    @Test func theDefaultIsStretchedWhereConstraintsLeadToIt() throws {
+    @Test func aDefaultFromConstraintsIsStretched() throws {
         let set = try ResolutionSet(farWithSubscriber: self.farWatched)
         #expect(try self.answer(set, battery: 5) == Resolution(.minimum, every: 180_000, moving: 500))
     }
@@ -183,7 +183,7 @@ import Testing
                 == Resolution(.balanced, every: 10_000, moving: 40))
     }
 
-    @Test func theFloorIsTakenBeforeTheStretch() throws {
+    @Test func theFloorAppliesBeforeTheStretch() throws {
         let floor = Resolution(.maximum, every: 2_000, moving: 0)
         let asked = Resolution(.high, every: 100, moving: 0)
         #expect(
@@ -221,7 +221,7 @@ import Testing
         #expect(try self.answer(set, subscribers: 1, requests: [coarse], ceilings: (strict, coarse)) == coarse)
     }
 
-    @Test func whereFloorAndCeilingContradictEachOtherTheFloorCounts() throws {
+    @Test func theFloorWinsOverAContradictingCeiling() throws {
         let floor = Resolution(.low, every: 3_600_000, moving: 0)
         let asked = Resolution(.high, every: 1_000, moving: 5_000)
         #expect(

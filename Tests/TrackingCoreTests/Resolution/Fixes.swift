@@ -1,7 +1,7 @@
 @testable import TrackingCore
 
 extension Location {
-    /// Where the tests drive: a road that leads north from here.
+    /// The start of the tests' road, which leads north.
     static let origin = Coordinate(latitude: 52.6, longitude: -8.6)!  // in range
 
     /// A fix `north` metres up the road, `seconds` after the tests' epoch.

@@ -14,7 +14,7 @@ import Testing
         return filter
     }
 
-    /// The verdict on a fix whose own time and arrival are the same.
+    /// The verdict on a fix that arrives at its own time.
     private func verdict(_ filter: LocationFilter, north: Double, at seconds: Double) -> LocationFilter.Verdict {
         filter.consider(.fix(north: north, at: seconds), now: .seconds(seconds), wallClock: nil)
     }
@@ -70,7 +70,7 @@ import Testing
     }
 
     @Test func aSensorAtOneHertzWithJitterIsNotHalved() {
-        var generator = SeededGenerator(seed: 7)
+        var generator = SplitMix64(seed: 7)
         var filter = LocationFilter(resolution: Resolution(.high, every: 1_000, moving: 0))
         var sent = 0
         for second in 0..<200 {
@@ -84,14 +84,14 @@ import Testing
 
     @Test func theIntervalIsBetweenTheFixesOwnTimes() {
         let filter = self.filter(moving: 0)
-        // It arrived late, yet it is of half a second after; and the other way round.
+        // The fix arrived late, but its time is half a second after the last one. The second case is the reverse.
         #expect(filter.consider(.fix(at: 0.5), now: .seconds(30), wallClock: nil) == .tooSoon)
         #expect(filter.consider(.fix(at: 5), now: .seconds(0.1), wallClock: nil) == .sent)
     }
 
     // MARK: Silence
 
-    @Test func afterTheSilenceAFixIsSentWhateverItSays() {
+    @Test func afterTheSilenceAnyFixIsSent() {
         let filter = self.filter(every: 1_000, moving: 1_000)
         #expect(self.verdict(filter, north: 0, at: 59.9) == .tooClose)
         #expect(self.verdict(filter, north: 0, at: 60) == .silence)
@@ -119,7 +119,7 @@ import Testing
         #expect(filter.silenceDeadline == .seconds(300))
     }
 
-    @Test func anExplicitSilenceStands() {
+    @Test func anExplicitSilenceIsUsed() {
         let filter = self.filter(every: 30_000, moving: 1_000, silence: .seconds(5))
         #expect(filter.effectiveMaximumSilence == .seconds(5))
         #expect(self.verdict(filter, north: 0, at: 5) == .silence)
@@ -142,7 +142,7 @@ import Testing
 
     // MARK: Order
 
-    @Test func whatIsOlderThanTheLastSentIsOutOfOrder() {
+    @Test func aFixOlderThanTheLastSentIsOutOfOrder() {
         let filter = self.filter(every: 0, moving: 0)
         #expect(self.verdict(filter, north: 500, at: -0.001) == .outOfOrder)
         #expect(self.verdict(filter, north: 0, at: 0) == .sent)  // not older
@@ -180,7 +180,7 @@ import Testing
         #expect(filter.silenceDeadline == .seconds(60))  // silence is the monotonic clock's
     }
 
-    @Test func theVerdictSaysWhetherItIsSent() {
+    @Test func eachVerdictDecidesWhetherTheFixIsSent() {
         #expect(LocationFilter.Verdict.allCases.filter(\.isSent) == [.first, .silence, .sent])
     }
 
@@ -188,7 +188,7 @@ import Testing
 
     @Test(arguments: UInt64(1)...6, FilterRule.allCases)
     func noTwoConsecutiveSentFixesBreakTheRule(seed: UInt64, rule: FilterRule) {
-        var generator = SeededGenerator(seed: seed)
+        var generator = SplitMix64(seed: seed)
         var filter = LocationFilter(resolution: .random(using: &generator), rule: rule)
         var last: (fix: Location, now: Double)?
         var place = Location.origin
@@ -211,7 +211,7 @@ import Testing
         }
     }
 
-    /// Holds a verdict against the page, with seconds and metres as plain numbers.
+    /// Compares a verdict with the rules of the reference page, with seconds and metres as plain numbers.
     private func check(
         _ verdict: LocationFilter.Verdict, on fix: Location, now: Double, after last: (fix: Location, now: Double)?,
         filter: LocationFilter

@@ -15,7 +15,7 @@ import Testing
             destination: self.place(destination), threshold: ProximityThreshold(temporal: .seconds(seconds)))
     }
 
-    /// Feeds a fix whose own time and arrival are the same.
+    /// Passes a fix that arrives at its own time to the machine.
     private func move(_ machine: inout ProximityStateMachine, _ north: Double, at seconds: Double) -> Bool? {
         machine.moved(.fix(north: north, at: seconds), now: .seconds(seconds), wallClock: nil)
     }
@@ -84,15 +84,15 @@ import Testing
         #expect(self.move(&machine, 9_500, at: 950) == true)  // 10 m/s, 500 m: 50 s
     }
 
-    @Test func belowHalfAMeterASecondTheLastAnswerStands() throws {
+    @Test func belowHalfAMeterASecondTheLastAnswerRemains() throws {
         var machine = try self.temporal(60)
         #expect(self.move(&machine, 9_600, at: 0) == nil)
         #expect(self.move(&machine, 9_985, at: 30) == true)  // 13 m/s, 15 m
         for second in stride(from: 40.0, through: 130, by: 10) {
-            #expect(self.move(&machine, 9_985, at: second) == nil)  // it stands: by its speed it would never arrive
+            #expect(self.move(&machine, 9_985, at: second) == nil)  // stationary: it would never arrive
         }
         #expect(machine.isNear)
-        #expect(self.move(&machine, 9_960, at: 160) == nil)  // it walks away: 0.8 m/s, 40 m: 48 s
+        #expect(self.move(&machine, 9_960, at: 160) == nil)  // moving away: 0.8 m/s, 40 m: 48 s
         #expect(self.move(&machine, 9_930, at: 190) == false)  // 1 m/s, 70 m: 70 s
     }
 
@@ -101,10 +101,10 @@ import Testing
             destination: self.place(10_000),
             threshold: ProximityThreshold(spatial: 100, temporal: .seconds(60)))
         #expect(self.move(&machine, 9_950, at: 0) == true)  // 50 m
-        #expect(self.move(&machine, 9_800, at: 0) == false)  // the same second: no time to tell a speed by
+        #expect(self.move(&machine, 9_800, at: 0) == false)  // the same second: no speed can be measured
     }
 
-    @Test func twoFixesInQuickSuccessionTellNoSpeed() throws {
+    @Test func twoFixesInQuickSuccessionGiveNoSpeed() throws {
         var machine = try self.temporal(60)
         #expect(self.move(&machine, 5_000, at: 0) == nil)
         #expect(self.move(&machine, 5_020, at: 0.1) == nil)  // noise: 200 m/s, 25 s
@@ -127,13 +127,14 @@ import Testing
             threshold: ProximityThreshold(spatial: 1_000, temporal: .seconds(60)))
         #expect(self.move(&machine, 8_000, at: 0) == nil)
         #expect(self.move(&machine, 8_900, at: 30) == true)  // 1,100 m at 30 m/s: 37 s
-        // It goes back. The distance is soon exceeded by more than a tenth; the time is not, and keeps it near.
+        // The trackable drives back. The distance soon exceeds its limit by more than a tenth. The time does not yet,
+        // so the trackable remains near.
         #expect(self.move(&machine, 8_380, at: 48) == nil)  // 1,620 m: 55 s
         #expect(self.move(&machine, 8_140, at: 56) == nil)  // 1,860 m: 63 s, between
         #expect(self.move(&machine, 7_900, at: 64) == false)  // 2,100 m: 71 s
     }
 
-    @Test func aMeasureBetweenKeepsNearThoughItNeverWasBelow() throws {
+    @Test func aMeasureWithinItsHysteresisKeepsNear() throws {
         var machine = try ProximityStateMachine(
             destination: self.place(10_000),
             threshold: ProximityThreshold(spatial: 1_000, temporal: .seconds(100)))
@@ -155,12 +156,12 @@ import Testing
         #expect(self.move(&machine, 5_000, at: 1) == nil)
     }
 
-    @Test func theLastAnswerOfTheTimeIsNotCarriedToAnotherDestination() throws {
+    @Test func theLastAnswerDoesNotApplyToAnotherDestination() throws {
         var machine = try self.temporal(60)
         #expect(self.move(&machine, 9_600, at: 0) == nil)
         #expect(self.move(&machine, 9_985, at: 30) == true)
         for second in stride(from: 40.0, through: 100, by: 10) { _ = self.move(&machine, 9_985, at: second) }
-        #expect(machine.isNear)  // it stands
+        #expect(machine.isNear)  // unchanged
         #expect(machine.destinationChanged(self.place(20_000)) == false)
     }
 
@@ -195,7 +196,7 @@ import Testing
         #expect(machine.moved(.fix(north: 9_950, at: 21), now: .seconds(31), wallClock: nil) == true)
     }
 
-    @Test func aClockStepMakesTheSpeedUnknownAndTheAnswerStand() throws {
+    @Test func aClockStepMakesTheSpeedUnknownAndKeepsTheAnswer() throws {
         var machine = try self.temporal(60)
         #expect(self.move(&machine, 9_600, at: 0) == nil)
         #expect(self.move(&machine, 9_700, at: 10) == true)

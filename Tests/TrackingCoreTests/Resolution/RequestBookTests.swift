@@ -35,7 +35,7 @@ import Testing
         #expect(book.finest == Resolution(.low, every: 5_000, moving: 10))
     }
 
-    @Test func removingWhatIsNotThereChangesNothing() {
+    @Test func removingAnUnknownRequestChangesNothing() {
         var book = RequestBook()
         book.set(SubscriberID(1), to: Resolution(.high, every: 100, moving: 0))
         #expect(book.remove(SubscriberID(2)) == nil)
@@ -45,7 +45,7 @@ import Testing
     }
 
     @Test(arguments: UInt64(1)...8) func itAgreesWithReducingAllRequests(seed: UInt64) {
-        var generator = SeededGenerator(seed: seed)
+        var generator = SplitMix64(seed: seed)
         var book = RequestBook()
         var model: [SubscriberID: Resolution] = [:]
         for _ in 0..<2_000 {
@@ -63,7 +63,7 @@ import Testing
         }
     }
 
-    @Test func whatIsGoneDoesNotPileUp() {
+    @Test func removedRequestsDoNotAccumulate() {
         var values = MinMultiset<Int>()
         values.insert(0)
         for value in 1...10_000 {

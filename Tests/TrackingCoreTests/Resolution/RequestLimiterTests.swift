@@ -29,7 +29,7 @@ import Testing
         #expect(limiter.takeDue(now: self.at(10100)).isEmpty)
         #expect(limiter.takeDue(now: self.at(10200)).map(\.payload) == [[200]])
         #expect(limiter.nextDeadline == nil)
-        // One more is available each 200 ms, and the whole burst after a second.
+        // One more request is available every 200 ms, and the whole burst after a second.
         #expect(limiter.received([7], from: self.sender, now: self.at(10300)) == false)
         #expect(limiter.takeDue(now: self.at(10400)).map(\.payload) == [[7]])
         for _ in 0..<5 { #expect(limiter.received([8], from: self.sender, now: self.at(12000)) == true) }
@@ -57,7 +57,7 @@ import Testing
         for number in 0..<100 {
             #expect(limiter.received([1], from: try self.sender(number), now: self.at(1000)) == true)
         }
-        // Further senders have no limit: none of them is kept from its first request.
+        // More senders than the bound have no limit, so that none of them loses its first request.
         for _ in 0..<10 { #expect(limiter.received([1], from: try self.sender(100), now: self.at(1000)) == true) }
         let known = try (0..<5).map { _ in limiter.received([1], from: try self.sender(5), now: self.at(1000)) }
         #expect(known == [true, true, true, true, false])
@@ -70,7 +70,7 @@ import Testing
         #expect(limiter.count == 0 && limiter.nextDeadline == nil)
     }
 
-    @Test func aFloodTakesEffectFiveTimesASecond() {
+    @Test func aFloodHasAnEffectFiveTimesASecond() {
         var limiter = RequestLimiter()
         var (applied, now) = (0, MonotonicTime(.zero))
         for _ in 0..<20_000 {

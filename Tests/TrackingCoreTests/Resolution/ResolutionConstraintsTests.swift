@@ -12,7 +12,7 @@ import Testing
         #expect(set.member(isNear: true, isWatched: false) == nil)
     }
 
-    @Test func oneResolutionStandsForAllFour() {
+    @Test func oneResolutionServesForAllFour() {
         let set = ResolutionSet(all: self.wanted)
         for isNear in [true, false] {
             for isWatched in [true, false] {

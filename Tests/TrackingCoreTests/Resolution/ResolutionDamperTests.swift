@@ -22,7 +22,7 @@ import Testing
         #expect(damper.current == self.eager && damper.nextDeadline == .seconds(6))
         #expect(damper.timerFired(now: .seconds(5.999)) == nil)
         #expect(damper.timerFired(now: .seconds(6)) == self.calm)
-        // That change begins a pause as well.
+        // This change begins a pause as well.
         #expect(damper.decided(self.eager, now: .seconds(6.9)) == nil)
         #expect(damper.nextDeadline == .seconds(7))
     }
@@ -38,8 +38,8 @@ import Testing
         #expect(damper.decided(self.calm, now: .seconds(6.1)) == self.calm)
     }
 
-    @Test(arguments: UInt64(1)...4) func howeverOftenItIsDecidedNoTwoChangesAreWithinASecond(seed: UInt64) throws {
-        var generator = SeededGenerator(seed: seed)
+    @Test(arguments: UInt64(1)...4) func noTwoChangesAreWithinASecond(seed: UInt64) throws {
+        var generator = SplitMix64(seed: seed)
         var damper = ResolutionDamper(self.calm)
         var now = MonotonicTime(.zero)
         var changes: [MonotonicTime] = []

@@ -4,7 +4,7 @@ import Testing
 
 @Suite struct ResolutionPropertyTests {
     @Test(arguments: UInt64(1)...4) func finestIsCommutativeAssociativeAndIdempotent(seed: UInt64) {
-        var generator = SeededGenerator(seed: seed)
+        var generator = SplitMix64(seed: seed)
         for _ in 0..<500 {
             let a = Resolution.random(using: &generator)
             let b = Resolution.random(using: &generator)
@@ -12,12 +12,13 @@ import Testing
             #expect(a.finer(of: b) == b.finer(of: a))
             #expect(a.finer(of: b).finer(of: c) == a.finer(of: b.finer(of: c)))
             #expect(a.finer(of: a) == a)
-            // What finer and coarser leave is what came in.
+            // The results of finer and coarser consist of members of the inputs.
             #expect(a.finer(of: a.coarser(of: b)) == a)
         }
     }
 
-    /// The formula of the page, written the long way: every request clamped by itself, then reduced.
+    /// The formula of the reference page without optimizations: each request is limited by itself, then all are
+    /// reduced.
     private func naive(_ conditions: TrackingConditions) -> Resolution {
         let floor = conditions.constraints?.floor ?? conditions.floor
         let ceiling = conditions.constraints?.ceiling ?? conditions.ceiling
@@ -43,11 +44,11 @@ import Testing
             moving: finest.minimumDisplacement)
     }
 
-    private func maybe(_ generator: inout SeededGenerator) -> Resolution? {
+    private func maybe(_ generator: inout SplitMix64) -> Resolution? {
         Bool.random(using: &generator) ? Resolution.random(using: &generator) : nil
     }
 
-    private func constraints(_ generator: inout SeededGenerator) -> ResolutionConstraints? {
+    private func constraints(_ generator: inout SplitMix64) -> ResolutionConstraints? {
         let set = try? ResolutionSet(
             farWithoutSubscriber: self.maybe(&generator), farWithSubscriber: self.maybe(&generator),
             nearWithoutSubscriber: self.maybe(&generator), nearWithSubscriber: self.maybe(&generator))
@@ -59,7 +60,7 @@ import Testing
         }
     }
 
-    private func change(_ generator: inout SeededGenerator) -> ConditionChange {
+    private func change(_ generator: inout SplitMix64) -> ConditionChange {
         let subscriber = SubscriberID(.random(in: 0..<5, using: &generator))
         switch Int.random(in: 0..<13, using: &generator) {
         case 0, 1: return .subscriberCame(subscriber)
@@ -77,12 +78,13 @@ import Testing
     }
 
     @Test(arguments: UInt64(1)...8) func theAnswerDependsOnTheSnapshotAlone(seed: UInt64) {
-        var generator = SeededGenerator(seed: seed)
+        var generator = SplitMix64(seed: seed)
         var machine = ResolutionStateMachine()
         var last = machine.current
         for _ in 0..<1_000 {
             let spoken = machine.changed(self.change(&generator))
-            // However it came about: the formula on the snapshot, and a policy that has seen nothing else, say the same.
+            // The formula on the snapshot and a new policy give the same result as the policy that has seen every
+            // change.
             #expect(machine.current == self.naive(machine.conditions))
             #expect(machine.current == DefaultResolutionPolicy().resolution(for: machine.conditions))
             #expect(spoken == (machine.current == last ? nil : machine.current))

@@ -34,7 +34,7 @@ import Testing
         #expect(machine.changed(.subscriberLeft(SubscriberID(1))) == self.idle)
     }
 
-    @Test func itSpeaksOnlyWhenTheAnswerDiffers() throws {
+    @Test func aChangeIsReportedOnlyWhenTheResolutionDiffers() throws {
         var machine = try self.machine()
         #expect(machine.changed(.subscriberCame(SubscriberID(1))) == self.watched)
         #expect(machine.changed(.subscriberCame(SubscriberID(2))) == nil)
@@ -44,7 +44,7 @@ import Testing
         #expect(machine.changed(.batteryRead(percent: 80)) == nil)
         #expect(machine.changed(.batteryRead(percent: 21)) == nil)
         #expect(machine.changed(.defaultChanged(self.close)) == nil)
-        #expect(machine.conditions.subscribers == 2)  // …yet what it did not speak of is known
+        #expect(machine.conditions.subscribers == 2)  // unreported changes count as well
         #expect(machine.conditions.batteryPercent == 21)
     }
 
@@ -54,7 +54,7 @@ import Testing
         _ = machine.changed(.subscriberCame(SubscriberID(2)))
         #expect(machine.changed(.requestMade(SubscriberID(2), self.asked)) == self.asked)
         #expect(machine.changed(.subscriberLeft(SubscriberID(2))) == self.watched)
-        #expect(machine.changed(.subscriberCame(SubscriberID(2))) == nil)  // it came back and has not asked again
+        #expect(machine.changed(.subscriberCame(SubscriberID(2))) == nil)  // it is back without a request
     }
 
     @Test func aRequestFromSomeoneNotPresentIsIgnored() throws {
@@ -95,7 +95,7 @@ import Testing
         #expect(machine.changed(.batteryRead(percent: nil)) == self.idle)
     }
 
-    @Test(arguments: [-1, 100.5, .nan]) func aReadingThatCannotBeIsUnknown(percent: Double) throws {
+    @Test(arguments: [-1, 100.5, .nan]) func anImpossibleReadingIsUnknown(percent: Double) throws {
         var machine = try self.machine()
         #expect(machine.changed(.batteryRead(percent: percent)) == nil)
         #expect(machine.conditions.batteryPercent == nil)

@@ -27,7 +27,7 @@ import TrackingCore
         #expect(!fence.contains(Self.place(52.5, -8.5)))
         #expect(!fence.contains(Self.place(51.9, -8.5)))
         #expect(fence.distance(from: Self.place(52.2, -8.5)) == 0)
-        // A minute of latitude south of its southern edge.
+        // One minute of latitude south of the southern edge.
         let distance = fence.distance(from: Self.place(52 - 1.0 / 60, -8.5)).value
         #expect(abs(distance - 1853.2) < 1)
     }
@@ -41,7 +41,7 @@ import TrackingCore
         #expect(!fence.contains(Self.place(52.05, -8.5)))
     }
 
-    /// What is gone round an odd number of times is inside.
+    /// A point is inside when the edge winds around it an odd number of times.
     @Test func polygonThatCrossesItself() throws {
         let eight = Self.ring([(52, -9), (53, -8), (53, -9), (52, -8), (52, -9)])
         let halves = try Fence(name: "eight", shape: .polygons([[eight]]))
@@ -61,19 +61,19 @@ import TrackingCore
         #expect(!fence.contains(Self.place(-17, 0)))
     }
 
-    /// What reaches round the earth cannot be told from its other side, so it is not taken.
+    /// A polygon that reaches round the earth has no distinct inside, so it is refused.
     @Test(arguments: [
-        // Round the north pole, and round the earth along the equator.
+        // A ring around the north pole, and one along the equator.
         (ring([(80, 0), (80, 90), (80, 180), (80, -90), (80, 0)]), "ring 1 of area 1 goes round a pole"),
         (
             ring([(-5, -180), (-5, -60), (-5, 60), (-5, 180), (5, 180), (5, 60), (5, -60), (5, -180), (-5, -180)]),
             "spans 360"
         ),
-        // Most of a hemisphere, corner by corner.
+        // A ring of corners around most of a hemisphere.
         (ring([(0, 0), (0, 100), (0, -160), (10, -160), (10, 100), (10, 0), (0, 0)]), "spans 200"),
         (ring([(0, -90), (0, 90), (10, 90), (10, -90), (0, -90)]), "half round the earth"),
     ])
-    func refusesWhatReachesRoundTheEarth(_ ring: [Coordinate], _ reason: String) {
+    func refusesAPolygonThatReachesRoundTheEarth(_ ring: [Coordinate], _ reason: String) {
         let error = #expect(throws: TrackingError.self) { try Fence(name: "x", shape: .polygons([[ring]])) }
         #expect(error?.message.contains(reason) == true && error?.message.contains("cut it") == true)
     }
@@ -88,7 +88,7 @@ import TrackingCore
         (.polygons([[Array(repeating: place(0, 0), count: 10_001)]]), "corners"),
         (.polygons([[ring([(0, 0), (0, 0), (0, 0), (0, 0)])]]), "three different places"),
     ])
-    func refusesWhatIsNoArea(_ shape: Fence.Shape, _ reason: String) {
+    func refusesAShapeWithoutAnArea(_ shape: Fence.Shape, _ reason: String) {
         let error = #expect(throws: TrackingError.self) { try Fence(name: "x", shape: shape) }
         #expect(error?.message.contains(reason) == true)
         #expect(error?.message.contains("'x'") == true)

@@ -8,7 +8,7 @@ import TrackingCore
 
     private func fence() throws -> Fence { try Fence(name: "depot", shape: .circle(center: self.depot, radius: 100)) }
 
-    /// A fix so many metres north of the depot, so many seconds after the start.
+    /// A fix at a distance north of the depot, in metres, at a time after the start, in seconds.
     private func fix(_ distance: Double, _ seconds: Double, speed: Double? = nil, battery: Double? = nil) -> Location {
         var fix = Location(
             coordinate: self.depot.destination(bearing: 0, distance: Meters(distance)),
@@ -24,13 +24,13 @@ import TrackingCore
         }
     }
 
-    @Test func tellsEachCrossingOnce() throws {
+    @Test func eachCrossingIsReportedOnce() throws {
         let fence = try self.fence()
         var book = RuleBook(
             [try Rule(name: "in", .enter(fence)), try Rule(name: "out", .leave(fence))], now: self.start)
-        let told = self.kinds(
+        let reported = self.kinds(
             &book, [self.fix(500, 0), self.fix(90, 10), self.fix(50, 20), self.fix(300, 30), self.fix(500, 40)])
-        #expect(told == ["in 10.0", "out 30.0"])
+        #expect(reported == ["in 10.0", "out 30.0"])
     }
 
     @Test func aFixThatWaversAtTheEdgeIsOneCrossing() throws {
@@ -39,7 +39,7 @@ import TrackingCore
         #expect(self.kinds(&book, [self.fix(500, 0)] + wavering) == ["in 1.0"])
     }
 
-    @Test func whoIsInsideWhenFirstSeenCrossedNothing() throws {
+    @Test func aFirstPositionInsideAFenceIsNoCrossing() throws {
         let fence = try self.fence()
         var book = RuleBook(
             [try Rule(name: "in", .enter(fence)), try Rule(name: "out", .leave(fence))], now: self.start)
@@ -47,54 +47,54 @@ import TrackingCore
         #expect(self.kinds(&book, [self.fix(400, 2)]) == ["out 2.0"])
     }
 
-    /// By what the clock passes over nobody is silent, and by what it goes back nobody is for longer.
-    @Test(arguments: [3600.0, -3600]) func aClockThatIsSetMakesNobodySilent(step: Double) throws {
+    /// A step of the clock neither makes a trackable silent nor extends its time until silence.
+    @Test(arguments: [3600.0, -3600]) func aClockThatIsSetMakesNoTrackableSilent(step: Double) throws {
         var book = RuleBook([try Rule(name: "quiet", .silent(.seconds(300)))], now: self.start)
-        book.heard(self.van, now: self.start)
+        book.received(self.van, now: self.start)
         let now = self.start.advanced(by: .seconds(step))
         book.clockStepped(now: now)
         #expect(book.timerFired(now: now.advanced(by: .seconds(299))) == [])
         #expect(book.timerFired(now: now.advanced(by: .seconds(300))).map(\.kind) == [.silent])
     }
 
-    @Test func aLatePointTellsNothing() throws {
+    @Test func aLatePointReportsNothing() throws {
         var book = RuleBook([try Rule(name: "in", .enter(try self.fence()))], now: self.start)
         _ = book.moved(self.van, self.fix(500, 100), now: self.start.advanced(by: .seconds(100)))
-        // From before what was seen.
+        // Older than the last position.
         #expect(book.moved(self.van, self.fix(0, 50), now: self.start.advanced(by: .seconds(101))) == [])
-        // Newer, and long ago by now.
+        // Newer than the last position, but received too late.
         #expect(book.moved(self.van, self.fix(0, 110), now: self.start.advanced(by: .seconds(600))) == [])
-        // From the future.
+        // In the future.
         #expect(book.moved(self.van, self.fix(0, 1000), now: self.start.advanced(by: .seconds(600))) == [])
         #expect(book.moved(self.van, self.fix(0, 610), now: self.start.advanced(by: .seconds(610))).count == 1)
     }
 
-    @Test func anUncertainFixTellsNothing() throws {
+    @Test func anUncertainFixReportsNothing() throws {
         var book = RuleBook([try Rule(name: "in", .enter(try self.fence()))], now: self.start)
         var vague = self.fix(0, 1)
         vague.accuracyHorizontal = 201
         #expect(self.kinds(&book, [self.fix(500, 0), vague]) == [])
     }
 
-    @Test func dwellingIsToldByTheClock() throws {
+    @Test func dwellingIsReportedAtItsDeadline() throws {
         var book = RuleBook([try Rule(name: "stay", .dwell(try self.fence(), .seconds(60)))], now: self.start)
         #expect(self.kinds(&book, [self.fix(500, 0), self.fix(0, 10), self.fix(1, 20)]) == [])
         #expect(book.nextDeadline == self.start.advanced(by: .seconds(70)))
         #expect(book.timerFired(now: self.start.advanced(by: .seconds(69))) == [])
-        let told = book.timerFired(now: self.start.advanced(by: .seconds(71)))
-        #expect(told.map(\.kind) == [.fenceDwelled])
-        #expect(told.first?.detail["fence"] == .text("depot"))
+        let reported = book.timerFired(now: self.start.advanced(by: .seconds(71)))
+        #expect(reported.map(\.kind) == [.fenceDwelled])
+        #expect(reported.first?.detail["fence"] == .text("depot"))
         #expect(book.timerFired(now: self.start.advanced(by: .seconds(500))) == [])
     }
 
-    @Test func whoLeavesInTimeDidNotDwell() throws {
+    @Test func aDepartureBeforeTheDeadlineIsNoDwelling() throws {
         var book = RuleBook([try Rule(name: "stay", .dwell(try self.fence(), .seconds(60)))], now: self.start)
         _ = self.kinds(&book, [self.fix(500, 0), self.fix(0, 10), self.fix(500, 40), self.fix(0, 50)])
         #expect(book.timerFired(now: self.start.advanced(by: .seconds(70))) == [])
         #expect(book.timerFired(now: self.start.advanced(by: .seconds(110))).count == 1)
     }
 
-    @Test func silenceIsToldOnceAndAgainAfterASign() throws {
+    @Test func silenceIsReportedOnceUntilTheNextMessage() throws {
         var book = RuleBook([try Rule(name: "quiet", .silent(.seconds(300)))], now: self.start)
         _ = self.kinds(&book, [self.fix(0, 0), self.fix(0, 100)])
         #expect(book.timerFired(now: self.start.advanced(by: .seconds(399))) == [])
@@ -104,28 +104,28 @@ import TrackingCore
         #expect(book.timerFired(now: self.start.advanced(by: .seconds(1300))).count == 1)
     }
 
-    @Test func speedIsToldOnceUntilItIsCalmAgain() throws {
+    @Test func speedingIsReportedOnceUntilTheSpeedFalls() throws {
         var book = RuleBook([try Rule(name: "fast", .speed(above: 20))], now: self.start)
         let speeds: [Double] = [10, 21, 19, 21, 25, 17, 21]
         let fixes = speeds.enumerated().map { self.fix(0, Double($0.offset), speed: $0.element) }
         #expect(self.kinds(&book, fixes) == ["fast 1.0", "fast 6.0"])
     }
 
-    @Test func lowBatteryIsToldOnce() throws {
+    @Test func lowBatteryIsReportedOnceUntilTheChargeRises() throws {
         var book = RuleBook([try Rule(name: "low", .lowBattery(below: 20))], now: self.start)
         let levels = [0.21, 0.19, 0.21, 0.19, 0.5, 0.1]
         let fixes = levels.enumerated().map { self.fix(0, Double($0.offset), battery: $0.element) }
         #expect(self.kinds(&book, fixes) == ["low 1.0", "low 5.0"])
     }
 
-    @Test func arrivalIsWhatThePublisherSays() throws {
+    @Test func arrivalIsReportedByThePublisher() throws {
         var book = RuleBook([try Rule(name: "here", .arrived)], now: self.start)
         #expect(book.came(near: false, self.van, now: self.start) == [])
         #expect(book.came(near: true, self.van, now: self.start).map(\.kind) == [.arrived])
         #expect(book.came(near: true, self.van, now: self.start) == [])
     }
 
-    @Test func aRuleIsForItsTrackables() throws {
+    @Test func aRuleAppliesOnlyToItsTrackables() throws {
         let other = try TrackableID("van-8")
         var book = RuleBook([try Rule(name: "fast", .speed(above: 20), of: [other])], now: self.start)
         let fixes = [self.fix(0, 0, speed: 1), self.fix(0, 1, speed: 30)]
@@ -133,7 +133,7 @@ import TrackingCore
         #expect(fixes.flatMap { book.moved(other, $0, now: $0.time) }.count == 1)
     }
 
-    @Test func whatIsKeptGoesOnAfterARestart() throws {
+    @Test func savedStatesContinueAfterARestart() throws {
         let rules = [try Rule(name: "in", .enter(try self.fence())), try Rule(name: "quiet", .silent(.seconds(300)))]
         var book = RuleBook(rules, now: self.start)
         _ = self.kinds(&book, [self.fix(500, 0)])
@@ -141,13 +141,13 @@ import TrackingCore
         #expect(book.takeChanges() == [])
         let later = self.start.advanced(by: .seconds(3600))
         var next = RuleBook(rules, kept: kept, now: later)
-        // Nobody was silent while nobody listened.
+        // The time without a connection does not count as silence.
         #expect(next.timerFired(now: later) == [])
         #expect(next.nextDeadline == later.advanced(by: .seconds(300)))
         #expect(next.moved(self.van, self.fix(0, 3601), now: later.advanced(by: .seconds(1))).map(\.rule) == ["in"])
     }
 
-    @Test func aChangedRuleBeginsAnewAndTheOthersGoOn() throws {
+    @Test func aChangedRuleRestartsAndTheOthersContinue() throws {
         let quiet = try Rule(name: "quiet", .silent(.seconds(300)))
         var book = RuleBook([quiet, try Rule(name: "in", .enter(try self.fence()))], now: self.start)
         _ = self.kinds(&book, [self.fix(500, 0)])
@@ -157,7 +157,7 @@ import TrackingCore
         #expect(book.timerFired(now: self.start.advanced(by: .seconds(310))).map(\.rule) == ["quiet"])
     }
 
-    @Test func aGroupThatChangesLeavesItsOtherMembersAsTheyAre() throws {
+    @Test func changingAGroupKeepsTheStatesOfItsOtherMembers() throws {
         let other = try TrackableID("van-8")
         let fence = try self.fence()
         func rules(_ ids: Set<TrackableID>) throws -> [Rule] {
@@ -170,42 +170,42 @@ import TrackingCore
         #expect(book.takeDropped() == [.init(trackable: other, rule: "in"), .init(trackable: other, rule: "quiet")])
         #expect(book.takeDropped() == [])
         #expect(self.kinds(&book, [self.fix(0, 10)]) == ["in 10.0"])
-        // Who comes back begins anew, with where it is.
+        // A trackable that is added to the rule again begins with its current position.
         _ = book.moved(other, self.fix(0, 15), now: self.start.advanced(by: .seconds(15)))
         book.replace(try rules([self.van, other]), now: self.start.advanced(by: .seconds(15)))
         #expect(book.moved(other, self.fix(0, 20), now: self.start.advanced(by: .seconds(20))) == [])
         #expect(book.timerFired(now: self.start.advanced(by: .seconds(320))).map(\.trackable) == [self.van, other])
     }
 
-    @Test func silenceCountsFromWhenSomethingCame() throws {
+    @Test func silenceCountsFromTheLastMessage() throws {
         var book = RuleBook([try Rule(name: "quiet", .silent(.seconds(60)))], now: self.start)
         // Fixes that are 70 s old, and one that is too late for all other rules.
         for second in [100.0, 110] {
             _ = book.moved(self.van, self.fix(0, second - 70), now: self.start.advanced(by: .seconds(second)))
             #expect(book.timerFired(now: self.start.advanced(by: .seconds(second))) == [])
         }
-        book.heard(self.van, now: self.start.advanced(by: .seconds(150)))
+        book.received(self.van, now: self.start.advanced(by: .seconds(150)))
         #expect(book.timerFired(now: self.start.advanced(by: .seconds(209))) == [])
         #expect(book.timerFired(now: self.start.advanced(by: .seconds(210))).map(\.kind) == [.silent])
     }
 
-    @Test func whileNobodyListensNobodyIsSilentOrStays() throws {
+    @Test func timeWithoutAConnectionIsNeitherSilenceNorDwelling() throws {
         let stay = try Rule(name: "stay", .dwell(try self.fence(), .seconds(600)))
         var book = RuleBook([try Rule(name: "quiet", .silent(.seconds(60))), stay], now: self.start)
         _ = self.kinds(&book, [self.fix(500, 0), self.fix(0, 10)])
-        book.deaf(now: self.start.advanced(by: .seconds(40)))
-        book.deaf(now: self.start.advanced(by: .seconds(50)))
+        book.connectionLost(now: self.start.advanced(by: .seconds(40)))
+        book.connectionLost(now: self.start.advanced(by: .seconds(50)))
         #expect(book.nextDeadline == nil)
         #expect(book.timerFired(now: self.start.advanced(by: .seconds(1200))) == [])
-        book.listening(now: self.start.advanced(by: .seconds(1240)))
+        book.connected(now: self.start.advanced(by: .seconds(1240)))
         #expect(book.timerFired(now: self.start.advanced(by: .seconds(1299))) == [])
         #expect(book.timerFired(now: self.start.advanced(by: .seconds(1300))).map(\.rule) == ["quiet"])
-        // It stayed for 30 s before, and the rest of the time after.
+        // The trackable dwelled for 30 s before the outage, and for the remaining time after it.
         #expect(book.timerFired(now: self.start.advanced(by: .seconds(1809))) == [])
         #expect(book.timerFired(now: self.start.advanced(by: .seconds(1810))).map(\.rule) == ["stay"])
     }
 
-    @Test func stayingCountsAnewAfterARestart() throws {
+    @Test func dwellingCountsAnewAfterARestart() throws {
         let rules = [try Rule(name: "stay", .dwell(try self.fence(), .seconds(60)))]
         var book = RuleBook(rules, now: self.start)
         _ = self.kinds(&book, [self.fix(500, 0), self.fix(0, 10)])
@@ -215,8 +215,8 @@ import TrackingCore
         #expect(next.timerFired(now: later.advanced(by: .seconds(60))).map(\.rule) == ["stay"])
     }
 
-    /// It was inside when the gateway ended, drove off meanwhile, and says so late.
-    @Test func whoIsElsewhereByNowDoesNotStay() throws {
+    /// The trackable was inside when the gateway ended, drove off meanwhile, and reports the departure late.
+    @Test func aLatePositionOutsideEndsAStay() throws {
         let rules = [
             try Rule(name: "out", .leave(try self.fence())),
             try Rule(name: "stay", .dwell(try self.fence(), .seconds(60))),
@@ -227,12 +227,12 @@ import TrackingCore
         var next = RuleBook(rules, kept: book.takeChanges(), now: later)
         #expect(next.moved(self.van, self.fix(900, 3000), now: later) == [])
         #expect(next.timerFired(now: later.advanced(by: .seconds(600))) == [])
-        // That it left is told with the first position that is not late.
+        // The departure is reported with the first position in time.
         #expect(next.moved(self.van, self.fix(950, 3601), now: later).map(\.rule) == ["out"])
     }
 
-    /// It is watched by nobody, and sent every half an hour.
-    @Test func whatWasPassedSinceTheLastUpdateIsTold() throws {
+    /// Without a subscriber, an update is published every half an hour.
+    @Test func crossingsOnSkippedPointsAreReported() throws {
         let fence = try self.fence()
         var book = RuleBook(
             [try Rule(name: "in", .enter(fence)), try Rule(name: "out", .leave(fence))], now: self.start)
@@ -243,14 +243,14 @@ import TrackingCore
             book.moved(self.van, self.fix(900, 1800), passing: passed, now: now).map {
                 "\($0.rule) \($0.time.since(self.start).inSeconds)"
             } == ["in 300.0", "out 900.0"])
-        // An update that is late itself tells nothing.
+        // A late update reports nothing.
         let later = self.start.advanced(by: .seconds(4000))
         #expect(book.moved(self.van, self.fix(900, 3600), passing: [self.fix(0, 3000)], now: later) == [])
     }
 
-    // MARK: - What rules begin with
+    // MARK: - Initial states
 
-    @Test func aRuleThatComesLaterBeginsWithWhereThingsAre() throws {
+    @Test func anAddedRuleBeginsWithTheLastKnownPositions() throws {
         let (bus, fence) = (try TrackableID("bus"), try self.fence())
         var book = RuleBook([], now: self.start)
         for (id, distance) in [(self.van, 500.0), (bus, 10)] {
@@ -262,20 +262,20 @@ import TrackingCore
             try Rule(name: "stay", .dwell(fence, .seconds(60))),
         ]
         book.replace(rules, now: self.start.advanced(by: .seconds(100)))
-        // Nothing is told of how things are; whoever was inside stays from now on.
+        // The present state is not reported. Dwelling counts from now on for a trackable inside.
         #expect(book.timerFired(now: self.start.advanced(by: .seconds(159))) == [])
         #expect(book.came(near: true, bus, now: self.start.advanced(by: .seconds(159))) == [])
         let stays = book.timerFired(now: self.start.advanced(by: .seconds(160)))
         #expect(stays.map(\.rule) == ["stay"] && stays.map(\.trackable) == [bus])
-        // The first crossing is told.
+        // The first crossing is reported.
         #expect(self.kinds(&book, [self.fix(10, 170)]) == ["in 170.0"])
         #expect(book.came(near: true, self.van, now: self.start.advanced(by: .seconds(170))).map(\.rule) == ["here"])
         let left = book.moved(bus, self.fix(500, 171), now: self.start.advanced(by: .seconds(171)))
         #expect(left.map(\.rule) == ["out"])
     }
 
-    /// A gateway that starts hears the last position from the broker, of whatever time.
-    @Test func anOldPositionIsWhatRulesBeginWith() throws {
+    /// A gateway that starts receives the retained position, which may be of any time.
+    @Test func rulesBeginWithAnOldPosition() throws {
         let fence = try self.fence()
         let later = self.start.advanced(by: .seconds(7200))
         for isRuleFirst in [true, false] {
@@ -291,62 +291,63 @@ import TrackingCore
         }
     }
 
-    @Test func whoIsNamedAndNeverHeardOfIsSilent() throws {
+    @Test func aNamedTrackableWithoutMessagesIsSilent() throws {
         let bus = try TrackableID("bus")
         let quiet = try Rule(name: "quiet", .silent(.seconds(60)), of: [self.van])
         var book = RuleBook([quiet], now: self.start)
-        book.deaf(now: self.start)
-        book.listening(now: self.start.advanced(by: .seconds(5)))
+        book.connectionLost(now: self.start)
+        book.connected(now: self.start.advanced(by: .seconds(5)))
         #expect(book.timerFired(now: self.start.advanced(by: .seconds(64))) == [])
-        let told = book.timerFired(now: self.start.advanced(by: .seconds(65)))
-        #expect(told.map(\.trackable) == [self.van] && told.first?.location == nil)
+        let reported = book.timerFired(now: self.start.advanced(by: .seconds(65)))
+        #expect(reported.map(\.trackable) == [self.van] && reported.first?.location == nil)
         // Kept as told: a restart does not tell it again.
         let later = self.start.advanced(by: .seconds(1000))
         var next = RuleBook([quiet], kept: book.takeChanges(), now: later)
-        next.deaf(now: later)
-        next.listening(now: later)
+        next.connectionLost(now: later)
+        next.connected(now: later)
         #expect(next.timerFired(now: later.advanced(by: .seconds(1000))) == [])
-        // One that comes while it runs counts from then.
+        // For a rule that is added at run time, silence counts from then.
         next.replace([quiet, try Rule(name: "bus", .silent(.seconds(60)), of: [bus])], now: later)
         #expect(next.timerFired(now: later.advanced(by: .seconds(59))) == [])
         #expect(next.timerFired(now: later.advanced(by: .seconds(60))).map(\.rule) == ["bus"])
     }
 
-    /// What was told before a restart is not told again for the position that the broker kept, and for a newer one it is.
-    @Test func whatTheBrokerKeptIsNoSignWhereItWasHeardBefore() throws {
+    /// A silence that was reported before a restart is not reported again for the known retained position. It is
+    /// reported again after a newer one.
+    @Test func aKnownRetainedPositionDoesNotEndASilence() throws {
         let quiet = try Rule(name: "quiet", .silent(.seconds(30)))
         var book = RuleBook([quiet], now: self.start)
-        book.heard(self.van, now: self.start)
+        book.received(self.van, now: self.start)
         _ = book.moved(self.van, self.fix(0, 0), now: self.start)
         #expect(book.timerFired(now: self.start.advanced(by: .seconds(30))).count == 1)
         let later = self.start.advanced(by: .seconds(60))
-        for (second, isTold) in [(0.0, false), (50, true)] {
+        for (second, isReported) in [(0.0, false), (50, true)] {
             var next = RuleBook([quiet], kept: book.takeChanges(), now: later)
             _ = next.moved(self.van, self.fix(0, second), now: later)
-            #expect(next.timerFired(now: later.advanced(by: .seconds(100))).count == (isTold ? 1 : 0))
+            #expect(next.timerFired(now: later.advanced(by: .seconds(100))).count == (isReported ? 1 : 0))
             book = next
         }
     }
 
-    @Test func whoIsTooFastOrLowWhenFirstHeardOfIsTold() throws {
+    @Test func aFirstPositionMayReportSpeedingAndLowBattery() throws {
         let rules = [try Rule(name: "fast", .speed(above: 20)), try Rule(name: "low", .lowBattery(below: 20))]
         var book = RuleBook(rules, now: self.start)
         #expect(self.kinds(&book, [self.fix(0, 1, speed: 21, battery: 0.14)]) == ["fast 1.0", "low 1.0"])
         #expect(self.kinds(&book, [self.fix(0, 2, speed: 22, battery: 0.13)]) == [])
-        // So it is for rules that come later, with the next position.
+        // An added rule reports with the next position.
         book.replace(try rules.map { try Rule(name: "new \($0.name)", $0.condition) }, now: self.start)
         #expect(book.timerFired(now: self.start.advanced(by: .seconds(2))) == [])
         #expect(self.kinds(&book, [self.fix(0, 3, speed: 22, battery: 0.13)]) == ["new fast 3.0", "new low 3.0"])
     }
 
     @Test(arguments: [(0.14, 14.0), (0.29, 29), (0.145, 14.5), (0.123456, 12.3)])
-    func theChargeIsToldWithoutTheRestOfItsFraction(level: Double, percent: Double) throws {
+    func theReportedChargeIsRoundedToATenthOfAPercent(level: Double, percent: Double) throws {
         var book = RuleBook([try Rule(name: "low", .lowBattery(below: 50))], now: self.start)
-        let told = book.moved(self.van, self.fix(0, 1, battery: level), now: self.start.advanced(by: .seconds(1)))
-        #expect(told.first?.detail["percent"] == .number(percent))
+        let reported = book.moved(self.van, self.fix(0, 1, battery: level), now: self.start.advanced(by: .seconds(1)))
+        #expect(reported.first?.detail["percent"] == .number(percent))
     }
 
-    @Test func whatIsForgottenBeginsAnew() throws {
+    @Test func aForgottenTrackableBeginsAnew() throws {
         let fence = try self.fence()
         let rules = [
             try Rule(name: "in", .enter(fence)), try Rule(name: "mine", .silent(.seconds(60)), of: [self.van]),
@@ -359,7 +360,7 @@ import TrackingCore
         #expect(
             book.takeDropped() == [.init(trackable: self.van, rule: "in"), .init(trackable: self.van, rule: "quiet")])
         #expect(book.takeChanges().map(\.rule) == ["mine"])
-        // Who is named is expected all the same; where it was is told of nobody.
+        // A trackable that a rule names is expected again. Its earlier position is in no report.
         let silent = book.timerFired(now: self.start.advanced(by: .seconds(1000)))
         #expect(silent.map(\.rule) == ["mine"] && silent.first?.location == nil)
         #expect(self.kinds(&book, [self.fix(0, 1010)]) == [])

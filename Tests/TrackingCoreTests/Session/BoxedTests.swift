@@ -1,7 +1,7 @@
 import Testing
 import TrackingCore
 
-/// A boxed value is a value like any other.
+/// A boxed value has value semantics.
 @Suite struct BoxedTests {
     private struct Holder {
         @Boxed var numbers = [1, 2]
@@ -23,7 +23,7 @@ import TrackingCore
         #expect(copy.numbers == [7, 2])
     }
 
-    @Test func itIsChangedInADictionary() {
+    @Test func aBoxedValueCanBeChangedInADictionary() {
         var holders = ["one": Holder(), "other": Holder()]
         holders["one"]?.numbers.removeAll()
         #expect(holders["one"]?.numbers == [])

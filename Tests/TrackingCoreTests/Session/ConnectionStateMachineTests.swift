@@ -2,14 +2,14 @@ import Testing
 
 @testable import TrackingCore
 
-/// When a client connects, waits, falls back, gives up and leaves.
+/// The transitions of a connection: connect, wait, fall back, give up, close.
 @Suite struct ConnectionStateMachineTests {
     private typealias Machine = ConnectionStateMachine
 
     private let lost = TrackingError(.connectionLost, "lost")
     private let unreachable = TrackingError(.brokerUnreachable, "nobody there")
 
-    /// A machine and the time, which only `wait` moves.
+    /// A machine and a clock that only `wait` advances.
     private struct Talk {
         var machine: ConnectionStateMachine
         var now = MonotonicTime(.seconds(1_000))
@@ -28,7 +28,7 @@ import Testing
         }
         mutating func wait(_ duration: Duration) { self.now = self.now.advanced(by: duration) }
 
-        /// Lets the next deadline come.
+        /// Advances the clock to the next deadline.
         mutating func timer() throws -> [Machine.Action] {
             self.now = max(self.now, try #require(self.machine.nextDeadline))
             return self.machine.timerFired(now: self.now)
@@ -44,13 +44,13 @@ import Testing
     private func disconnection(_ actions: [Machine.Action]) throws -> Disconnection {
         try #require(
             actions.lazy.compactMap { action -> Disconnection? in
-                if case .tell(.disconnected(let disconnection)) = action { disconnection } else { nil }
+                if case .deliver(.disconnected(let disconnection)) = action { disconnection } else { nil }
             }.first)
     }
 
     // MARK: - Connecting
 
-    @Test func aTryThatIsAskedForEndsTheWait() throws {
+    @Test func aRequestedAttemptEndsTheWait() throws {
         var talk = Talk()
         _ = talk.started()
         #expect(talk.machine.tryRequested(now: talk.now) == [])
@@ -64,7 +64,7 @@ import Testing
     @Test func aLostConnectionIsMadeAgainUnderTheNextNumber() throws {
         var talk = Talk()
         #expect(talk.started() == [self.attempt()])
-        #expect(talk.accepted() == [.tell(.connected(connection: 0, sessionPresent: false))])
+        #expect(talk.accepted() == [.deliver(.connected(connection: 0, sessionPresent: false))])
         #expect(talk.machine.nextDeadline == nil)
         talk.wait(.seconds(20))
         let end = try self.disconnection(talk.lost(self.lost))
@@ -72,10 +72,10 @@ import Testing
         #expect(end.lasted == .seconds(20))
         #expect(end.retry.map { (.milliseconds(250) ... .milliseconds(500)).contains($0) } == true)
         #expect(try talk.timer() == [self.attempt(connection: 1)])
-        #expect(talk.accepted() == [.tell(.connected(connection: 1, sessionPresent: false))])
+        #expect(talk.accepted() == [.deliver(.connected(connection: 1, sessionPresent: false))])
     }
 
-    @Test func anAttemptThatIsNotAnsweredIsGivenUp() throws {
+    @Test func anUnansweredAttemptTimesOut() throws {
         var talk = Talk()
         _ = talk.started()
         talk.wait(.seconds(3.9))
@@ -86,7 +86,7 @@ import Testing
         #expect(talk.accepted() == [], "an answer to an attempt that was given up")
     }
 
-    /// Each wait is between the half and the whole of a ceiling that doubles up to a minute.
+    /// Each wait is between half of a limit and the limit, which doubles up to a minute.
     @Test(arguments: [1 as UInt64, 2, 3, 4]) func waitsGrowAndAreJittered(seed: UInt64) throws {
         var talk = Talk(seed: seed)
         _ = talk.started()
@@ -98,7 +98,7 @@ import Testing
     }
 
     @Test(arguments: [TrackingError.Code.badCredentials, .notAuthorized])
-    func whoIsNotWantedWaitsUpToAQuarterOfAnHour(code: TrackingError.Code) throws {
+    func aRejectedClientWaitsUpToAQuarterOfAnHour(code: TrackingError.Code) throws {
         var talk = Talk()
         _ = talk.started()
         var longest = Duration.zero
@@ -110,7 +110,7 @@ import Testing
         #expect((.seconds(450) ... .seconds(900)).contains(longest))
     }
 
-    @Test func aConnectionThatStoodBeginsTheWaitsAnew() throws {
+    @Test func aLongConnectionResetsTheBackoff() throws {
         var talk = Talk()
         _ = talk.started()
         for _ in 0..<6 {
@@ -138,8 +138,8 @@ import Testing
         #expect(try talk.timer() == [self.attempt(0)])
     }
 
-    /// Tried again where it was after it stood a while; elsewhere after it did not.
-    @Test(arguments: [(9.9, 1), (10, 0)]) func whereALostConnectionIsTriedAgain(seconds: Double, endpoint: Int) throws {
+    /// A connection that lasted for 10 s is tried again at the same endpoint, a shorter one at the next endpoint.
+    @Test(arguments: [(9.9, 1), (10, 0)]) func aLongConnectionKeepsItsEndpoint(seconds: Double, endpoint: Int) throws {
         var talk = Talk(endpoints: 2)
         _ = talk.started()
         _ = talk.accepted()
@@ -154,7 +154,7 @@ import Testing
         (0x84, true), (0x01, true), (nil, true), (0x86, false), (0x87, false), (0x85, false), (0x88, false),
     ]
 
-    @Test(arguments: fallbacks) func whichAnswersCallForMQTT311(reason: UInt8?, fallsBack: Bool) throws {
+    @Test(arguments: fallbacks) func theReasonCodeDecidesTheFallback(reason: UInt8?, fallsBack: Bool) throws {
         var talk = Talk()
         _ = talk.started()
         let failure: Machine.Failure =
@@ -163,7 +163,7 @@ import Testing
             }
         let actions = talk.failed(failure)
         #expect(actions.contains(self.attempt(0, .v311)) == fallsBack)
-        #expect(actions.contains { if case .tell = $0 { true } else { false } } != fallsBack)
+        #expect(actions.contains { if case .deliver = $0 { true } else { false } } != fallsBack)
     }
 
     @Test func aVersionIsRememberedOnceItIsAccepted() throws {
@@ -194,7 +194,7 @@ import Testing
         #expect(try talk.timer() == [self.attempt()])
     }
 
-    @Test func aWillThatIsNotToBeKeptIsRefusedNoSecondTime() throws {
+    @Test func aRejectedRetainedWillIsSentWithoutTheRetainFlag() throws {
         var talk = Talk()
         _ = talk.started()
         let failure = Machine.Failure.refused(TrackingError(.refused, "retain not supported", reasonCode: 0x9A))
@@ -210,7 +210,8 @@ import Testing
 
     // MARK: - Double ids
 
-    /// Four closes within 10 s of connecting, in a row, are a suspected double id, and the wait grows to a minute.
+    /// Four connections in a row that the broker closes within 10 s indicate a duplicate client id. The wait grows to
+    /// a minute.
     @Test func fourShortConnectionsInARowAreSuspicious() throws {
         var talk = Talk()
         _ = talk.started()
@@ -228,7 +229,7 @@ import Testing
         #expect((.seconds(30) ... .seconds(60)).contains(last))
     }
 
-    /// A program that may have caused a double id itself adds its remedy, and to no other reason.
+    /// A program that may have caused a duplicate id adds its remedy to this reason only.
     @Test func theRemedyIsAddedToASuspectedDoubleId() throws {
         var configuration = Machine.Configuration(endpoints: 1)
         configuration.takeoverRemedy = "Give --intake-user."
@@ -248,7 +249,7 @@ import Testing
         #expect(taken.reason?.message == "taken. Give --intake-user.")
     }
 
-    @Test func aConnectionThatStoodEndsTheSuspicion() throws {
+    @Test func aLongConnectionEndsTheSuspicion() throws {
         var talk = Talk()
         _ = talk.started()
         for seconds in [1.0, 1, 1, 10, 1, 1, 1] {
@@ -261,7 +262,7 @@ import Testing
 
     // MARK: - The watchdog
 
-    @Test func aMessageThatIsNotAnsweredEndsTheConnection() throws {
+    @Test func anUnansweredMessageEndsTheConnection() throws {
         var talk = Talk()
         _ = talk.started()
         _ = talk.accepted()
@@ -275,7 +276,7 @@ import Testing
         #expect(try self.disconnection(actions).reason?.code == .connectionLost)
     }
 
-    @Test func everythingAnsweredIsNothingToWaitFor() {
+    @Test func withoutUnansweredMessagesNothingIsAwaited() {
         var talk = Talk()
         _ = talk.started()
         _ = talk.accepted()
@@ -286,7 +287,7 @@ import Testing
 
     // MARK: - Leaving
 
-    @Test func aCloseWaitsForAnswersAndSaysGoodbye() {
+    @Test func aCloseWaitsForAnswersAndDisconnects() {
         var talk = Talk()
         _ = talk.started()
         _ = talk.accepted()
@@ -294,7 +295,7 @@ import Testing
         #expect(talk.machine.closeRequested(within: .seconds(5), now: talk.now) == [])
         #expect(talk.machine.drained(now: talk.now) == [.sendGoodbye])
         let end = Disconnection(reason: nil, retry: nil, lasted: .seconds(3))
-        #expect(talk.machine.goodbyeSent(now: talk.now) == [.tell(.disconnected(end)), .finish])
+        #expect(talk.machine.goodbyeSent(now: talk.now) == [.deliver(.disconnected(end)), .finish])
     }
 
     @Test func aCloseIsBounded() throws {

@@ -42,7 +42,7 @@ import Testing
         #expect(queue.popExpired(now: .seconds(60)) == [])
     }
 
-    @Test func removingTakesTheDeadlineAway() {
+    @Test func removingAKeyRemovesItsDeadline() {
         var queue = DeadlineQueue<String>()
         queue.set("a", deadline: .seconds(10))
         queue.set("b", deadline: .seconds(20))
@@ -51,7 +51,7 @@ import Testing
         #expect(queue.next == .seconds(20))
     }
 
-    @Test func leasesThatAreRenewedDoNotPileUp() {
+    @Test func renewedLeasesDoNotAccumulate() {
         var queue = DeadlineQueue<Int>()
         queue.set(0, deadline: .seconds(1))
         for second in 1...10_000 { queue.set(1, deadline: .seconds(Double(second))) }
@@ -60,7 +60,7 @@ import Testing
     }
 
     @Test(arguments: UInt64(1)...4) func itAgreesWithADictionary(seed: UInt64) {
-        var generator = SeededGenerator(seed: seed)
+        var generator = SplitMix64(seed: seed)
         var queue = DeadlineQueue<Int>()
         var model: [Int: MonotonicTime] = [:]
         var now = MonotonicTime.seconds(0)

@@ -1,7 +1,7 @@
 import Testing
 import TrackingCore
 
-/// When a connection that was not made is a failure.
+/// The disconnections that count as a failure.
 @Suite struct DisconnectionTests {
     private static let down = TrackingError(.brokerUnreachable, "nobody answers")
 
@@ -11,7 +11,7 @@ import TrackingCore
         #expect(Disconnection(reason: Self.down, retry: nil, lasted: nil).failure == Self.down, "never again")
     }
 
-    @Test func aConnectionThatStoodIsNoFailure() {
+    @Test func theLossOfAnEstablishedConnectionIsNoFailure() {
         #expect(Disconnection(reason: Self.down, retry: .seconds(1), lasted: .seconds(5)).failure == nil)
         #expect(Disconnection(reason: nil, retry: nil, lasted: nil).failure == nil, "closed in order")
     }

@@ -136,7 +136,7 @@ import TrackingCore
         #expect(Self.fault(in: [0xD0, 0], portion: portion, &check) != nil)
     }
 
-    @Test func whatComesBeforeAFaultIsSafe() {
+    @Test func packetsBeforeAFaultAreValid() {
         var check = Self.check(.v311)
         let verdict = ([0x20, 2, 0, 0, 0xD0, 0, 0x40, 2, 0, 1] + [0x00] as [UInt8]).withUnsafeBytes { check.check($0) }
         #expect(verdict.safeCount == 10)
@@ -189,7 +189,7 @@ import TrackingCore
         #expect(Self.fault(in: stream, portion: 65_536, &check)?.reason == "the topic has an invalid character")
     }
 
-    /// After a loss, a stream of messages is a fault, or a packet is missing at its end; never a third thing.
+    /// After a loss of bytes, a stream of messages contains a fault or ends with an incomplete packet.
     @Test func aDamagedStreamIsNoticed() {
         var random = SplitMix64(seed: 1)
         let message = Self.publish(payload: 200)

@@ -12,7 +12,7 @@ import Testing
     @Test func thereAreScenarios() { #expect(ScenarioFile.names(of: "session").count >= 4) }
 }
 
-/// A session machine of client `c1`, session `mine`, lease 90 s, and what a driver would do for it.
+/// A session machine of client `c1`, session `mine`, lease 90 s, with the actions of its driver.
 private struct SessionConversation {
     var machine: SessionStateMachine
     var now = MonotonicTime(.zero)
@@ -31,7 +31,7 @@ private struct SessionConversation {
         case "disconnect": self.machine.disconnected()
         case "suback":
             answers = [self.machine.settled(now: self.now) ? "publish \(self.birth)" : "close without a word"]
-        case "hear": if self.machine.heardOwn(try self.liveness(words)) { answers = ["publish \(self.birth)"] }
+        case "hear": if self.machine.receivedOwn(try self.liveness(words)) { answers = ["publish \(self.birth)"] }
         case "wait": answers = self.wait(.seconds(try #require(Double(words[1]))))
         default: Issue.record("'\(words[0])' is nothing that happens to a session machine")
         }
@@ -67,7 +67,7 @@ private struct SessionConversation {
     private func phase(_ machine: SessionStateMachine) -> String {
         switch machine.phase {
         case .offline: "is offline"
-        case .reading(let standing): "reads: \(standing.map { "\($0) stands" } ?? "nobody stands")"
+        case .reading(let standing): "reads: \(standing.map { "\($0) is retained" } ?? "nobody is retained")"
         case .online: "is online"
         case .takenOver(let session): "was taken over by \(session)"
         }

@@ -2,7 +2,7 @@ import Testing
 
 @testable import TrackingCore
 
-/// What a client program says of itself on each connection. Every state is reached by events.
+/// The liveness of a client on each connection. Every state is reached by events.
 @Suite struct SessionStateMachineTests {
     private let mine = SessionID("mine")!  // not empty
     private let other = SessionID("other")!  // not empty
@@ -24,7 +24,7 @@ import Testing
         Liveness(status: .online(lease: .seconds(90)), session: session, connection: connection)
     }
 
-    @Test func itSaysNothingBeforeItsOwnTopicWasRead() throws {
+    @Test func nothingIsPublishedBeforeTheOwnTopicWasRead() throws {
         var machine = try self.machine()
         #expect(machine.phase == .offline)
         machine.connected(connection: 0)
@@ -66,64 +66,64 @@ import Testing
     @Test func theOwnLivenessMustComeBackOnThisConnection() throws {
         var machine = try self.announced()
         #expect(!machine.isLivenessConfirmed)
-        #expect(machine.heardOwn(self.online(self.mine, 0)) == false)
+        #expect(machine.receivedOwn(self.online(self.mine, 0)) == false)
         #expect(machine.isLivenessConfirmed)
         machine.disconnected()
         #expect(!machine.isLivenessConfirmed)
         machine.connected(connection: 1)
         #expect(machine.settled(now: .seconds(1)) == true)
-        #expect(machine.heardOwn(self.online(self.mine, 0)) == false)
+        #expect(machine.receivedOwn(self.online(self.mine, 0)) == false)
         #expect(!machine.isLivenessConfirmed)
-        #expect(machine.heardOwn(self.online(self.mine, 1)) == false)
+        #expect(machine.receivedOwn(self.online(self.mine, 1)) == false)
         #expect(machine.isLivenessConfirmed)
     }
 
     @Test func anOfflineOfItsOwnSessionIsAnsweredAtOnce() throws {
         var machine = try self.announced()
-        #expect(machine.heardOwn(SessionStateMachine.goodbye(session: self.mine, connection: 0)) == true)
+        #expect(machine.receivedOwn(SessionStateMachine.goodbye(session: self.mine, connection: 0)) == true)
     }
 
-    @Test func whateverSaysOfflineInItsPlaceIsAnsweredAtOnce() throws {
+    @Test func anyOfflineOnTheOwnTopicIsAnsweredAtOnce() throws {
         var machine = try self.announced()
-        #expect(machine.heardOwn(SessionStateMachine.goodbye(session: self.other, connection: 0)) == true)
-        #expect(machine.heardOwn(nil) == true)
+        #expect(machine.receivedOwn(SessionStateMachine.goodbye(session: self.other, connection: 0)) == true)
+        #expect(machine.receivedOwn(nil) == true)
         // Another program's life is not: the broker itself decides which of the two stays.
-        #expect(machine.heardOwn(self.online(self.other)) == false)
+        #expect(machine.receivedOwn(self.online(self.other)) == false)
     }
 
-    @Test func aKeptGoodbyeOfSomebodyElseStoodThereBefore() throws {
+    @Test func aRetainedGoodbyeOfAnotherSessionIsNotAnswered() throws {
         var machine = try self.announced()
         let goodbye = SessionStateMachine.goodbye(session: self.other, connection: 0)
-        #expect(machine.heardOwn(goodbye, isRetained: true) == false)
+        #expect(machine.receivedOwn(goodbye, isRetained: true) == false)
     }
 
     @Test func twoProgramsUnderOneIdDoNotAnswerEachOtherForEver() throws {
         var machine = try self.announced()
         let goodbye = SessionStateMachine.goodbye(session: self.other, connection: 0)
-        let answers = (0..<100).count { _ in machine.heardOwn(goodbye) }
+        let answers = (0..<100).count { _ in machine.receivedOwn(goodbye) }
         #expect(answers == SessionStateMachine.answersPerHeartbeat)
-        // The heartbeat repairs it, and is followed by as many answers.
+        // The heartbeat restores the liveness, and allows as many answers again.
         #expect(machine.timerFired(now: .seconds(45)) == true)
-        #expect(machine.heardOwn(goodbye) == true)
+        #expect(machine.receivedOwn(goodbye) == true)
     }
 
     @Test func anOfflineIsNotAnsweredBeforeTheBirth() throws {
         var machine = try self.announced()
         machine.disconnected()
         machine.connected(connection: 1)
-        #expect(machine.heardOwn(SessionStateMachine.goodbye(session: self.mine, connection: 0)) == false)
+        #expect(machine.receivedOwn(SessionStateMachine.goodbye(session: self.mine, connection: 0)) == false)
         #expect(machine.settled(now: .seconds(1)) == true)
     }
 
-    @Test func whoStandsThereAtTheFirstConnectionIsNoted() throws {
+    @Test func aSessionOnTheOwnTopicAtTheFirstConnectionIsNoTakeOver() throws {
         var machine = try self.machine()
         machine.connected(connection: 0)
-        #expect(machine.heardOwn(self.online(self.other)) == false)
+        #expect(machine.receivedOwn(self.online(self.other)) == false)
         #expect(machine.phase == .reading(standing: self.other))
         #expect(machine.settled(now: .seconds(0)) == true)
         machine.disconnected()
         machine.connected(connection: 1)
-        #expect(machine.heardOwn(self.online(self.other)) == false)
+        #expect(machine.receivedOwn(self.online(self.other)) == false)
         #expect(machine.settled(now: .seconds(1)) == true)
     }
 
@@ -131,10 +131,10 @@ import Testing
         var machine = try self.announced()
         machine.disconnected()
         machine.connected(connection: 1)
-        #expect(machine.heardOwn(self.online(self.other)) == false)
+        #expect(machine.receivedOwn(self.online(self.other)) == false)
         #expect(machine.settled(now: .seconds(1)) == false)
         #expect(machine.phase == .takenOver(by: self.other))
-        // Final: no further connection, word or deadline changes it.
+        // The takeover is final: no later connection, message or deadline changes it.
         machine.disconnected()
         machine.connected(connection: 2)
         #expect(machine.phase == .takenOver(by: self.other))
@@ -143,23 +143,23 @@ import Testing
         #expect(machine.nextDeadline == nil)
     }
 
-    @Test func onlyTheNotedSessionIsNoTakeOver() throws {
+    @Test func anUnknownSessionIsATakeOver() throws {
         var machine = try self.machine()
         machine.connected(connection: 0)
-        _ = machine.heardOwn(self.online(self.other))
+        _ = machine.receivedOwn(self.online(self.other))
         #expect(machine.settled(now: .seconds(0)) == true)
         machine.disconnected()
         machine.connected(connection: 1)
-        _ = machine.heardOwn(self.online(self.third))
+        _ = machine.receivedOwn(self.online(self.third))
         #expect(machine.settled(now: .seconds(1)) == false)
         #expect(machine.phase == .takenOver(by: self.third))
     }
 
-    @Test func theOwnWillThatStandsThereIsNoTakeOver() throws {
+    @Test func theOwnRetainedWillIsNoTakeOver() throws {
         var machine = try self.announced()
         machine.disconnected()
         machine.connected(connection: 1)
-        _ = machine.heardOwn(SessionStateMachine.goodbye(session: self.mine, connection: 0))
+        _ = machine.receivedOwn(SessionStateMachine.goodbye(session: self.mine, connection: 0))
         #expect(machine.settled(now: .seconds(1)) == true)
     }
 
@@ -168,17 +168,17 @@ import Testing
         machine.connected(connection: 0)
         machine.disconnected()
         machine.connected(connection: 1)
-        _ = machine.heardOwn(self.online(self.other))
+        _ = machine.receivedOwn(self.online(self.other))
         #expect(machine.settled(now: .seconds(1)) == true)
         #expect(machine.isAnnounced)
     }
 
-    @Test func theLastWordOfATopicIsWhatStands() throws {
+    @Test func theLastRetainedLivenessCounts() throws {
         var machine = try self.announced()
         machine.disconnected()
         machine.connected(connection: 1)
-        _ = machine.heardOwn(self.online(self.other))
-        _ = machine.heardOwn(nil)
+        _ = machine.receivedOwn(self.online(self.other))
+        _ = machine.receivedOwn(nil)
         #expect(machine.settled(now: .seconds(1)) == true)
     }
 

@@ -2,7 +2,7 @@ import Testing
 
 @testable import TrackingCore
 
-/// A topic or filter that a broker answers by closing the connection, three times running, is set aside.
+/// A topic or filter is suspended when the broker answers it three times in a row by closing the connection.
 @Suite struct SuspectTopicsTests {
     private var suspects = SuspectTopics()
     private let start = MonotonicTime(.seconds(100))
@@ -33,7 +33,7 @@ import Testing
         for _ in 0..<2 { #expect(suspects.closed(unanswered: ["a"], now: self.at(0)) == []) }
     }
 
-    /// Of several that were under way together none is set aside; sent alone, the culprit shows.
+    /// Of several topics in flight together none is suspended. The culprit is found when each is sent alone.
     @Test func theCulpritOfSeveralIsFound() {
         var suspects = self.suspects
         for second in 0..<5 {
@@ -46,14 +46,15 @@ import Testing
         #expect(suspects.verdict(on: "c", now: self.at(8)) == .sendAlone)
     }
 
-    /// The same name twice is one name.
+    /// Two messages of one topic are one suspect.
     @Test func severalMessagesOfOneTopicAreOneSuspect() {
         var suspects = self.suspects
         for _ in 0..<2 { #expect(suspects.closed(unanswered: ["a", "a"], now: self.at(0)) == []) }
         #expect(suspects.closed(unanswered: ["a", "a"], now: self.at(0)) == ["a"])
     }
 
-    /// Tried once more when the time is over; another close sets it aside for twice as long, up to a quarter of an hour.
+    /// A suspended topic is tried once more after its time. Another close suspends it for twice as long, up to a
+    /// quarter of an hour.
     @Test(arguments: [(1, 30), (2, 60), (3, 120), (4, 240), (5, 480), (6, 900), (7, 900)])
     func theTimeGrows(times: Int, seconds: Int) {
         var suspects = self.suspects

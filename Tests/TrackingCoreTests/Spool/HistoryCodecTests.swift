@@ -72,7 +72,7 @@ struct HistoryCodecTests {
         #"{"batch":"b","stream":"s","oldest":1,"gone":[[4,3]]}"#,
         #"{"batch":"b","stream":"s","oldest":1,"gone":[[4]]}"#,
         #"{"batch":"b","stream":"s","oldest":1,"points":5}"#, #"[]"#,
-    ]) func whatIsNoBatchIsRefused(_ text: String) {
+    ]) func anInvalidBatchIsRefused(_ text: String) {
         #expect(throws: TrackingError.self) { try HistoryCodec.decode(Array(text.utf8)) }
     }
 

@@ -1,31 +1,31 @@
 import Testing
 import TrackingCore
 
-/// A log, a broker and recorders around the machine: what it asks for is done at once, what it said is remembered.
+/// A log, a broker and recorders around the machine. They execute its actions at once and record them.
 struct SpoolBench {
     var machine: SpoolStateMachine
     var now = MonotonicTime(.zero)
     private(set) var current: StreamID
-    /// What is on disk.
+    /// The records on disk.
     var disk: [StreamID: [UInt64: SpoolRecord]] = [:]
-    /// How many records were asked for, each time.
+    /// The number of records that each query requested.
     var asked: [Int] = []
     /// Every batch, in the order in which it was published.
     var batches: [HistoryBatch] = []
     var removed: [StreamID: Set<UInt64>] = [:]
     var quarantined: [UInt64] = []
-    /// How many records cannot be set aside before one can.
+    /// The number of failed quarantines before one succeeds.
     var failingQuarantines = 0
-    /// What is to be set aside and was not yet, where that takes time.
+    /// The records whose quarantine is in progress.
     var slowQuarantines: [RecordName]?
     var forgotten: [StreamID] = []
-    /// The streams that began because numbers were given out twice.
+    /// The streams that began because numbers were used twice.
     var begun: [StreamID] = []
     /// The records that the broker acknowledged and that stay for a recorder that may be started later.
     var taken = SeqSet()
-    var toldDropped: [Int] = []
-    var toldRefused: [TrackingError.Code] = []
-    /// Records that are there but can not be read any more.
+    var reportedDropped: [Int] = []
+    var reportedRejections: [TrackingError.Code] = []
+    /// Records that the log stores but cannot read any more.
     var damaged: Set<UInt64> = []
 
     init(
@@ -64,14 +64,14 @@ struct SpoolBench {
         self.perform(self.machine.acknowledged(by: try ClientID(recorder), acknowledgement, now: self.now))
     }
 
-    /// Lets time pass, stopping at each deadline.
+    /// Advances the clock, and stops at each deadline.
     mutating func wait(_ duration: Duration) {
         let end = self.now.advanced(by: duration)
         while let deadline = self.machine.nextDeadline, deadline <= end {
             self.now = max(self.now, deadline)
             let before = self.machine.nextDeadline
             self.perform(self.machine.timerFired(now: self.now))
-            // A deadline that is not dealt with would spin.
+            // A deadline that the machine does not handle would loop forever.
             guard self.machine.nextDeadline != before else {
                 Issue.record("the deadline \(deadline) was not dealt with")
                 break
@@ -111,13 +111,13 @@ struct SpoolBench {
                 #expect(self.disk[stream]?.isEmpty != false, "a stream was forgotten with records in it")
                 self.forgotten.append(stream)
             case .taken(_, let seqs): self.taken.formUnion(seqs)
-            case .tellDropped(let count): self.toldDropped.append(count)
-            case .tellRefused(let refusal): self.toldRefused.append(refusal.code)
+            case .reportDropped(let count): self.reportedDropped.append(count)
+            case .reportRejection(let refusal): self.reportedRejections.append(refusal.code)
             }
         }
     }
 
-    /// The record is set aside, or cannot be.
+    /// Quarantines a record, or reports a failure.
     mutating func quarantine(_ seq: UInt64, of stream: StreamID) {
         guard self.failingQuarantines == 0 else {
             self.failingQuarantines -= 1

@@ -1,7 +1,7 @@
 import Testing
 import TrackingCore
 
-/// What the machine decides while somebody is away: the broker, or a recorder.
+/// The machine's decisions while the broker or a recorder is absent.
 struct SpoolOutageTests {
     private func bench(_ recorders: [String] = [], window: Duration? = .seconds(20)) throws -> SpoolBench {
         var configuration = SpoolStateMachine.Configuration()
@@ -10,7 +10,7 @@ struct SpoolOutageTests {
         return SpoolBench(configuration)
     }
 
-    /// The broker has taken 50 records.
+    /// A bench whose broker has accepted 50 records.
     private func taken(_ recorders: String...) throws -> SpoolBench {
         var bench = try self.bench(recorders)
         bench.append(1...50)
@@ -20,7 +20,7 @@ struct SpoolOutageTests {
         return bench
     }
 
-    /// The broker answers at once, for so many minutes.
+    /// Advances the clock by minutes, while the broker answers at once.
     private func wait(_ minutes: Int, _ bench: inout SpoolBench, _ each: (inout SpoolBench) throws -> Void = { _ in })
         throws
     {
@@ -33,7 +33,7 @@ struct SpoolOutageTests {
 
     // MARK: - A recorder is away
 
-    @Test func aRecorderThatIsAwayIsAskedWithOneBatchEverMoreRarely() throws {
+    @Test func aSilentRecorderIsSentOneBatchWithBackoff() throws {
         var bench = try self.taken("a")
         try self.wait(24 * 60, &bench)
         let probes = bench.sent.dropFirst(5)
@@ -43,7 +43,7 @@ struct SpoolOutageTests {
         #expect(wait <= .seconds(3600))
     }
 
-    @Test func whatIsRecordedMeanwhileIsSentOnce() throws {
+    @Test func recordsAppendedDuringTheSilenceAreSentOnce() throws {
         var bench = try self.taken("a")
         var next: UInt64 = 51
         try self.wait(600, &bench) { bench in
@@ -54,7 +54,7 @@ struct SpoolOutageTests {
         #expect(sends.count == Set(sends).count)
     }
 
-    /// It lost what was on its way to it.
+    /// The recorder lost the batches that were on their way to it.
     @Test func aRecorderThatAnswersIsSentEverything() throws {
         var bench = try self.taken("a")
         try self.wait(600, &bench)
@@ -68,7 +68,7 @@ struct SpoolOutageTests {
         #expect(bench.sent[count...].flatMap { $0 } == Array(1...50))
     }
 
-    @Test func whatARecorderIsCatchingUpWithIsNotSentAgain() throws {
+    @Test func nothingIsSentAgainWhileARecorderCatchesUp() throws {
         var bench = try self.taken("a")
         try self.wait(600, &bench)
         let count = bench.batches.count
@@ -80,18 +80,18 @@ struct SpoolOutageTests {
         #expect(bench.batches.count == count && bench.machine.isDrained)
     }
 
-    /// A device that connects again is told what the recorder said before it went.
-    @Test func whatARecorderSaidLongAgoShowsNoLife() throws {
+    /// A device that connects again receives the retained acknowledgement of a recorder that is absent now.
+    @Test func aRetainedAcknowledgementShowsNoLife() throws {
         var bench = try self.taken("a")
-        let said = Acknowledgement(streams: [bench.current: 0])
+        let acknowledgement = Acknowledgement(streams: [bench.current: 0])
         let recorder = try ClientID("a")
         try self.wait(600, &bench) { bench in
-            bench.perform(bench.machine.acknowledged(by: recorder, said, isRetained: true, now: bench.now))
+            bench.perform(bench.machine.acknowledged(by: recorder, acknowledgement, isRetained: true, now: bench.now))
         }
         #expect(bench.sent.dropFirst(5).allSatisfy { $0 == Array(1...10) })
     }
 
-    @Test func anotherRecordersAnswersDoNotStandForTheOneThatIsAway() throws {
+    @Test func anotherRecordersAnswersDoNotCountForAnAbsentOne() throws {
         var bench = try self.taken("a", "b")
         try bench.acknowledge("a", 50)
         try self.wait(600, &bench) { try $0.acknowledge("a", 50) }
@@ -99,7 +99,7 @@ struct SpoolOutageTests {
         #expect(bench.batches.count < 30)
     }
 
-    @Test func nothingIsAskedWithoutAConnection() throws {
+    @Test func nothingIsSentWithoutAConnection() throws {
         var bench = try self.taken("a")
         bench.close()
         bench.wait(.seconds(86_400))
@@ -111,7 +111,7 @@ struct SpoolOutageTests {
 
     // MARK: - The order behind a silent recorder
 
-    @Test func aBatchThatGoesAgainHasItsIdentifierAndItsRecordsAlone() throws {
+    @Test func aRepeatedBatchHasTheSameIdentifierAndRecords() throws {
         var bench = try self.bench(["a"])
         bench.open()
         bench.append(1...3)
@@ -136,13 +136,14 @@ struct SpoolOutageTests {
         }
         let repeats = bench.batches.dropFirst(5)
         #expect(repeats.count > 1 && repeats.allSatisfy { $0.id == first.id && $0.records == first.records })
-        // It was away, and had all of it in its session.
+        // The recorder was absent, and has all batches in its session.
         try bench.acknowledge("a", 50)
         #expect(bench.sent.last == Array(51...60))
     }
 
-    /// It lost everything: what it lacks comes in the order and under the names that it had, and then what is new.
-    @Test func aRecorderThatComesBackIsSentTheBatchesAsTheyWere() throws {
+    /// The recorder lost everything. The missing batches come in their order with their identifiers, followed by new
+    /// ones.
+    @Test func aReturningRecorderIsSentTheSameBatches() throws {
         var bench = try self.taken("a")
         let before = bench.batches
         bench.wait(.seconds(30))
@@ -157,7 +158,7 @@ struct SpoolOutageTests {
         #expect(after.flatMap { $0.records.map(\.seq) } == Array(1...70))
     }
 
-    @Test func whatUpdatesBroughtGoesAgainUnderOneIdentifier() throws {
+    @Test func recordsOfLiveUpdatesAreSentAgainUnderOneIdentifier() throws {
         var bench = try self.bench(["a"])
         bench.open()
         bench.append(1...3)
@@ -170,7 +171,7 @@ struct SpoolOutageTests {
         #expect(bench.sent.allSatisfy { $0 == [1, 2, 3] })
     }
 
-    @Test func anOlderStreamThatIsLackedHoldsUpTheYounger() throws {
+    @Test func anUnacknowledgedOlderStreamBlocksTheYounger() throws {
         let old = try #require(StreamID("old"))
         var configuration = SpoolStateMachine.Configuration()
         (configuration.batchSize, configuration.recorders) = (10, [try ClientID("a")])
@@ -197,8 +198,8 @@ struct SpoolOutageTests {
         #expect(bench.batches.count == count + 1 && bench.batches.last?.id == bench.batches.first?.id)
     }
 
-    /// As at the end of a program: what is not sent by then may be lost with it.
-    @Test func aFlushSendsWhatWasNeverSentBehindTheRest() throws {
+    /// At the end of a program, records that are not sent may be lost with it.
+    @Test func aFlushSendsNewRecordsBehindTheOthers() throws {
         var bench = try self.taken("a")
         bench.wait(.seconds(30))
         bench.answer()
@@ -216,46 +217,46 @@ struct SpoolOutageTests {
         bench.perform(bench.machine.dropped(SeqSet([range]), of: bench.current, now: bench.now))
     }
 
-    /// The event takes a place itself.
-    @Test func eachOutageThatCostsRecordsIsTold() throws {
+    /// The event that reports the loss occupies a place itself.
+    @Test func eachOutageThatLosesRecordsIsReported() throws {
         var bench = try self.bench()
         bench.append(1...10)
         self.drop(1...3, &bench)
         bench.open()
-        #expect(bench.toldDropped == [3])
+        #expect(bench.reportedDropped == [3])
         bench.append(11...11)
         self.drop(4...4, &bench)
         bench.perform(bench.machine.flush(now: bench.now))
         for _ in 0..<4 { bench.answer() }
-        #expect(bench.machine.isDrained && bench.toldDropped == [3])
+        #expect(bench.machine.isDrained && bench.reportedDropped == [3])
         bench.close()
         bench.append(12...20)
         self.drop(12...13, &bench)
-        #expect(bench.toldDropped == [3])
+        #expect(bench.reportedDropped == [3])
         bench.open()
-        #expect(bench.toldDropped == [3, 3], "with the one that the first event cost")
+        #expect(bench.reportedDropped == [3, 3], "with the one that the first event cost")
         bench.close()
         self.drop(14...14, &bench)
         bench.open()
-        #expect(bench.toldDropped == [3, 3, 1], "though nothing of the last outage was sent")
+        #expect(bench.reportedDropped == [3, 3, 1], "though nothing of the last outage was sent")
     }
 
-    @Test func whereTheConnectionStandsALossIsToldOnceUntilEverythingIsSent() throws {
+    @Test func onAnOpenConnectionALossIsReportedOnceUntilEverythingIsSent() throws {
         var bench = try self.bench()
         bench.open()
         bench.append(1...10)
         self.drop(1...1, &bench)
         self.drop(2...2, &bench)
-        #expect(bench.toldDropped == [1])
+        #expect(bench.reportedDropped == [1])
         bench.answer()
         bench.append(11...12)
         self.drop(11...11, &bench)
-        #expect(bench.toldDropped == [1, 2])
+        #expect(bench.reportedDropped == [1, 2])
     }
 
-    // MARK: - What was asked for
+    // MARK: - Requests
 
-    @Test func askingForWhatIsForgottenAsksForNothingElse() throws {
+    @Test func aRequestForForgottenRecordsRequestsNothingElse() throws {
         var bench = try self.bench(window: nil)
         bench.append(1...3)
         bench.perform(bench.machine.sendNow(now: bench.now))

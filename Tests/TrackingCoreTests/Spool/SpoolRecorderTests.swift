@@ -1,7 +1,7 @@
 import Testing
 import TrackingCore
 
-/// The recorder's part in what the machine decides: after a reconnection, and where no recorder is named.
+/// The decisions that depend on recorders, after a reconnection and without a named recorder.
 struct SpoolRecorderTests {
     private func bench(
         _ recorders: [String] = [], unnamed: SpoolStateMachine.UnnamedRecorder = .none, old: [StoredStream] = []
@@ -13,7 +13,7 @@ struct SpoolRecorderTests {
         return SpoolBench(configuration, old: old)
     }
 
-    /// The broker answers everything at once for so long.
+    /// Advances the clock by seconds, while the broker answers at once.
     private func wait(_ seconds: Int, _ bench: inout SpoolBench) {
         for _ in 0..<seconds {
             bench.wait(.seconds(1))
@@ -28,7 +28,7 @@ struct SpoolRecorderTests {
     // MARK: - After a reconnection
 
     /// The broker was killed: the recorder stored the batch, and its acknowledgement was lost.
-    @Test func aRecorderIsAskedSoonAfterAReconnection() throws {
+    @Test func aBatchIsRepeatedSoonAfterAReconnection() throws {
         var bench = try self.bench(["a"])
         bench.open()
         bench.append(1...5)
@@ -42,7 +42,7 @@ struct SpoolRecorderTests {
         #expect(bench.machine.isDrained)
     }
 
-    @Test func aRecorderThatReconnectsLaterIsAskedAgainWithGrowingWaits() throws {
+    @Test func aLateRecorderIsSentTheBatchAgainWithBackoff() throws {
         var bench = try self.bench(["a"])
         bench.open()
         bench.append(1...50)
@@ -57,7 +57,7 @@ struct SpoolRecorderTests {
         #expect(bench.sent[count...].allSatisfy { $0 == Array(1...10) })
     }
 
-    @Test func aRecorderThatWasSilentBeforeIsNotAskedMoreOftenByEachReconnection() throws {
+    @Test func reconnectionsDoNotResetTheBackoffOfASilentRecorder() throws {
         var bench = try self.bench(["a"])
         bench.open()
         bench.append(1...5)
@@ -82,7 +82,7 @@ struct SpoolRecorderTests {
         self.answerAll(&bench)
         #expect(bench.machine.queued == 5 && bench.taken.count == (unnamed == .running ? 0 : 5))
         try bench.acknowledge("a", 4)
-        // Another recorder, which has less.
+        // Another recorder, which has fewer records.
         try bench.acknowledge("b", 2)
         #expect(bench.machine.queued == 1)
         try bench.acknowledge("b", 5)
@@ -109,8 +109,9 @@ struct SpoolRecorderTests {
         #expect(bench.machine.isDrained)
     }
 
-    /// The records of an earlier run are not sent again with each start, and one recorder's word brings all of them.
-    @Test func whatNobodyRecordedWaitsForARecorderThatIsStartedLater() throws {
+    /// The records of an earlier run are not sent again at each start. One acknowledgement of a recorder requests all
+    /// of them.
+    @Test func unacknowledgedRecordsWaitForALaterRecorder() throws {
         let old = StoredStream(id: try #require(StreamID("old")), stored: SeqSet([1...50]), last: 50)
         var bench = try self.bench(unnamed: .startedLater, old: [old])
         bench.open()
@@ -133,9 +134,9 @@ struct SpoolRecorderTests {
         bench.open()
         bench.append(1...5)
         self.answerAll(&bench)
-        let said = Acknowledgement(streams: [bench.current: 3])
+        let acknowledgement = Acknowledgement(streams: [bench.current: 3])
         bench.perform(
-            bench.machine.acknowledged(by: try ClientID("a"), said, isRetained: true, now: bench.now))
+            bench.machine.acknowledged(by: try ClientID("a"), acknowledgement, isRetained: true, now: bench.now))
         #expect(bench.machine.queued == 2 && bench.machine.isFinished)
     }
 

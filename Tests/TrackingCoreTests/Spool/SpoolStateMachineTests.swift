@@ -1,7 +1,7 @@
 import Testing
 import TrackingCore
 
-/// What the machine decides, rule by rule.
+/// The machine's decisions, one rule for each test.
 struct SpoolStateMachineTests {
     private func configuration(
         size: Int = 10, window: Duration? = .seconds(20), recorders: [String] = []
@@ -13,12 +13,12 @@ struct SpoolStateMachineTests {
         return configuration
     }
 
-    // MARK: - When a batch goes
+    // MARK: - The time of a batch
 
-    @Test func aFullBatchGoesAtOnceAndOneAfterTheOther() throws {
+    @Test func fullBatchesAreSentAtOnceAndInSequence() throws {
         var bench = SpoolBench(try self.configuration())
         bench.append(1...25)
-        #expect(bench.batches.isEmpty)  // nobody is there
+        #expect(bench.batches.isEmpty)  // no connection
         bench.open()
         #expect(bench.sent == [Array(1...10)])
         bench.answer()
@@ -50,8 +50,8 @@ struct SpoolStateMachineTests {
         #expect(bench.machine.queued == 5)
     }
 
-    /// What is read ahead would go by itself if it came after the answer.
-    @Test func nothingIsReadAheadWhereTheUserSaysWhen() throws {
+    /// Records that were read ahead would be sent by themselves if they arrived after the answer.
+    @Test func nothingIsReadAheadWithoutAWindow() throws {
         var bench = SpoolBench(try self.configuration(window: nil))
         bench.append(1...50)
         bench.open()
@@ -65,7 +65,7 @@ struct SpoolStateMachineTests {
         #expect(bench.sent.count == 5 && bench.asked == [10, 10, 10, 10, 10], "all of it may go")
     }
 
-    @Test func whatWasReadWhenSendingWasDeferredWaitsUntilItIsAskedFor() throws {
+    @Test func recordsReadBeforeADeferralWaitForARelease() throws {
         var bench = SpoolBench(try self.configuration())
         bench.open()
         for seq in UInt64(1)...20 { bench.disk[bench.current, default: [:]][seq] = SpoolBench.record(seq) }
@@ -80,8 +80,8 @@ struct SpoolStateMachineTests {
         #expect(bench.sent == [Array(1...10)])
     }
 
-    /// The position that it goes behind is taken before the record of it is written.
-    @Test func whatIsLetGoWhileItIsWrittenGoesAtOnce() throws {
+    /// The position before these records is accepted by the broker before their write completes.
+    @Test func recordsReleasedDuringTheirWriteAreSentAtOnce() throws {
         var bench = SpoolBench(try self.configuration())
         bench.open()
         bench.machine.held()
@@ -98,7 +98,7 @@ struct SpoolStateMachineTests {
         #expect(bench.sent.count == 1, "what comes after it is held")
     }
 
-    @Test func aBatchThatIsAskedForWhileItIsReadIsOne() throws {
+    @Test func aRequestDuringAReadingSendsOneBatch() throws {
         var bench = SpoolBench(try self.configuration())
         bench.open()
         bench.append(1...3)
@@ -121,7 +121,7 @@ struct SpoolStateMachineTests {
         #expect(bench.machine.queued == 0)
     }
 
-    /// A limit of bytes: what does not fit into one batch is in the next.
+    /// A record that does not fit into the byte limit of a batch is in the next batch.
     @Test func batchesOfSeveralReadingsKeepToTheirBytes() throws {
         var configuration = try self.configuration()
         configuration.batchBytes = 21
@@ -135,7 +135,7 @@ struct SpoolStateMachineTests {
         #expect(bench.machine.queued < 10)
     }
 
-    @Test func whatWasReadIsNotKeptWithoutAConnection() throws {
+    @Test func recordsReadAheadAreDiscardedWithoutAConnection() throws {
         var bench = SpoolBench(try self.configuration())
         bench.machine.batchesAhead = 8
         bench.append(1...100)
@@ -148,7 +148,7 @@ struct SpoolStateMachineTests {
         #expect(bench.asked == [10, 40, 40, 40])
     }
 
-    @Test func whatWasReadAndBecameSafeMeanwhileIsNotSent() throws {
+    @Test func recordsAcknowledgedAfterReadingAreNotSent() throws {
         var bench = SpoolBench(try self.configuration())
         bench.machine.batchesAhead = 4
         bench.append(1...30)
@@ -159,7 +159,7 @@ struct SpoolStateMachineTests {
         #expect(bench.sent == [Array(1...10), [11] + Array(14...22)])
     }
 
-    @Test func whatWasReadIsReadAnewWhenSomethingOlderIsToGoAgain() throws {
+    @Test func recordsReadAheadAreReadAgainBehindOlderOnes() throws {
         var configuration = try self.configuration()
         configuration.recorders = [try ClientID("keeper")]
         var bench = SpoolBench(configuration)
@@ -195,7 +195,7 @@ struct SpoolStateMachineTests {
         #expect(batch.stream == query.stream && batch.records.count == 3)
     }
 
-    @Test func lessThanABatchGoesWhenTheWindowHasPassed() throws {
+    @Test func aSmallBatchIsSentAfterTheWindow() throws {
         var bench = SpoolBench(try self.configuration())
         bench.open()
         bench.append(1...3)
@@ -203,7 +203,7 @@ struct SpoolStateMachineTests {
         #expect(bench.batches.isEmpty)
         bench.append(4...5)
         bench.wait(.seconds(1))
-        #expect(bench.sent == [Array(1...5)])  // all of it, in one batch, and nothing else had to arrive
+        #expect(bench.sent == [Array(1...5)])  // one batch, without a further append
     }
 
     @Test func theWindowBeginsAnewAfterEachSmallBatch() throws {
@@ -219,7 +219,7 @@ struct SpoolStateMachineTests {
         #expect(bench.sent.last == [4])
     }
 
-    @Test func aWindowThatIsOffQueuesOnly() throws {
+    @Test func withoutAWindowRecordsAreOnlyQueued() throws {
         var bench = SpoolBench(try self.configuration(window: nil))
         bench.open()
         bench.append(1...25)
@@ -229,7 +229,7 @@ struct SpoolStateMachineTests {
         bench.answer()
         #expect(bench.sent == [Array(1...10)])
         bench.perform(bench.machine.flush(now: bench.now))
-        bench.append(26...26)  // what comes after "flush" waits for the next
+        bench.append(26...26)  // records after a flush wait for the next one
         bench.answer()
         bench.answer()
         #expect(bench.sent == [Array(1...10), Array(11...20), Array(21...26)])
@@ -261,9 +261,9 @@ struct SpoolStateMachineTests {
         #expect(bench.batches.last?.end == nil)
     }
 
-    // MARK: - What is declared
+    // MARK: - Declarations
 
-    @Test func whatIsNotOnTheDeviceAnyMoreIsDeclared() throws {
+    @Test func missingRecordsAreDeclaredGone() throws {
         var bench = SpoolBench(try self.configuration())
         bench.append(1...4)
         bench.machine.appendFailed(SeqSet([5...6]))
@@ -276,23 +276,23 @@ struct SpoolStateMachineTests {
         #expect(batch.records.map(\.seq) == [1, 3, 4] + Array(7...12))
     }
 
-    @Test func droppedRecordsRaiseTheOldestAndAreToldOnceAnOutage() throws {
+    @Test func droppedRecordsRaiseTheOldestAndAreReportedOnceAnOutage() throws {
         var bench = SpoolBench(try self.configuration())
         bench.append(1...30)
         for seq in UInt64(1)...5 {
             bench.disk[bench.current]?[seq] = nil
             bench.perform(bench.machine.dropped(SeqSet([seq...seq]), of: bench.current, now: bench.now))
         }
-        #expect(bench.toldDropped.isEmpty)
+        #expect(bench.reportedDropped.isEmpty)
         bench.open()
-        #expect(bench.toldDropped == [5])
+        #expect(bench.reportedDropped == [5])
         #expect(bench.batches.first?.oldest == 6)
         #expect(bench.machine.dropped == 5)
     }
 
     // MARK: - Answers
 
-    @Test func anUnansweredBatchGoesAgainTheSameBeforeAnythingNewer() throws {
+    @Test func anUnansweredBatchIsRepeatedBeforeNewerRecords() throws {
         var bench = SpoolBench(try self.configuration())
         bench.append(1...10)
         bench.open()
@@ -327,7 +327,7 @@ struct SpoolStateMachineTests {
         #expect(Set(bench.batches.map(\.id)).count == 1)
     }
 
-    @Test func aBatchThatIsTooLargeIsHalvedDownToTheRecordThatIsRefused() throws {
+    @Test func aTooLargeBatchIsHalvedDownToTheRefusedRecord() throws {
         var bench = SpoolBench(try self.configuration())
         bench.append(1...20)
         bench.open()
@@ -346,7 +346,7 @@ struct SpoolStateMachineTests {
         #expect(taken == Array(1...6) + Array(8...20))
     }
 
-    @Test func aForbiddenTopicIsNotTakenForAForbiddenRecord() throws {
+    @Test func aForbiddenTopicQuarantinesNoRecord() throws {
         var bench = SpoolBench(try self.configuration())
         bench.append(1...10)
         bench.open()
@@ -361,7 +361,7 @@ struct SpoolStateMachineTests {
     }
 
     /// "Not authorized", "Implementation specific error", "Payload format invalid".
-    @Test(arguments: [0x87, 0x83, 0x99]) func aForbiddenRecordIsSetAside(reason: UInt8) throws {
+    @Test(arguments: [0x87, 0x83, 0x99]) func aForbiddenRecordIsQuarantined(reason: UInt8) throws {
         var bench = SpoolBench(try self.configuration())
         bench.append(1...4)
         bench.open()
@@ -376,8 +376,9 @@ struct SpoolStateMachineTests {
         #expect(bench.removed[bench.current] == [1, 2, 4])
     }
 
-    /// A program that ends in between finds the record in its log, and recorders have not heard that it is gone.
-    @Test func aRecordIsDeclaredGoneOnlyOnceItIsSetAside() throws {
+    /// If the program ends in between, the record is still in the log and recorders have not received its
+    /// declaration.
+    @Test func aRecordIsDeclaredGoneOnlyOnceItIsQuarantined() throws {
         var bench = SpoolBench(try self.configuration(size: 1, recorders: ["a"]))
         bench.slowQuarantines = []
         bench.open()
@@ -395,7 +396,7 @@ struct SpoolStateMachineTests {
         #expect(bench.machine.quarantined == 1)
     }
 
-    @Test func aRecordThatCannotBeSetAsideIsTriedAgainAndKept() throws {
+    @Test func aFailedQuarantineKeepsTheRecordAndIsTriedAgain() throws {
         var bench = SpoolBench(try self.configuration(size: 1))
         bench.failingQuarantines = 2
         bench.open()
@@ -407,7 +408,7 @@ struct SpoolStateMachineTests {
         #expect(bench.sent == [[1], [2]], "and is not sent again meanwhile")
     }
 
-    @Test func aRecordThatWasForgottenBeforeItWasSetAsideHoldsNothingUp() throws {
+    @Test func aRecordForgottenBeforeItsQuarantineBlocksNothing() throws {
         var bench = SpoolBench(try self.configuration(size: 1))
         bench.slowQuarantines = []
         bench.open()
@@ -419,7 +420,7 @@ struct SpoolStateMachineTests {
         #expect(bench.sent == [[1], [2]])
     }
 
-    @Test func aRecordThatWasForgottenWhileItsSettingAsideWaitsIsNotSetAside() throws {
+    @Test func aRecordForgottenDuringAPendingQuarantineIsNotQuarantined() throws {
         var bench = SpoolBench(try self.configuration(size: 1))
         bench.failingQuarantines = 1
         bench.open()
@@ -430,7 +431,7 @@ struct SpoolStateMachineTests {
         #expect(bench.machine.quarantined == 0 && bench.sent == [[1], [2]])
     }
 
-    @Test func theLastRecordOfAStreamThatHasEndedIsDeclaredGoneAsWell() throws {
+    @Test func theLastRecordOfAnEndedStreamMayBeDeclaredGone() throws {
         let old = try #require(StreamID("old"))
         var bench = SpoolBench(
             try self.configuration(size: 1), old: [StoredStream(id: old, stored: SeqSet([1...2]), last: 2)])
@@ -443,13 +444,13 @@ struct SpoolStateMachineTests {
         #expect(bench.forgotten == [old])
     }
 
-    @Test func whatABrokerInTroubleSaysOfEverythingIsSaidOfNoRecord() throws {
+    @Test func aBrokerThatRejectsEverythingQuarantinesNoRecord() throws {
         var bench = SpoolBench(try self.configuration())
         bench.append(1...4)
         bench.open()
         bench.perform(bench.machine.flush(now: bench.now))
         let trouble = TrackingError(.refused, "no", reasonCode: 0x83)
-        // It takes an empty batch in between, once.
+        // The broker accepts one empty batch in between.
         for answer in [trouble, nil] + Array(repeating: trouble, count: 20) {
             bench.answer(answer)
             bench.wait(.seconds(60))
@@ -477,7 +478,7 @@ struct SpoolStateMachineTests {
         #expect(bench.sent.last == Array(1...5))
     }
 
-    @Test func aSizeThatIsRefusedIsTriedEverMoreRarely() throws {
+    @Test func aRefusedSizeIsTriedAgainWithBackoff() throws {
         var bench = SpoolBench(try self.configuration(size: 64))
         bench.append(1...2000)
         bench.open()
@@ -492,7 +493,7 @@ struct SpoolStateMachineTests {
             bench.perform(bench.machine.flush(now: bench.now))
         }
         #expect(bench.machine.queued == 0 && bench.quarantined.isEmpty)
-        // Four to find it, and then one in ever longer runs.
+        // Four attempts find the record, followed by one attempt after each longer run.
         #expect(refusals.count <= 8, "\(refusals)")
         #expect(bench.sent.count < 530)
     }
@@ -509,7 +510,7 @@ struct SpoolStateMachineTests {
 
     // MARK: - The live lane
 
-    @Test func whatTheBrokerTookOnTheLiveLaneIsNotSentAgain() throws {
+    @Test func recordsAcceptedOnTheLiveLaneAreNotSentAgain() throws {
         var bench = SpoolBench(try self.configuration())
         bench.append(1...3)
         bench.machine.sentLive(SeqSet([1...3]))
@@ -522,7 +523,7 @@ struct SpoolStateMachineTests {
         #expect(bench.machine.queued == 0)
     }
 
-    @Test func whatTheBrokerDidNotTakeOnTheLiveLaneGoesOnTheRecordingLane() throws {
+    @Test func recordsRejectedOnTheLiveLaneAreSentOnTheRecordingLane() throws {
         var bench = SpoolBench(try self.configuration())
         bench.append(1...3)
         bench.machine.sentLive(SeqSet([1...3]))
@@ -534,7 +535,7 @@ struct SpoolStateMachineTests {
 
     // MARK: - Recorders
 
-    @Test func withRecordersARecordLeavesOnlyWhenEachHasIt() throws {
+    @Test func aRecordIsRemovedOnlyWhenEachRecorderHasIt() throws {
         var bench = SpoolBench(try self.configuration(recorders: ["a", "b"]))
         bench.append(1...10)
         bench.open()
@@ -549,7 +550,7 @@ struct SpoolStateMachineTests {
         #expect(bench.machine.isDrained)
     }
 
-    @Test func whatStaysUnacknowledgedFor30SecondsGoesAgain() throws {
+    @Test func recordsUnacknowledgedFor30SecondsAreSentAgain() throws {
         var bench = SpoolBench(try self.configuration(recorders: ["a"]))
         bench.open()
         bench.append(1...3)
@@ -560,10 +561,10 @@ struct SpoolStateMachineTests {
         bench.wait(.seconds(29))
         #expect(bench.batches.isEmpty)
         bench.wait(.seconds(1))
-        #expect(bench.sent == [[2, 3]])  // it has waited already
+        #expect(bench.sent == [[2, 3]])  // 30 s have passed, so no window follows
     }
 
-    @Test func anAcknowledgementOfWhatWasNeverSentIsIgnored() throws {
+    @Test func anAcknowledgementOfAnUnsentRecordIsIgnored() throws {
         var bench = SpoolBench(try self.configuration(recorders: ["a"]))
         bench.open()
         bench.append(1...10)
@@ -572,7 +573,8 @@ struct SpoolStateMachineTests {
         #expect(bench.removed.isEmpty)
     }
 
-    /// A log that was closed at number 10, put back by a snapshot after its recorder had 20, and 11 to 13 recorded since.
+    /// A log that was closed at number 10, was restored from a snapshot after its recorder had number 20, and has
+    /// recorded 11 to 13 since.
     private func putBack() throws -> SpoolBench {
         let current = try #require(StreamID("current"))
         var bench = SpoolBench(
@@ -582,7 +584,7 @@ struct SpoolStateMachineTests {
         return bench
     }
 
-    @Test(arguments: [UInt64(12), 20]) func aLogThatWasPutBackToAnEarlierStateBeginsAStream(through: UInt64) throws {
+    @Test(arguments: [UInt64(12), 20]) func aRestoredLogBeginsANewStream(through: UInt64) throws {
         var bench = try self.putBack()
         let old = bench.current
         try bench.acknowledge("a", through)
@@ -601,7 +603,7 @@ struct SpoolStateMachineTests {
         #expect(bench.forgotten == [old])
     }
 
-    @Test func whatIsOnItsWayToTheDiskUnderANumberUsedTwiceIsRecordedAnew() throws {
+    @Test func pendingAppendsUnderAReusedNumberAreRecordedAnew() throws {
         var bench = try self.putBack()
         let old = bench.current
         try bench.acknowledge("a", 20)
@@ -611,8 +613,8 @@ struct SpoolStateMachineTests {
         #expect(bench.disk[bench.current]?[4]?.payload == SpoolBench.record(14).payload)
     }
 
-    /// What it acknowledges was never sent by anybody.
-    @Test func aRecorderThatLiesBeginsNoStreamAfterAnother() throws {
+    /// The acknowledgement names a record that was never sent.
+    @Test func aFalseAcknowledgementBeginsNoSecondStream() throws {
         var bench = try self.putBack()
         bench.open()
         bench.answer()
@@ -623,8 +625,8 @@ struct SpoolStateMachineTests {
         #expect(bench.begun.count == 1)
     }
 
-    /// An answer to a command is told before it is written, and the recorder may be the faster one.
-    @Test func anAcknowledgementOfWhatIsNotWrittenYetBeginsNoStream() throws {
+    /// An answer to a command is published before it is written, so the recorder may acknowledge it first.
+    @Test func anAcknowledgementOfAPendingAppendBeginsNoStream() throws {
         var bench = try self.putBack()
         bench.open()
         let acknowledgement = Acknowledgement(streams: [bench.current: 14])
@@ -633,8 +635,8 @@ struct SpoolStateMachineTests {
         #expect(bench.begun.isEmpty && bench.removed.isEmpty)
     }
 
-    /// As where a power cut took the last records of a stream that were sent.
-    @Test func aStreamThatHasEndedIsSafeWithAnAcknowledgementAboveItsLast() throws {
+    /// A power cut may lose the last records of a stream that were sent.
+    @Test func anAcknowledgementAboveTheLastCompletesAnEndedStream() throws {
         let old = try #require(StreamID("old"))
         var bench = SpoolBench(
             try self.configuration(recorders: ["a"]), old: [StoredStream(id: old, stored: SeqSet([7...7]), last: 7)])
@@ -642,7 +644,7 @@ struct SpoolStateMachineTests {
         #expect(bench.removed[old] == [7])
     }
 
-    @Test func anAcknowledgementThatIsLowerThanBeforeIsBelieved() throws {
+    @Test func aLowerAcknowledgementIsBelieved() throws {
         var bench = SpoolBench(try self.configuration(recorders: ["a", "b"]))
         bench.append(1...10)
         bench.open()
@@ -667,9 +669,9 @@ struct SpoolStateMachineTests {
         #expect(batch.records.isEmpty && batch.oldest == 11)
     }
 
-    // MARK: - Everything at once
+    // MARK: - Random sequences
 
-    @Test(arguments: UInt64(1)...60) func nothingIsLostWhateverHappens(seed: UInt64) throws {
+    @Test(arguments: UInt64(1)...60) func noSequenceOfEventsLosesARecord(seed: UInt64) throws {
         var random = SplitMix64(seed: seed)
         let recorders = seed.isMultiple(of: 2) ? ["a", "b"] : []
         var bench = SpoolBench(try self.configuration(size: 7, recorders: recorders), seed: seed)

@@ -1,7 +1,7 @@
 import Testing
 import TrackingCore
 
-/// How old records are is a matter of a clock that may be wrong.
+/// The age of records depends on a clock that may be wrong.
 @Suite struct SpoolTrimmingTests {
     private static let now = UnixTime(1_790_000_000)
     private static let week = SpoolLimits(maximumAge: .seconds(7 * 86_400))
@@ -11,15 +11,15 @@ import TrackingCore
         return trimming.consider(bytes: 100, time: time)
     }
 
-    @Test func whatIsOlderThanTheLimitGoes() {
+    @Test func recordsOlderThanTheLimitAreDropped() {
         #expect(self.verdict(now: Self.now, time: UnixTime(Self.now.seconds - 8 * 86_400)) == .goes)
         #expect(self.verdict(now: Self.now, time: UnixTime(Self.now.seconds - 6 * 86_400)) == .stays)
         #expect(self.verdict(now: Self.now, time: UnixTime(Self.now.seconds + 60)) == .undecided, "of the future")
         #expect(self.verdict(now: Self.now, time: UnixTime(1000)) == .undecided, "of 1970")
     }
 
-    /// Else every append would look through the whole log, of which nothing can be said.
-    @Test(arguments: [1000.0, 315_964_801, 1_700_000_000]) func aClockThatIsNotSetKnowsNoAges(now: Double) {
+    /// Otherwise every append would scan the whole log in vain.
+    @Test(arguments: [1000.0, 315_964_801, 1_700_000_000]) func anUnsetClockKnowsNoAges(now: Double) {
         let trimming = SpoolTrimming(limits: Self.week, count: 10, bytes: 1000, now: UnixTime(now))
         #expect(!trimming.mayTrim)
         #expect(self.verdict(now: UnixTime(now), time: Self.now) == .stays)
@@ -37,7 +37,7 @@ import TrackingCore
 
     private static let twentyYears: Duration = .seconds(20 * 365 * 86_400)
 
-    @Test func aJumpAheadIsBelievedOnceAReceiverSaysTheSame() throws {
+    @Test func aForwardJumpIsBelievedOnceAReceiverConfirmsIt() throws {
         var trust = AgeTrust()
         #expect(trust.isGiven)
         trust.clockStepped(by: .seconds(59))
@@ -53,7 +53,7 @@ import TrackingCore
         #expect(trust.isGiven)
     }
 
-    @Test func aJumpThatIsTakenBackIsForgotten() {
+    @Test func aRevertedJumpIsForgotten() {
         var trust = AgeTrust()
         trust.clockStepped(by: .zero - Self.twentyYears)
         #expect(trust.isGiven, "what is of the future does not go")

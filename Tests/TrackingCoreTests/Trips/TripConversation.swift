@@ -2,7 +2,7 @@ import Testing
 
 @testable import TrackingCore
 
-/// A machine for trips and the log that numbers its versions.
+/// A trip machine and the log that numbers its versions.
 struct TripConversation {
     private(set) var machine: TripStateMachine
     private(set) var versions: [Trip] = []
@@ -15,7 +15,7 @@ struct TripConversation {
 
     private func next() throws -> RecordName { RecordName(stream: try #require(self.stream), seq: self.lastSeq + 1) }
 
-    private mutating func heard(_ change: TripStateMachine.Change?) -> [String] {
+    private mutating func lines(of change: TripStateMachine.Change?) -> [String] {
         guard let change else { return [] }
         #expect(change.trip.seq == self.lastSeq + 1)
         self.lastSeq += 1
@@ -32,7 +32,7 @@ struct TripConversation {
 
     mutating func start(_ mode: String, at seconds: Double) throws -> [String] {
         do {
-            return self.heard(try self.machine.start(TripMode(mode), at: .at(seconds), next: self.next()))
+            return self.lines(of: try self.machine.start(TripMode(mode), at: .at(seconds), next: self.next()))
         } catch let error as TrackingError {
             return ["\(error.code)"]
         }
@@ -40,26 +40,26 @@ struct TripConversation {
 
     mutating func stop(at seconds: Double) throws -> [String] {
         do {
-            return self.heard(try self.machine.stop(at: .at(seconds), next: self.next()))
+            return self.lines(of: try self.machine.stop(at: .at(seconds), next: self.next()))
         } catch let error as TrackingError {
             return ["\(error.code)"]
         }
     }
 
-    /// A fix that is recorded, where `isRecorded`.
+    /// Passes a fix, which the log records if `isRecorded`.
     mutating func fix(_ fix: Location, at seconds: Double, isRecorded: Bool = true) throws -> [String] {
-        var lines = self.heard(self.machine.moved(fix, at: .at(seconds), next: try self.next()))
+        var lines = self.lines(of: self.machine.moved(fix, at: .at(seconds), next: try self.next()))
         guard isRecorded else { return lines }
         self.lastSeq += 1
-        lines += self.heard(self.machine.recorded(fix, at: .at(seconds), next: try self.next()))
+        lines += self.lines(of: self.machine.recorded(fix, at: .at(seconds), next: try self.next()))
         return lines
     }
 
     mutating func time(_ seconds: Double) throws -> [String] {
-        self.heard(self.machine.timerFired(at: .at(seconds), next: try self.next()))
+        self.lines(of: self.machine.timerFired(at: .at(seconds), next: try self.next()))
     }
 
-    /// The program ends at `seconds`, and another one begins at `until` on a monotonic clock that began anew.
+    /// The program ends at `seconds`, and another one begins at `until` with a new monotonic clock.
     mutating func restart(at seconds: Double, until: Double) throws {
         let state = self.machine.encoded(at: .at(seconds))
         self.machine = TripStateMachine(

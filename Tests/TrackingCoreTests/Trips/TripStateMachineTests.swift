@@ -27,7 +27,7 @@ import Testing
         _ = try talk.start("car", at: 0)
         let state = try #require(talk.machine.encoded(at: .at(50)))
         var later = TripStateMachine(seed: 9)
-        // The monotonic clock begins anew with the device.
+        // The monotonic clock restarts with the device.
         let wall = Moment.at(80).wall
         try later.restore(state, at: Moment(now: MonotonicTime(.seconds(3)), wall: wall))
         #expect(later.status(at: Moment(now: MonotonicTime(.seconds(5)), wall: wall))?.duration == 82)
@@ -36,7 +36,7 @@ import Testing
         #expect(unset.status(at: Moment(now: MonotonicTime(.seconds(5)), wall: UnixTime(5)))?.duration == 52)
     }
 
-    /// Begun in 1970, on a device that has not been told the time.
+    /// A trip that began in 1970, on a device whose clock was not set.
     private func unset(_ seconds: Double) -> Moment {
         Moment(now: MonotonicTime(.seconds(seconds)), wall: UnixTime(seconds))
     }
@@ -60,7 +60,7 @@ import Testing
         var later = TripStateMachine(seed: 9)
         try later.restore(state, at: .at(5))
         #expect(later.status(at: .at(6))?.duration == 21)
-        // Still in 1970, it is as good as any.
+        // Within 1970 the clock is consistent with itself.
         var unset = TripStateMachine(seed: 9)
         try unset.restore(state, at: self.unset(40))
         #expect(unset.status(at: self.unset(40))?.duration == 30)
@@ -101,7 +101,7 @@ import Testing
         #expect(Set(TripMode.known).isSuperset(of: ["walk", "run", "bicycle", "car", "boat", "scooter"]))
     }
 
-    @Test func changesAreToldAsEventsWithoutPlaces() throws {
+    @Test func changesBecomeEventsWithoutPlaces() throws {
         var talk = TripConversation()
         _ = try talk.start("car", at: 0)
         _ = try talk.stop(at: 9)
@@ -125,9 +125,10 @@ import Testing
         #expect(ended.trip.duration == 60)
     }
 
-    /// On any drive with any outliers: the distance is that of the points that count, one after the other, restarts included.
+    /// For any drive with any outliers and restarts, the distance is the sum of the distances between consecutive
+    /// accepted points.
     @Test(arguments: UInt64(1)...6) func theDistanceIsThatOfThePointsThatCount(seed: UInt64) throws {
-        var generator = SeededGenerator(seed: seed)
+        var generator = SplitMix64(seed: seed)
         var talk = TripConversation()
         _ = try talk.start("car", at: 0)
         var expected = 0.0

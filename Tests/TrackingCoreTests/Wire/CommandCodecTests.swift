@@ -4,7 +4,7 @@ import TrackingCore
 @Suite struct CommandCodecTests {
     private func bytes(_ text: String) -> [UInt8] { Array(text.utf8) }
 
-    @Test func whatIsWrittenIsReadTheSame() throws {
+    @Test func aWrittenCommandReadsBackTheSame() throws {
         let command = Command(
             id: "7a", name: .startTrip, time: UnixTime(1_550_475_950.25), expires: UnixTime(1_550_475_960),
             arguments: [
@@ -20,7 +20,7 @@ import TrackingCore
         }
     }
 
-    @Test func theDeadlineIsAMinuteAfterTheTimeWhereNoneIsSaid() throws {
+    @Test func theDefaultDeadlineIsAMinuteAfterTheTime() throws {
         let command = try CommandCodec.decode(self.bytes(#"{"id":"1","command":"REPORT","time":1000}"#))
         #expect(command.arguments == [:])
         #expect(command.deadline == UnixTime(1060))
@@ -71,11 +71,11 @@ import TrackingCore
         "[]",
         "null", #"{"id":"1","ok":"yes"}"#,
     ])
-    func whatIsNoAnswerIsRefused(json: String) {
+    func anInvalidAnswerIsRefused(json: String) {
         #expect(throws: TrackingError.self) { try CommandCodec.decodeAnswer(self.bytes(json)) }
     }
 
-    @Test func anEventCarriesAnAnswerWhole() throws {
+    @Test func anEventContainsACompleteAnswer() throws {
         let answer = CommandAnswer(id: "c1", outcome: .failure(CommandFailure(.unknownTrackable, "'x' is not carried")))
         let event = TrackingEvent(
             id: "e1", stream: try #require(StreamID("s")), seq: 4, time: UnixTime(5), kind: .command,
@@ -88,7 +88,7 @@ import TrackingCore
         #expect(throws: TrackingError.self) { try CommandCodec.answer(in: other) }
     }
 
-    @Test func nullStandsForWhatIsAbsent() throws {
+    @Test func nullMeansAbsent() throws {
         let value = try JSONValue(json: self.bytes(#"{"a":null,"b":[1,null,2],"c":{"d":null}}"#))
         #expect(value == .object(["b": .list([.number(1), .number(2)]), "c": .object([:])]))
         #expect(value.json == self.bytes(#"{"b":[1,2],"c":{}}"#))

@@ -6,7 +6,7 @@ import TrackingCore
         Command(id: id, name: .report, time: UnixTime(time), expires: expires.map { UnixTime($0) })
     }
 
-    @Test func aCommandIsCarriedOutOnce() {
+    @Test func aCommandIsExecutedOnce() {
         var gate = CommandGate()
         #expect(gate.consider(self.command("a", at: 100), now: UnixTime(101)) == .take)
         #expect(gate.consider(self.command("a", at: 100), now: UnixTime(101)) == .seen)
@@ -35,7 +35,7 @@ import TrackingCore
         #expect(gate.consider(self.command("746", at: 0), now: UnixTime(0)) == .seen)
     }
 
-    @Test(arguments: [0, 1, 255, 256, 300, 1000]) func whatIsKeptIsRememberedInOrder(count: Int) {
+    @Test(arguments: [0, 1, 255, 256, 300, 1000]) func savedIdentifiersAreRememberedInOrder(count: Int) {
         var gate = CommandGate()
         for number in 0..<count { _ = gate.consider(self.command("\(number)", at: 0), now: UnixTime(0)) }
         var next = CommandGate(keeping: gate.kept)
@@ -43,7 +43,7 @@ import TrackingCore
         for number in max(0, count - 256)..<count {
             #expect(next.consider(self.command("\(number)", at: 0), now: UnixTime(0)) == .seen, "\(number)")
         }
-        // The oldest makes way first.
+        // The oldest identifier is removed first.
         #expect(next.consider(self.command("new", at: 0), now: UnixTime(0)) == .take)
         if count > 256 {
             #expect(next.consider(self.command("\(count - 256)", at: 0), now: UnixTime(0)) == .take)
@@ -51,7 +51,7 @@ import TrackingCore
         }
     }
 
-    @Test(arguments: ["", "{}", "[1,{}]", "no JSON", #"["",  "\u0000"]"#]) func whatCannotBeReadIsForgotten(
+    @Test(arguments: ["", "{}", "[1,{}]", "no JSON", #"["",  "\u0000"]"#]) func unreadableStateIsDiscarded(
         kept: String
     ) {
         var gate = CommandGate(keeping: Array(kept.utf8))

@@ -54,13 +54,14 @@ import Testing
 
     @Test(
         arguments: [[0xFF], [0x22, 0xC3, 0x22], [0x22, 0xC0, 0xAF, 0x22], [0x22, 0xED, 0xA0, 0x80, 0x22]] as [[UInt8]])
-    func refusesWhatIsNotUTF8(bytes: [UInt8]) {
+    func refusesBytesThatAreNotUTF8(bytes: [UInt8]) {
         expectRefused("not JSON: the payload is not UTF-8") { () throws(TrackingError) in try Self.skip(bytes) }
     }
 
     @Test(arguments: 0...8 as ClosedRange<UInt8>)
-    func tellsABinaryPayload(byte: UInt8) {
-        expectRefused("a binary payload of a later version of the protocol") { () throws(TrackingError) in
+    func rejectsABinaryPayload(byte: UInt8) {
+        expectRefused("cannot read the payload: it has a binary format of a later protocol version") {
+            () throws(TrackingError) in
             try Self.skip([byte, 0x7B, 0x7D])
         }
     }
@@ -94,8 +95,8 @@ import Testing
         }
     }
 
-    /// Damaged documents are accepted by both or by neither, and read the same. A comma before the end of an array or
-    /// object, which is no JSON, is let pass by Foundation alone.
+    /// Both readers accept a damaged document with the same result, or both refuse it. Foundation alone accepts a
+    /// comma before the end of an array or object.
     @Test func agreesWithFoundationOnDamagedDocuments() {
         var generator = WireGenerator(seed: 2)
         var accepted = 0

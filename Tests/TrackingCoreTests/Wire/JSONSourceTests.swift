@@ -7,7 +7,7 @@ import Testing
 
     @Test func everyMemberIsAsItWasWritten() throws {
         let json = #" { "a" : 9007199254740993 , "b":null,"c":[1, 2.0,null],"d":{"z":1,"a":1e2},"a":1.10 } "#
-        // A slice whose indices do not begin at 0.
+        // A slice with a start index other than 0.
         let source = try JSONSource(object: ("xx" + json).payload.dropFirst(2))
         #expect(
             source.members.mapValues(self.text) == [
@@ -18,7 +18,7 @@ import Testing
     }
 
     @Test(arguments: ["", "[]", "{", #"{"a":01}"#, #"{"a":1}x"#])
-    func whatIsNoObjectIsRefused(_ json: String) {
+    func anythingButAnObjectIsRefused(_ json: String) {
         #expect(throws: TrackingError.self) { try JSONSource(object: json.payload[...]) }
     }
 

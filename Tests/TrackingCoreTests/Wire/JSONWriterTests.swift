@@ -2,7 +2,7 @@ import Testing
 
 @testable import TrackingCore
 
-/// Numbers and strings as they stand on the wire.
+/// The encoding of numbers and strings.
 @Suite struct JSONWriterTests {
     @Test(
         arguments: [
@@ -47,7 +47,7 @@ import Testing
         #expect(Self.write { $0.text(text) }.utf8.count == 10_002)
     }
 
-    /// The significant digits of a number, however it is written.
+    /// The significant digits of a number in any notation.
     private static func digits(_ text: String) -> String {
         let mantissa = text.prefix { $0 != "e" }.filter(\.isNumber)
         return String(mantissa.trimmingPrefix { $0 == "0" }.reversed().drop { $0 == "0" }.reversed())

@@ -50,7 +50,7 @@ import TrackingCore
         #expect(try LocationCodec.decode(bytes) == update)
     }
 
-    @Test func refusesToWriteWhatDoesNotFit() {
+    @Test func refusesToWriteAnUpdateThatIsTooLarge() {
         var update = Self.update(skipped: 1, extra: Self.extra)
         update.intermediate = Array(repeating: update.skipped[0], count: 40)
         let message = "a payload has at most 131072 bytes; this one has more without skipped points"
@@ -80,7 +80,7 @@ import TrackingCore
         }
     }
 
-    @Test func extraMayNestAsDeepWhereverThePointStands() throws {
+    @Test func theNestingLimitOfExtraIsTheSameInEveryMessage() throws {
         func extra(_ depth: Int) -> String {
             #"{"a":"# + String(repeating: "[", count: depth - 1) + String(repeating: "]", count: depth - 1) + "}"
         }

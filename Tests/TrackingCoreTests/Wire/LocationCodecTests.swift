@@ -1,7 +1,8 @@
 import Testing
 import TrackingCore
 
-/// Location updates and Features: what is read, what is refused and why, and what is left out.
+/// The decoding of location updates and Features: accepted values, refused values with their reason, and ignored
+/// members.
 @Suite struct LocationCodecTests {
     @Test func everyUpdateReadsBackAsItWas() throws {
         var generator = WireGenerator(seed: 5)
@@ -40,7 +41,7 @@ import TrackingCore
         #expect(try LocationCodec.decode(String(update).payload) == LocationUpdate(location: Self.shortest))
     }
 
-    @Test func passesOverWhatItDoesNotKnow() throws {
+    @Test func ignoresUnknownMembers() throws {
         let text = """
             { "v": [1, {"x": "\\u0041"}], "location": { "id": 7, "bbox": [], "type": "Feature",
               "geometry": { "type": "Point", "crs": null, "coordinates": [-8.5, 52.5, 3, 4.5, 6] },
@@ -73,7 +74,7 @@ import TrackingCore
         #expect(location.floor == -2)
     }
 
-    @Test func skippedPointsInheritTheStreamWhereverTheyStand() throws {
+    @Test func skippedPointsInheritTheStreamInAnyPosition() throws {
         let point = Self.feature(#","seq":1"#)
         let other = Self.feature(#","seq":2,"stream":"other""#)
         let location = Self.feature(#","seq":3,"stream":"mine""#)
@@ -81,7 +82,7 @@ import TrackingCore
         #expect(try LocationCodec.decode(text.payload).skipped.map(\.stream?.rawValue) == ["mine", "other"])
     }
 
-    @Test func extraIsKeptAsItCame() throws {
+    @Test func extraIsKeptUnchanged() throws {
         let extra = #"{ "b" : 1.50, "a":["\u00e9", null], "b":-0 }"#
         let location = try LocationCodec.decode(Self.update(#","extra": \#(extra) "#).payload).location
         #expect(location.extra == extra.payload)

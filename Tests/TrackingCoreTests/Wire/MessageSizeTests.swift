@@ -1,7 +1,7 @@
 import Testing
 import TrackingCore
 
-/// The bounds of what strangers put into events, trips, presences and ids of trips.
+/// The size limits of events, trips, presences and trip identifiers.
 struct MessageSizeTests {
     private func event(_ detail: String, seq: UInt64 = 5) -> [UInt8] {
         Array(#"{"id":"e","stream":"s","seq":\#(seq),"time":9,"kind":"VISIT","detail":\#(detail)}"#.utf8)
@@ -23,20 +23,20 @@ struct MessageSizeTests {
         let error = self.refusal { () throws(TrackingError) in try MessageCodec.decodeEvent(large) }
         #expect(error?.code == .payloadTooLarge)
         #expect(error?.message == "the detail of an event has at most 16384 bytes; this one has 16385")
-        // White space counts, too: the bytes are stored as they came.
+        // White space counts as well, because the bytes are stored unchanged.
         let wide = self.event(#"{"a":1\#(String(repeating: " ", count: most))}"#)
         #expect(self.refusal { () throws(TrackingError) in try MessageCodec.decodeEvent(wide) } != nil)
         #expect(try MessageCodec.decodeStoredEvent(large).detail.count == 1, "what was stored before is still read")
     }
 
-    /// `\n` has two bytes and is written with six.
-    @Test func aDetailThatGrowsWhenItIsWrittenIsRefused() throws {
+    /// A `\n` escape may have two bytes in the input and six in the output.
+    @Test func aDetailThatGrowsByEncodingIsRefused() throws {
         let lines = self.event(#"{"a":""# + String(repeating: #"\n"#, count: 4_000) + #""}"#)
         #expect(
             self.refusal { () throws(TrackingError) in try MessageCodec.decodeEvent(lines) }?.code == .payloadTooLarge)
     }
 
-    @Test func whatIsBesideTheDetailIsBoundedToo() throws {
+    @Test func theOtherMembersOfAnEventAreBounded() throws {
         let rest = #", "other": "\#(String(repeating: "x", count: WireLimits.maximumDocumentBytes))"}"#
         let event = self.event("{}").dropLast() + Array(rest.utf8)
         #expect(
@@ -49,8 +49,8 @@ struct MessageSizeTests {
                 .code == .payloadTooLarge)
     }
 
-    /// The event is a gap with a reason, and holds nothing up.
-    @Test func anEventThatIsTooLargeSpoilsNothingElseOfItsBatch() throws {
+    /// The event counts as a gap with a reason, and blocks no other record.
+    @Test func aTooLargeEventDoesNotAffectItsBatch() throws {
         let large = String(decoding: self.event(self.detail(of: 20_000), seq: 5), as: UTF8.self)
         let good = String(decoding: self.event("{}", seq: 6), as: UTF8.self)
         let batch = Array(#"{"batch":"b","stream":"s","oldest":5,"events":[\#(large),\#(good)]}"#.utf8)

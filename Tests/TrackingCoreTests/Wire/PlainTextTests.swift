@@ -1,7 +1,7 @@
 import Testing
 import TrackingCore
 
-/// Text that strangers write and people read.
+/// Text of unknown clients that is displayed to people.
 struct PlainTextTests {
     @Test(arguments: ["", "van 7", "Straße 🚐", "שלום\u{200F}", "a'b", "=1+1"])
     func namesOfAllLanguagesArePlain(text: String) {

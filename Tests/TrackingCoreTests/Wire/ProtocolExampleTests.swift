@@ -1,7 +1,7 @@
 import Testing
 import TrackingCore
 
-/// The examples of docs/protocol.md, letter by letter.
+/// The examples of docs/reference/protocol.md, letter by letter.
 @Suite struct ProtocolExampleTests {
     static let update = #"""
         { "location": { "type": "Feature",

@@ -1,7 +1,7 @@
 import Testing
 import TrackingCore
 
-/// SplitMix64: the same numbers on every run.
+/// SplitMix64, which gives the same numbers on every run.
 struct WireGenerator: RandomNumberGenerator {
     private var state: UInt64
 
@@ -17,14 +17,14 @@ struct WireGenerator: RandomNumberGenerator {
 
     mutating func chance(_ probability: Double) -> Bool { Double.random(in: 0..<1, using: &self) < probability }
 
-    /// One of `elements`, of which there are some.
+    /// A random member of `elements`, which must not be empty.
     mutating func pick<Element>(_ elements: [Element]) -> Element { elements.randomElement(using: &self)! }
 
     mutating func maybe<Value>(_ value: (inout WireGenerator) -> Value) -> Value? {
         self.chance(0.6) ? value(&self) : nil
     }
 
-    /// A number of the kinds that fixes have: whole, of few decimals, and with every bit used.
+    /// A number as in fixes: whole, with few decimals, or with every bit used.
     mutating func number(_ range: ClosedRange<Double>) -> Double {
         let value = Double.random(in: range, using: &self)
         let scale = self.pick([1, 10, 100, 1e7, 0])

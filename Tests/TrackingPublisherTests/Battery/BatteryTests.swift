@@ -28,7 +28,7 @@ import TrackingCore
         #expect(BatteryPercent.parse(text.utf8) == nil)
     }
 
-    @Test func aFileIsFollowedAndItsFaultsAreSaidOnce() async throws {
+    @Test func aFileIsFollowedAndItsFaultsAreReportedOnce() async throws {
         try await withFolder { folder in
             let path = folder.appendingPathComponent("battery").path
             try await self.whileRunning(FileBattery(path: path, every: .milliseconds(2))) { log in
@@ -69,7 +69,7 @@ import TrackingCore
         }
     }
 
-    @Test func aFixedBatterySaysItOnce() async {
+    @Test func aFixedBatteryDeliversItsChargeOnce() async {
         let log = EventLog<BatteryEvent>()
         await FixedBattery(percent: 9).run { log.append($0) }
         #expect(log.all == [.level(9)])

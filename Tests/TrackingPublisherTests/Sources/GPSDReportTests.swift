@@ -61,7 +61,7 @@ import TrackingCore
 
     /// The factors, from the law they are derived from: the share of a normal error within a radius.
     @Test func theFactorsFollowFromTheNormalLaw() {
-        var dice = SeededGenerator(seed: 7)
+        var dice = SplitMix64(seed: 7)
         var radii: [Double] = []
         var lines: [Double] = []
         for _ in 0..<200_000 {

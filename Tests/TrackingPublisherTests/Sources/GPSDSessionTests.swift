@@ -80,7 +80,8 @@ import TrackingCore
                 == [.fail(TrackingError(.inputUnreadable, "gpsd://h:1: gpsd lost its receiver /dev/a"))])
     }
 
-    /// gpsd refuses the cycle of a receiver that it has not recognized, closes the receiver, and opens it again by itself.
+    /// gpsd rejects the cycle of a receiver that it has not recognized, closes the receiver, and opens it again by
+    /// itself.
     @Test func aReceiverThatIsUnknownAtFirstIsNotGivenUp() throws {
         var machine = self.machine(.every(milliseconds: 1000))
         _ = machine.connected(now: Self.start)
@@ -118,7 +119,7 @@ import TrackingCore
         #expect(machine.timerFired(now: Self.start.advanced(by: .seconds(29))) == [])
     }
 
-    /// As one that is stopped: its connection stands, and its kernel answers for it.
+    /// A stopped gpsd: the connection remains, and the kernel acknowledges its data.
     @Test func gpsdThatDoesNotAnswerAnyMoreBreaksTheSource() {
         var machine = self.machine(nil)
         _ = machine.connected(now: Self.start)

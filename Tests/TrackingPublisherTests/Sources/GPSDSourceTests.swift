@@ -5,7 +5,7 @@ import TrackingRuntime
 
 @testable import TrackingPublisher
 
-/// Against a gpsd of the test's own, so that what arrives there can be seen.
+/// Tests against a gpsd of the test, which records the received lines.
 @Suite(.timeLimit(.minutes(5))) struct GPSDSourceTests {
     private static let greeting = """
         {"class":"VERSION","release":"3.22","rev":"3.22","proto_major":3,"proto_minor":14}
@@ -73,8 +73,8 @@ import TrackingRuntime
         }
     }
 
-    /// It is gone before it hears of the cycle.
-    @Test func whatAGPSDSaidBeforeItWentIsHeard() async throws {
+    /// The server closes the connection before it reads the request for a cycle.
+    @Test func reportsSentBeforeGPSDClosedAreRead() async throws {
         let server = try TestServer()
         defer { server.stop() }
         let source = GPSDSource(host: "127.0.0.1", port: server.port)
@@ -113,13 +113,13 @@ import TrackingRuntime
     }
 
     @Test func cancellationEndsItWhileItConnects() async throws {
-        // An address that is set aside for documentation: nobody answers.
-        let start = SourceClock.now
+        // An address that is reserved for documentation: no host answers.
+        let start = DeviceClock.now
         var cancelled = start
         do {
             try await whileRunning(GPSDSource(host: "192.0.2.1")) { _ in
                 await Task.yield()
-                cancelled = SourceClock.now
+                cancelled = DeviceClock.now
             }
         } catch let error as TrackingError where error.code == .inputUnreadable {
             // A network that refuses the address proves nothing here.

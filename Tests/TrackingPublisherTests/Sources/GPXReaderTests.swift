@@ -84,7 +84,7 @@ import TrackingCore
         #expect(failure == nil)
         #expect(
             events == [
-                .badInput("the GPX has 2 waypoints or route points, which nobody passed at a time, and no track")
+                .badInput("the GPX has no track, only 2 waypoints or route points without times")
             ])
         #expect(self.read("<gpx></gpx>").events.isEmpty)
     }
@@ -94,8 +94,8 @@ import TrackingCore
         #expect(failure == nil)
         #expect(
             events.filter { if case .badInput = $0 { true } else { false } } == [
-                .badInput("track point 3 has no valid time"), .badInput("track point 4 has no valid place"),
-                .badInput("track point 5 has no valid place"),
+                .badInput("track point 3 has no valid time"), .badInput("track point 4 has no valid position"),
+                .badInput("track point 5 has no valid position"),
             ])
         let fixes = events.fixes
         #expect(fixes.count == 3)
@@ -107,7 +107,7 @@ import TrackingCore
         #expect(fixes[2].altitude == nil && fixes[2].speed == nil)
     }
 
-    @Test func extensionsTellNoTimePlaceOrAltitude() {
+    @Test func extensionsSupplyNoTimePositionOrAltitude() {
         let text = """
             <gpx><extensions><trkpt lat="7" lon="7"><time>2019-02-18T01:00:00Z</time></trkpt></extensions>
             <trk><trkseg><trkpt lat="1" lon="2"><ele>10</ele><time>2019-02-18T07:45:50Z</time><extensions>
@@ -133,7 +133,9 @@ import TrackingCore
 
     @Test func whereItIsBrokenDoesNotDependOnThePieces() {
         let text = "\n\n\n x<gpx/>"
-        #expect(self.read(text).failure?.message == "is not well-formed GPX: line 4, text outside of the elements")
+        #expect(
+            self.read(text).failure?.message == "the input is not well-formed GPX: line 4, text outside of the elements"
+        )
         #expect(self.read(Array(text.utf8).map { [$0] }).failure == self.read(text).failure)
     }
 
@@ -161,21 +163,23 @@ import TrackingCore
 
     @Test func otherEncodingsAreSaid() {
         let bytes: [UInt8] = [0xFF, 0xFE, UInt8(ascii: "<"), 0, UInt8(ascii: "g"), 0]
-        #expect(self.read([bytes[...]]).failure?.message == "is not well-formed GPX: line 1, the encoding is not UTF-8")
+        #expect(
+            self.read([bytes[...]]).failure?.message
+                == "the input is not well-formed GPX: line 1, the encoding is not UTF-8")
     }
 
     @Test(arguments: [
-        ("", "is not GPX: it has no gpx element"), ("  \n", "is not GPX: it has no gpx element"),
-        ("<kml></kml>", "is not well-formed GPX: line 1, the root element is not gpx"),
-        ("hello", "is not well-formed GPX: line 1, text outside of the elements"),
-        ("<gpx>\n</trk></gpx>", "is not well-formed GPX: line 2, an end tag that does not fit"),
-        ("<gpx><trkpt lat=5></trkpt></gpx>", "is not well-formed GPX: line 1, a broken tag"),
-        ("<gpx></gpx><gpx/>", "is not well-formed GPX: line 1, something after the end"),
+        ("", "the input is not GPX: it has no gpx element"), ("  \n", "the input is not GPX: it has no gpx element"),
+        ("<kml></kml>", "the input is not well-formed GPX: line 1, the root element is not gpx"),
+        ("hello", "the input is not well-formed GPX: line 1, text outside of the elements"),
+        ("<gpx>\n</trk></gpx>", "the input is not well-formed GPX: line 2, an end tag that does not fit"),
+        ("<gpx><trkpt lat=5></trkpt></gpx>", "the input is not well-formed GPX: line 1, a broken tag"),
+        ("<gpx></gpx><gpx/>", "the input is not well-formed GPX: line 1, something after the end"),
         (
             "<gpx><a b=\"" + String(repeating: "x", count: 70_000),
-            "is not well-formed GPX: line 1, a tag is longer than 65536 bytes"
+            "the input is not well-formed GPX: line 1, a tag is longer than 65536 bytes"
         ),
-        (String(repeating: "<gpx>", count: 65), "is not well-formed GPX: line 1, elements nested too deep"),
+        (String(repeating: "<gpx>", count: 65), "the input is not well-formed GPX: line 1, elements nested too deep"),
     ])
     func whatIsNoGPXIsSaid(text: String, message: String) {
         let (events, failure) = self.read(text)
@@ -192,7 +196,7 @@ import TrackingCore
         let end = Self.track.firstRange(of: "<trkpt lat=\"152")?.lowerBound ?? Self.track.endIndex
         let (events, failure) = self.read(String(Self.track[..<end]))
         #expect(failure == nil && events.fixes.count == 2)
-        #expect(events.last == .badInput("the GPX breaks off after track point 3"))
+        #expect(events.last == .badInput("the GPX ends unexpectedly after track point 3"))
     }
 
     @Test func memoryStaysBoundedWhateverIsSent() {

@@ -25,7 +25,7 @@ import TrackingCore
         #expect(fix.seq == nil && fix.stream == nil && fix.tripID == nil && fix.mode == nil && fix.source == .network)
     }
 
-    @Test func aBadLineIsToldByItsNumberAndTheNextOneIsRead() {
+    @Test func anInvalidLineIsReportedByItsNumberAndTheNextOneIsRead() {
         let events = self.read(
             "\(Self.feature(1))\n{}\n\(String(repeating: "x", count: 70_000))\n[\n\(Self.feature(2))\n")
         #expect(events.count == 5 && events.fixes.count == 2)

@@ -29,7 +29,7 @@ import TrackingCore
         #expect(abs((fix.accuracyHorizontal ?? 0) - 5 * 1.0675) < 1e-9 && fix.accuracyVertical == 6)
     }
 
-    /// A receiver that is switched off and on again knows neither time nor place for a while.
+    /// A receiver that was switched off and on again does not know its time and position for a while.
     @Test(arguments: [
         ("GPGGA,120002,9500.0,N,00837.5,W,1,09,0.9,20,M,57,M,,", "position (GPGGA)"),
         ("GPRMC,120002,A,5239.1,N,00875.0,W,10.0,45.0,170524", "position (GPRMC)"),
@@ -39,7 +39,7 @@ import TrackingCore
         ("GPGGA,126002,5300.0,N,00837.5,W,1,09,0.9,20,M,57,M,,", "time of day (GPGGA)"),
         ("GPRMC,120002,A,9500.0,N,00837.5,W,10.0,45.0,171324", "date and position (GPRMC)"),
     ])
-    func whatCannotBeIsTold(body: String, what: String) {
+    func impossibleValuesAreReported(body: String, what: String) {
         var decoder = NMEADecoder(isLive: false)
         let bodies = ["GPRMC,120001,A,5239.1,N,00837.5,W,10.0,45.0,170524", body]
         let lines = self.make(bodies[0], bodies[1]).enumerated().map { index, text in
@@ -50,17 +50,17 @@ import TrackingCore
         let fixes = events.fixes
         #expect(fixes.first?.time == .at("2024-05-17T12:00:01Z"))
         #expect(abs((fixes.first?.coordinate.latitude ?? 0) - (52 + 39.1 / 60)) < 1e-9, "of another epoch")
-        // The day is that of the sentence before.
+        // The day is that of the earlier sentence.
         #expect(fixes.dropFirst().map(\.time) == (what == "date (GPRMC)" ? [.at("2024-05-17T12:00:02Z")] : []))
     }
 
-    /// What a receiver without a fix fills in is nobody's business.
+    /// The values of a receiver without a fix are not checked.
     @Test(arguments: [
         "GPRMC,,V,,,,,,,,,,N", "GPRMC,999999,V,9999.9,N,99999.9,E,,,000000,,,N", "GPGGA,,,,,,0,00,99.99,,,,,,",
         "GPGGA,120002,,,,,1,00,99.99,,,,,,", "GPZDA,120002,00,00,0000,00,00", "GPZDA,,,,,,", "GPGLL,,,,,120002,V,N",
         "GPGLL,5239.1,N,00837.5,W,,A",
     ])
-    func whatIsMissingIsNotTold(body: String) {
+    func missingValuesAreNotReported(body: String) {
         var decoder = NMEADecoder(isLive: false)
         let line = NMEALine(.text(Array(Sentences.make(body).utf8)[...], number: 1))
         #expect(decoder.receive(line, clock: Self.clock).isEmpty)
@@ -159,7 +159,7 @@ import TrackingCore
         #expect(fix.altitude == nil && fix.accuracyVertical == nil && fix.accuracyHorizontal != nil)
     }
 
-    @Test func whatStandsStillHasNoDirection() throws {
+    @Test func aStationaryReceiverHasNoDirection() throws {
         let fix = try #require(self.decode(self.make("GPRMC,120001,A,5239.1,N,00837.5,W,0.00,45.0,170524")).first)
         #expect(fix.speed == 0 && fix.bearing == nil)
     }
@@ -172,7 +172,7 @@ import TrackingCore
         #expect(times == [.at("2024-05-17T23:59:59Z"), .at("2024-05-18T00:00:00Z")])
     }
 
-    @Test func aDateOnceToldCarriesOn() {
+    @Test func aDateAppliesToLaterSentences() {
         let lines = self.make(
             "GPZDA,235958,17,05,2006,00,00", "GPGGA,235959,5239.1,N,00837.5,W,1,09,0.9,20,M,57,M,,",
             "GPGGA,000000,5239.1,N,00837.5,W,1,09,0.9,20,M,57,M,,")

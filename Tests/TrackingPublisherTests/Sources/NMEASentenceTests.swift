@@ -33,7 +33,7 @@ import TrackingCore
         #expect(gga.quality == 1 && gga.dilution == 0.9 && gga.altitude == 545.4 && gga.geoidSeparation == 46.9)
     }
 
-    @Test func rmcTellsDateSpeedAndCourse() throws {
+    @Test func rmcContainsDateSpeedAndCourse() throws {
         guard case .rmc(let rmc) = try self.read("GPRMC,225446,A,4916.45,N,12311.12,W,010.0,054.7,191194,020.3,E")
         else {
             Issue.record("no RMC")

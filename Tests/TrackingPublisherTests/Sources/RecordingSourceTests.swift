@@ -53,9 +53,9 @@ import TrackingRuntime
             let path = try folder.file("track.gpx", Self.gpx(300))
             let source = RecordingSource(.gpx, file: path, pace: .times(1000))
             await source.use(.every(milliseconds: 10_000))
-            let start = SourceClock.now
+            let start = DeviceClock.now
             let (log, error) = await runToEnd(source)
-            let took = start.duration(to: SourceClock.now)
+            let took = start.duration(to: DeviceClock.now)
             #expect(error == nil && log.fixes.count == 30)
             #expect(took >= .milliseconds(298))
             let gaps = zip(log.fixes, log.fixes.dropFirst()).map { $1.time.since($0.time) }
@@ -66,10 +66,10 @@ import TrackingRuntime
     @Test func aReplayIsEndedByCancellation() async throws {
         try await withFolder { folder in
             let source = RecordingSource(.gpx, file: try folder.file("track.gpx", Self.gpx(2, every: 3600)))
-            let start = SourceClock.now
+            let start = DeviceClock.now
             try await whileRunning(source) { try await $0.waitForFixes(1) }
             // The second fix is an hour away.
-            #expect(start.duration(to: SourceClock.now) < .seconds(1000))
+            #expect(start.duration(to: DeviceClock.now) < .seconds(1000))
         }
     }
 
@@ -99,7 +99,7 @@ import TrackingRuntime
         }
     }
 
-    @Test(arguments: [RecordingSource.Format.gpx, .jsonl, .nmea]) func aMissingFileIsSaid(
+    @Test(arguments: [RecordingSource.Format.gpx, .jsonl, .nmea]) func aMissingFileIsAnError(
         format: RecordingSource.Format
     ) async {
         let (log, error) = await runToEnd(RecordingSource(format, file: "/nonexistent/a.b"))
@@ -108,18 +108,19 @@ import TrackingRuntime
             error == TrackingError(.inputUnreadable, "\(format.rawValue):/nonexistent/a.b: No such file or directory"))
     }
 
-    @Test func aFileOfAnotherFormatIsSaid() async throws {
+    @Test func aFileOfAnotherFormatIsAnError() async throws {
         try await withFolder { folder in
             let path = try folder.file("a.gpx", "{}")
             let (_, error) = await runToEnd(RecordingSource(.gpx, file: path))
             #expect(error?.code == .inputUnreadable)
-            #expect(error?.message == "gpx:\(path) is not well-formed GPX: line 1, text outside of the elements")
+            #expect(
+                error?.message == "gpx:\(path): the input is not well-formed GPX: line 1, text outside of the elements")
             let (_, folderError) = await runToEnd(RecordingSource(.nmea, file: folder.path))
             #expect(folderError?.code == .inputUnreadable)
         }
     }
 
-    /// What is no recording of its format is said, whether or not its lines can be told apart.
+    /// An input that is not in its format is an error, whether or not its lines are separable.
     @Test(arguments: [
         (RecordingSource.Format.jsonl, "{\"type\":\"FeatureCollection\",\n\"features\":[]}\n"),
         (.gpx, "<gpx><trk><trkseg><trkpt lat=\"1\" lon=\"2\"/></trkseg></trk></gpx>"),
@@ -129,7 +130,7 @@ import TrackingRuntime
         try await withFolder { folder in
             let (log, error) = await runToEnd(RecordingSource(format, file: try folder.file("recording", text)))
             #expect(error?.code == .inputUnreadable && !log.all.isEmpty && log.fixes.isEmpty)
-            #expect(error?.message.contains("has no position that could be read") == true)
+            #expect(error?.message.contains("the input has no readable position") == true)
         }
     }
 
@@ -154,7 +155,7 @@ import TrackingRuntime
         }
     }
 
-    /// The recordings that are shared between projects; see `docs/sources.md` for where they are looked for.
+    /// The recordings that are shared between projects; see `docs/reference/sources.md` for where they are looked for.
     @Test(.enabled(if: Tracks.folder != nil, "the shared recordings are not here (GODWIT_TRACKS)"))
     func theSharedTracksAreReadWhole() async throws {
         let expected = [
@@ -165,7 +166,7 @@ import TrackingRuntime
         ]
         for (name, count) in expected {
             let (log, error) = await runToEnd(RecordingSource(.gpx, file: try Tracks.path(name), pace: .maximum))
-            // Where none of them has a time it is no recording.
+            // A file in which no point has a time is not a recording.
             #expect((error == nil) == (count.0 > 0), "\(name)")
             #expect(log.fixes.count == count.0 && log.badInputs.count == count.1, "\(name)")
         }

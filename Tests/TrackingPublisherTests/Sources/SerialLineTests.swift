@@ -6,7 +6,7 @@ import TrackingRuntime
 
 @testable import TrackingPublisher
 
-/// A pair of terminals of which one end is the receiver.
+/// A pair of connected terminals. One end represents the receiver.
 private final class Cable: Sendable {
     let path: String
     private let master: Int32
@@ -19,7 +19,7 @@ private final class Cable: Sendable {
         guard openpty(&ends.0, &ends.1, &name, nil, nil) == 0 else { throw TrackingError(.inputUnreadable, "no pty") }
         (self.master, self.slave) = ends
         self.path = name.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }  // not empty
-        // What nobody reads is lost, and holds no thread.
+        // Bytes without a reader are lost, and block no thread.
         _ = fcntl(self.master, F_SETFL, O_NONBLOCK)
         var settings = termios()
         tcgetattr(ends.1, &settings)
@@ -31,7 +31,7 @@ private final class Cable: Sendable {
 
     func send(_ text: String) { _ = Array(text.utf8).withUnsafeBytes { write(self.master, $0.baseAddress, $0.count) } }
 
-    /// What the source has written so far.
+    /// The bytes that the source has written so far.
     func received() -> [UInt8] {
         var polled = pollfd(fd: self.master, events: Int16(POLLIN), revents: 0)
         guard poll(&polled, 1, 0) > 0, polled.revents & Int16(POLLIN) != 0 else { return [] }
@@ -43,8 +43,8 @@ private final class Cable: Sendable {
     /// Waits until the source has written `expected`.
     func wait(for expected: [UInt8]) async throws {
         var all: [UInt8] = []
-        let deadline = SourceClock.now.advanced(by: .seconds(60))
-        while !all.contains(expected), SourceClock.now < deadline {
+        let deadline = DeviceClock.now.advanced(by: .seconds(60))
+        while !all.contains(expected), DeviceClock.now < deadline {
             all += self.received()
             try await Task.sleep(for: .milliseconds(5))
         }
@@ -58,7 +58,7 @@ private final class Cable: Sendable {
     @Test func aReceiverOnASerialLineIsRead() async throws {
         let cable = try Cable()
         try await whileRunning(NMEASource(.serial(path: cable.path, speed: 115_200))) { log in
-            try await self.sendUntilHeard(cable, log, Sentences.epoch(0))
+            try await self.sendUntilReceived(cable, log, Sentences.epoch(0))
             for index in 1...5 { cable.send(Sentences.text(Sentences.epoch(index))) }
             try await log.wait(for: "fixes") { _ in log.fixes.last.map { Int($0.time.seconds) % 60 == 5 } ?? false }
             #expect(log.badInputs.isEmpty)
@@ -85,7 +85,7 @@ private final class Cable: Sendable {
         let source = NMEASource(.serial(path: cable.path), asksForCycle: false)
         await source.use(.every(milliseconds: 5000))
         try await whileRunning(source) { log in
-            try await self.sendUntilHeard(cable, log, [Sentences.make("PMTK705,AXN_2.31")] + Sentences.epoch(0))
+            try await self.sendUntilReceived(cable, log, [Sentences.make("PMTK705,AXN_2.31")] + Sentences.epoch(0))
             #expect(cable.received().isEmpty)
         }
         cable.pull()
@@ -98,20 +98,20 @@ private final class Cable: Sendable {
             try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: first.path)
             let runner = SourceRunner([NMEASource(.serial(path: link))])
             try await whileRunning(runner) { log in
-                try await self.sendUntilHeard(first, log, Sentences.epoch(0))
+                try await self.sendUntilReceived(first, log, Sentences.epoch(0))
                 first.pull()
                 try await log.wait(for: "loss") { _ in log.notices.count == 1 }
                 let second = try Cable()
                 try FileManager.default.removeItem(atPath: link)
                 try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: second.path)
-                try await self.sendUntilHeard(second, log, Sentences.epoch(7))
+                try await self.sendUntilReceived(second, log, Sentences.epoch(7))
                 try await log.wait(for: "found again") { _ in log.notices.last == .found(source: "nmea:\(link)") }
                 second.pull()
             }
         }
     }
 
-    @Test func aDeviceThatIsNoSerialLineIsSaid() async {
+    @Test func aDeviceThatIsNoSerialLineIsAnError() async {
         let (_, error) = await runToEnd(NMEASource(.serial(path: "/dev/null")))
         #expect(error?.code == .inputUnreadable && error?.message.hasPrefix("nmea:/dev/null: ") == true)
         let (_, missing) = await runToEnd(NMEASource(.serial(path: "/dev/godwit-nothing")))
@@ -119,7 +119,7 @@ private final class Cable: Sendable {
     }
 
     /// Sends an epoch until a fix with its time arrives: what is sent before the source has opened the line is lost.
-    private func sendUntilHeard(_ cable: Cable, _ log: EventLog<SourceEvent>, _ epoch: [String]) async throws {
+    private func sendUntilReceived(_ cable: Cable, _ log: EventLog<SourceEvent>, _ epoch: [String]) async throws {
         let before = log.fixes.count
         for _ in 0..<150 where log.fixes.count == before {
             cable.send(Sentences.text(epoch))

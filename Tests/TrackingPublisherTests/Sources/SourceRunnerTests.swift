@@ -5,7 +5,7 @@ import TrackingRuntime
 
 @testable import TrackingPublisher
 
-/// A source that does what the test tells it, and says when it is opened and closed.
+/// A source that the test controls, and that reports when it is opened and closed.
 private final class ScriptedSource: LocationSource {
     enum Order: Sendable {
         case fix(Double)
@@ -123,7 +123,7 @@ private final class SourceMailbox: Sendable {
     }
 
     /// Also beside a receiver, which cannot wait.
-    @Test func whatCanWaitIsHeldBack() async throws {
+    @Test func aSourceThatCanWaitIsHeldBack() async throws {
         let story = EventLog<String>()
         let receiver = ScriptedSource("receiver", .low, story)
         let pipe = ScriptedSource("pipe", .high, story, isLive: false)
@@ -149,7 +149,7 @@ private final class SourceMailbox: Sendable {
         let source = ScriptedSource("old", .high, EventLog<String>())
         let runner = SourceRunner([source], isClockTrusted: { true })
         try await whileRunning(runner) { log in
-            let now = SourceClock.unix.seconds.rounded()
+            let now = DeviceClock.wall.seconds.rounded()
             source.order(.fix(now - WeekRollover.period))
             source.order(.fix(now + 1 - WeekRollover.period))
             try await log.waitForFixes(2)
@@ -161,7 +161,7 @@ private final class SourceMailbox: Sendable {
     @Test func datesThatAreRightNowAndThenAreSaidOnce() async throws {
         let source = ScriptedSource("old", .high, EventLog<String>())
         try await whileRunning(SourceRunner([source], isClockTrusted: { true })) { log in
-            let now = SourceClock.unix.seconds.rounded()
+            let now = DeviceClock.wall.seconds.rounded()
             for second in 0..<6 {
                 source.order(.fix(now + Double(second) - (second % 2 == 1 ? WeekRollover.period : 0)))
             }
@@ -174,7 +174,7 @@ private final class SourceMailbox: Sendable {
         let source = ScriptedSource("old", .high, EventLog<String>())
         let runner = SourceRunner([source], isClockTrusted: { false })
         try await whileRunning(runner) { log in
-            let old = SourceClock.unix.seconds.rounded() - WeekRollover.period
+            let old = DeviceClock.wall.seconds.rounded() - WeekRollover.period
             source.order(.fix(old))
             source.order(.fix(old + 1))
             try await log.waitForFixes(2)

@@ -27,7 +27,7 @@ import TrackingCore
     ])
     func theCheapestThatSufficesRuns(classes: [Resolution.Accuracy], wanted: Resolution.Accuracy, expected: Int) {
         var machine = self.machine(classes, wanting: wanted)
-        #expect(machine.started(now: self.at(0)) == [.run(expected), .tell(.selected(source: "s\(expected)"))])
+        #expect(machine.started(now: self.at(0)) == [.run(expected), .deliver(.selected(source: "s\(expected)"))])
     }
 
     @Test func anotherAccuracyClosesOneAndOpensTheOther() {
@@ -35,9 +35,13 @@ import TrackingCore
         _ = machine.started(now: self.at(0))
         #expect(machine.accuracyChanged(to: .minimum, now: self.at(1)) == [])
         #expect(
-            machine.accuracyChanged(to: .high, now: self.at(2)) == [.stop(0), .run(1), .tell(.selected(source: "s1"))])
+            machine.accuracyChanged(to: .high, now: self.at(2)) == [
+                .stop(0), .run(1), .deliver(.selected(source: "s1")),
+            ])
         #expect(
-            machine.accuracyChanged(to: .low, now: self.at(3)) == [.stop(1), .run(0), .tell(.selected(source: "s0"))])
+            machine.accuracyChanged(to: .low, now: self.at(3)) == [
+                .stop(1), .run(0), .deliver(.selected(source: "s0")),
+            ])
     }
 
     @Test func aBrokenSourceIsTriedAgainWithGrowingWaits() {
@@ -45,19 +49,19 @@ import TrackingCore
         #expect(machine.started(now: self.at(0)) == [.run(0)])
         var now = 0
         for (attempt, wait) in [1, 2, 4, 8, 16, 32, 60, 60, 60].enumerated() {
-            let told: [Action] = attempt == 0 ? [.tell(.lost(source: "s0", reason: Self.broken))] : []
-            #expect(machine.broke(0, Self.broken, now: self.at(now)) == told)
+            let reported: [Action] = attempt == 0 ? [.deliver(.lost(source: "s0", reason: Self.broken))] : []
+            #expect(machine.broke(0, Self.broken, now: self.at(now)) == reported)
             #expect(machine.deadline == self.at(now + wait))
             #expect(machine.timerFired(now: self.at(now + wait - 1)) == [])
             now += wait
             #expect(machine.timerFired(now: self.at(now)) == [.run(0)])
             #expect(machine.timerFired(now: self.at(now)) == [])
         }
-        #expect(machine.delivered(0, now: self.at(now)) == [.tell(.found(source: "s0"))])
+        #expect(machine.delivered(0, now: self.at(now)) == [.deliver(.found(source: "s0"))])
         #expect(machine.delivered(0, now: self.at(now + 1)) == [])
     }
 
-    /// Each of several broken ones has its own wait, also the one that would stand in for the best.
+    /// Each broken source has its own wait, including the substitute for the best one.
     @Test func whereAllAreBrokenEachWaits() {
         var machine = self.machine([.high, .low, .minimum], wanting: .high)
         _ = machine.started(now: self.at(0))
@@ -87,10 +91,10 @@ import TrackingCore
 
     @Test func theNextBestRunsUntilTheRightOneDeliversAgain() {
         var machine = self.machine([.low, .high], wanting: .high)
-        #expect(machine.started(now: self.at(0)) == [.run(1), .tell(.selected(source: "s1"))])
+        #expect(machine.started(now: self.at(0)) == [.run(1), .deliver(.selected(source: "s1"))])
         #expect(
             machine.broke(1, Self.broken, now: self.at(5))
-                == [.tell(.lost(source: "s1", reason: Self.broken)), .run(0), .tell(.selected(source: "s0"))])
+                == [.deliver(.lost(source: "s1", reason: Self.broken)), .run(0), .deliver(.selected(source: "s0"))])
         // On trial: the substitute goes on.
         #expect(machine.timerFired(now: self.at(6)) == [.run(1)])
         #expect(machine.delivered(0, now: self.at(6)) == [])
@@ -98,14 +102,14 @@ import TrackingCore
         #expect(machine.timerFired(now: self.at(9)) == [.run(1)])
         #expect(
             machine.delivered(1, now: self.at(10))
-                == [.tell(.found(source: "s1")), .stop(0), .tell(.selected(source: "s1"))])
+                == [.deliver(.found(source: "s1")), .stop(0), .deliver(.selected(source: "s1"))])
     }
 
     @Test func whenAllAreBrokenEachIsTriedInItsTime() {
         var machine = self.machine([.low, .high], wanting: .high)
         _ = machine.started(now: self.at(0))
         _ = machine.broke(1, Self.broken, now: self.at(0))
-        #expect(machine.broke(0, Self.broken, now: self.at(0)) == [.tell(.lost(source: "s0", reason: Self.broken))])
+        #expect(machine.broke(0, Self.broken, now: self.at(0)) == [.deliver(.lost(source: "s0", reason: Self.broken))])
         #expect(machine.deadline == self.at(1))
         let actions = machine.timerFired(now: self.at(1))
         #expect(Set(actions).isSuperset(of: [.run(0), .run(1)]))
@@ -134,12 +138,12 @@ import TrackingCore
     @Test func afterOneEndedTheOthersRun() {
         var machine = self.machine([.low, .high], wanting: .high, isLive: false)
         _ = machine.started(now: self.at(0))
-        #expect(machine.ended(1, now: self.at(1)) == [.run(0), .tell(.selected(source: "s0"))])
+        #expect(machine.ended(1, now: self.at(1)) == [.run(0), .deliver(.selected(source: "s0"))])
         #expect(machine.ended(1, now: self.at(1)) == [])
         #expect(machine.ended(0, now: self.at(2)) == [.finish])
     }
 
-    /// Whatever happens: never more than two run, none twice, and one waits or runs as long as one is left.
+    /// Invariants: at most two sources run, none runs twice, and one waits or runs while any is left.
     @Test(arguments: 1...200) func anyStoryKeepsTheRules(seed: UInt64) {
         var dice = Dice(seed)
         let classes = (0..<3).map { _ in Resolution.Accuracy.allCases.randomElement(using: &dice) ?? .low }
@@ -155,7 +159,7 @@ import TrackingCore
                 case .stop(let index):
                     #expect(running.contains(index))
                     running.remove(index)
-                case .tell: break
+                case .deliver: break
                 case .finish, .fail: Issue.record("nothing ended")
                 }
             }

@@ -34,8 +34,8 @@ import TrackingRuntime
         #expect(WeekRollover.corrected(rollovers: -1).applied(to: time) == .at("2024-05-17T12:00:03Z"))
     }
 
-    @Test func itIsToldOnceAndOnlyOfALiveSource() {
-        let old = UnixTime(SourceClock.unix.seconds - Self.period)
+    @Test func theNoticeIsDeliveredOnceAndOnlyForALiveSource() {
+        let old = UnixTime(DeviceClock.wall.seconds - Self.period)
         guard let place = Coordinate(latitude: 1, longitude: 2) else { return }
         let event = SourceEvent.fix(Location(coordinate: place, time: old))
         let live = SourceFacts(name: "s", kind: .gps, isFinite: false, isLive: true)

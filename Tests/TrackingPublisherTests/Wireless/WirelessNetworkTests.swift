@@ -15,7 +15,7 @@ import Testing
         try body(root.path())
     }
 
-    @Test func theFirstConnectedWirelessInterfaceTellsTheName() throws {
+    @Test func theFirstConnectedWirelessInterfaceSuppliesTheName() throws {
         try self.withInterfaces(["eth0", "wlan0", "wlan1"]) { folder in
             let network = WirelessNetwork(directory: folder) { interface in
                 interface == "wlan0" ? [] : Array("net of \(interface)".utf8)

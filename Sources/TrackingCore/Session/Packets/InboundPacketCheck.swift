@@ -1,8 +1,8 @@
 /// Checks the byte stream of a broker, packet by packet, before an MQTT library parses it.
 ///
-/// The check accepts MQTT 3.1.1 and 5 packets that a broker may send to a client that subscribes and publishes at QoS 1.
-/// Every other byte sequence is a ``Fault``, after which the connection is useless. The check needs no socket, clock or
-/// log. Its memory is bounded by the packet limit: message payloads are counted, not copied.
+/// The check accepts MQTT 3.1.1 and 5 packets that a broker may send to a client that uses QoS 1 for its messages.
+/// Every other byte sequence is a ``Fault``, after which the connection is useless. The check needs no socket,
+/// clock or log. Its memory is bounded by the packet limit: message payloads are counted, not copied.
 package struct InboundPacketCheck {
     /// A violation of MQTT in the stream.
     package struct Fault: Error, Hashable {
@@ -12,8 +12,8 @@ package struct InboundPacketCheck {
 
     /// The result of checking one portion of the stream.
     package struct Verdict: Hashable {
-        /// The number of bytes, from the start of the portion, that belong to packets without a fault. It is the size of
-        /// the portion unless there is a fault.
+        /// The number of bytes, from the start of the portion, that belong to packets without a fault. It is the size
+        /// of the portion unless there is a fault.
         package let safeCount: Int
         /// The first violation; `nil` while there is none.
         package let fault: Fault?
@@ -26,7 +26,7 @@ package struct InboundPacketCheck {
     private let maximumPacketSize: Int
     /// The start of a packet that is not examined to its end; empty between packets.
     private var head: [UInt8] = []
-    /// The size of ``head`` from which on it is examined again.
+    /// The size that ``head`` must reach before it is examined again.
     private var examinationSize = 0
     /// The missing bytes of a message whose header is checked.
     private var missingPayload = 0
@@ -92,7 +92,7 @@ package struct InboundPacketCheck {
         return self.pass(size - earlier, of: bytes.count)
     }
 
-    /// Passes a checked packet, of which `count` bytes are there.
+    /// Accepts a checked packet, of which `count` bytes have arrived.
     private mutating func pass(_ size: Int, of count: Int) -> Int {
         self.missingPayload = max(0, size - count)
         return min(size, count)
@@ -100,7 +100,7 @@ package struct InboundPacketCheck {
 
     /// Examines a packet from its first byte on.
     ///
-    /// - Returns: The packet's size once all that is to be checked is there; `nil` while bytes are missing.
+    /// - Returns: The packet's size once all bytes to check have arrived; `nil` while bytes are missing.
     private mutating func examine(_ bytes: UnsafeRawBufferPointer) throws(Fault) -> Int? {
         var examination = PacketExamination(
             bytes, version: self.version, maximumPacketSize: self.maximumPacketSize, isAccepted: self.isAccepted)

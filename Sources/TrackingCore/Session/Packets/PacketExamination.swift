@@ -20,7 +20,7 @@ struct PacketExamination {
         self.reader = PacketReader(bytes, size: 5)
     }
 
-    /// Reads the packet; of a message everything before its payload.
+    /// Reads the packet. For a message, reads everything before the payload.
     mutating func run() throws(PacketReader.Stop) {
         let first = try self.reader.byte("the packet type")
         let type = try self.type(first)
@@ -68,7 +68,7 @@ struct PacketExamination {
         let flags = try body.byte("the flags of CONNACK")
         let code = try body.byte("the code of CONNACK")
         guard flags <= 1, code == 0 || flags == 0 else { throw .malformed("CONNACK has flags \(flags), code \(code)") }
-        // A broker without MQTT 5 refuses it in the form of MQTT 3.1.1.
+        // A broker without MQTT 5 rejects the connection in the format of MQTT 3.1.1, which has no properties.
         if self.version == .v5, body.remaining > 0 { try self.properties(of: .connack, &body) }
         self.isAccepted = code == 0
     }

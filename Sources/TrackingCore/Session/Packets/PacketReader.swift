@@ -1,16 +1,16 @@
-/// Reads the fields of one packet of which the first bytes are there.
+/// Reads the fields of one packet whose first bytes have arrived.
 struct PacketReader {
-    /// The reason why reading cannot go on.
+    /// The reason that reading stopped.
     enum Stop: Error, Hashable {
-        /// Bytes are missing that the packet announced.
+        /// Bytes of the packet have not arrived yet.
         case incomplete
         /// The packet violates MQTT.
         case malformed(String)
     }
 
-    /// The bytes that are there.
+    /// The bytes that have arrived.
     private let bytes: UnsafeRawBufferPointer
-    /// The position behind the last byte of the packet, or of the part that is being read.
+    /// The position after the last byte of the packet, or of the part that is being read.
     private(set) var end: Int
     private(set) var position = 0
 
@@ -59,14 +59,14 @@ struct PacketReader {
         _ = try self.take(self.twoBytes(field), field)
     }
 
-    /// Reads a UTF-8 string with its length before it.
+    /// Reads a UTF-8 string that is preceded by its length.
     ///
-    /// - Parameter isTopic: A Boolean value that indicates whether the string is a topic name, which has at least one byte and
-    ///   no wildcard.
+    /// - Parameter isTopic: A Boolean value that indicates whether the string is a topic name, which has at least one
+    ///   byte and no wildcard.
     mutating func text(_ field: StaticString, isTopic: Bool = false) throws(Stop) {
         let length = try self.twoBytes(field)
         guard length > 0 || !isTopic else { throw .malformed("\(field) is empty") }
-        // The start of an incomplete string is checked too: a damaged length is found before its end.
+        // The beginning of an incomplete string is checked too, which detects a damaged length early.
         let isThere = min(length, self.bytes.count - self.position)
         guard length <= self.remaining else { throw .malformed("\(field) is longer than the packet") }
         let text = UnsafeRawBufferPointer(rebasing: self.bytes[self.position..<self.position + isThere])

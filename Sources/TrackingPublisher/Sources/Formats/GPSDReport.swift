@@ -1,38 +1,39 @@
 private import FoundationEssentials
 import TrackingCore
 
-/// One line of gpsd's JSON protocol (version 3), of which only what a tracker needs is read.
+/// One line of gpsd's JSON protocol (version 3). Only the members that a tracker needs are read.
 enum GPSDReport: Hashable, Sendable {
     /// gpsd's greeting.
     case version(release: String, protocolMajor: Int)
     /// All receivers that gpsd has.
     case devices([Device])
-    /// One receiver came, changed or (without `isActive`) went.
+    /// A receiver appeared, changed or (with `isActive` false) disappeared.
     case device(Device)
     /// A fix.
     case fix(Location, device: String?)
     /// A report of a receiver that has no fix, or of a fix without a time.
     case noFix
-    /// gpsd did not like what we sent.
+    /// gpsd rejected a command.
     case error(String)
-    /// Another class of report, which is none of our business: `SKY`, `WATCH`, `PPS`…
+    /// A report of another class, which the tracker ignores: `SKY`, `WATCH`, `PPS`…
     case other(String)
 
     /// A receiver that gpsd drives.
     struct Device: Hashable, Sendable {
-        /// Its path, which is its name.
+        /// The path of the device, which identifies it.
         var path: String
-        /// Whether gpsd has it open.
+        /// `true` while gpsd has the device open.
         var isActive: Bool
-        /// The shortest cycle that it can do, in seconds; `nil` where gpsd cannot set its cycle, or does not say so yet.
+        /// The shortest cycle of the receiver, in seconds; `nil` when gpsd cannot set its cycle or has not reported
+        /// it yet.
         var shortestCycle: Double?
-        /// What drives it, and which kind of receiver that found; `nil` while gpsd has not recognised it.
+        /// The driver and the kind of receiver; `nil` while gpsd has not recognized the receiver.
         var driver: String?
     }
 
     /// Reads one line, without its line end.
     ///
-    /// - Throws: `invalidPayload` when it is no JSON object of gpsd's.
+    /// - Throws: `invalidPayload` when the line is not a JSON report of gpsd.
     init(line: ArraySlice<UInt8>) throws(TrackingError) {
         let decoder = JSONDecoder()
         let data = Data(line)
@@ -53,7 +54,8 @@ enum GPSDReport: Hashable, Sendable {
     }
 
     private static func read(_ report: TPV) -> GPSDReport {
-        // Older ones say mode 0 (unknown) or 1 (no fix); a fix without a time cannot be told from an old one.
+        // Older versions report mode 0 (unknown) or 1 (no fix). A fix without a time is ignored because its age is
+        // unknown.
         guard let mode = report.mode, mode >= 2, let time = report.time.flatMap({ ISO8601.parse($0.utf8) }),
             let latitude = report.lat, let longitude = report.lon,
             let coordinate = Coordinate(latitude: latitude, longitude: longitude)
@@ -70,11 +72,12 @@ enum GPSDReport: Hashable, Sendable {
             location.bearing = track.normalizedBearing
             location.accuracyBearing = Self.positive(report.epd).map { $0 * Confidence.lineFrom95 }
         }
-        // STATUS_SIM of gpsd: its receiver says that it makes this up.
+        // gpsd's STATUS_SIM: the receiver reports that the position is simulated.
         return .fix(report.status == 8 ? MockPolicy.marked(location) : location, device: report.device)
     }
 
-    /// From the errors east and north where gpsd tells both, else from the radius (older ones tell only some of them).
+    /// Returns the accuracy from the east and north errors if gpsd reports both, otherwise from the radius. Older
+    /// versions report only some of them.
     private static func accuracyHorizontal(_ report: TPV) -> Double? {
         if let east = Self.positive(report.epx), let north = Self.positive(report.epy) {
             return Confidence.radius(deviations: east * Confidence.lineFrom95, north * Confidence.lineFrom95).ifFinite
@@ -85,7 +88,7 @@ enum GPSDReport: Hashable, Sendable {
     private static func positive(_ value: Double?) -> Double? { value.flatMap { $0 >= 0 && $0.isFinite ? $0 : nil } }
 }
 
-// The reports as gpsd writes them; the names are its own.
+// The reports as gpsd writes them, with gpsd's member names.
 
 private struct Class: Decodable { var `class`: String }
 
@@ -126,7 +129,7 @@ private struct DeviceMessage: Decodable {
     var mincycle: Double?
     var driver: String?
     var subtype: String?
-    /// The time of activation as text, or the number 0 for a receiver that went.
+    /// The member is the time of activation as text, or the number 0 for a receiver that disappeared.
     var isActive: Bool
 
     private enum CodingKeys: String, CodingKey { case path, mincycle, driver, subtype, activated }

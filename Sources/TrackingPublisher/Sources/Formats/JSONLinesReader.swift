@@ -1,13 +1,13 @@
 import TrackingCore
 
-/// Reads one GeoJSON Feature a line, as `protocol.md` has it; RFC 8142 sequences (with a record separator) too.
+/// Reads one GeoJSON Feature a line in the form of `protocol.md`, or RFC 8142 sequences (with a record separator).
 ///
-/// A line that is none is refused and said, and the next one is read.
+/// An invalid line is rejected and reported, and reading continues with the next line.
 struct JSONLinesReader: RecordingDecoder {
     private var splitter = LineSplitter()
     private let decode: @Sendable (ArraySlice<UInt8>) throws(TrackingError) -> Location
 
-    /// Reads Features as the protocol has them.
+    /// Reads Features in the form that the protocol defines.
     init() { self.init(decode: { bytes throws(TrackingError) in try LocationCodec.decodeFeature(bytes) }) }
 
     /// Reads Features with `decode`.
@@ -29,7 +29,7 @@ struct JSONLinesReader: RecordingDecoder {
             guard !text.isEmpty else { return nil }
             do throws(TrackingError) {
                 var location = try self.decode(text)
-                // These are of the publisher that recorded it: its numbers, its trip, its way of tracking. This one gives its own.
+                // These members belong to the publisher that recorded the fix. This publisher sets its own.
                 (location.seq, location.stream, location.tripID, location.mode) = (nil, nil, nil, nil)
                 return .fix(location)
             } catch {

@@ -1,40 +1,43 @@
 import TrackingCore
 
-/// Merges the sentences of a receiver into fixes: one an epoch, the epoch being told by the time of day.
+/// Merges the sentences of a receiver into fixes, one per epoch. The time of day identifies an epoch.
 ///
-/// An epoch is over when
-/// 1. a sentence tells another time of day, or that the receiver knows neither time nor place, always; and for a live receiver, whose next sentence is a second away, also when
-/// 2. the sentence comes that closed the last two epochs (and none came after it then), or
-/// 3. the line falls quiet after a position.
+/// An epoch ends when
+/// 1. a sentence contains another time of day, or shows that the receiver knows neither time nor position.
 ///
-/// What comes late, after 2 or 3, is dropped, and 2 is learned anew. Date: that of the epoch's RMC or ZDA; without one, the
-/// day that brings the time of day nearest to the last dated fix, or else to the clock.
+/// A live receiver sends its next sentence only a second later. For it an epoch also ends when
+/// 2. the sentence arrives that ended the last two epochs, unless another one followed it in the previous epoch, or
+/// 3. the line falls silent after a position.
+///
+/// A sentence that arrives later in an epoch ended by rule 2 or 3 is dropped, and rule 2 is learned anew. The date
+/// comes from the epoch's RMC or ZDA. Without one, it is the day that puts the time of day nearest to the last dated
+/// fix, or else to the clock.
 struct NMEADecoder: Sendable {
-    /// Which of an epoch's sentences: the same kind may come several times.
+    /// The position of a sentence within an epoch. The same kind may occur several times.
     private struct Place: Hashable, Sendable {
         var kind: NMEASentence.Kind
         var occurrence: Int
     }
 
-    /// Whether an epoch may be given before the next one begins.
+    /// `true` when an epoch may end before the next one begins.
     private let isLive: Bool
     private var epoch: NMEAEpoch?
     private var isGiven = false
     private var occurrences: [NMEASentence.Kind: Int] = [:]
     private var last: Place?
     private var previousLast: Place?
-    /// The sentence that closed the last two epochs.
+    /// The sentence that ended the last two epochs.
     private var closer: Place?
-    /// The last moment whose date the receiver told.
+    /// The last moment with a date from the receiver.
     private var dated: UnixTime?
 
-    /// Makes a decoder for a live receiver, or for a recording.
+    /// Creates a decoder for a live receiver, or for a recording.
     init(isLive: Bool) { self.isLive = isLive }
 
-    /// Whether a position waits for its epoch to end.
+    /// `true` while the open epoch has a position that was not returned yet.
     var isWaiting: Bool { !self.isGiven && (self.epoch?.hasFix ?? false) }
 
-    /// Takes in one line; `clock` is the time of the device, or of the recording.
+    /// Processes one line. `clock` is the time of the device, or of the recording.
     mutating func receive(_ line: NMEALine, clock: UnixTime) -> [SourceEvent] {
         switch line {
         case .sentence(let sentence): self.receive(sentence, clock: clock)
@@ -44,7 +47,7 @@ struct NMEADecoder: Sendable {
         }
     }
 
-    /// Takes in one sentence.
+    /// Processes one sentence.
     mutating func receive(_ sentence: NMEASentence, clock: UnixTime) -> [SourceEvent] {
         guard let kind = sentence.kind else { return [] }
         var events: [SourceEvent] = []
@@ -52,11 +55,11 @@ struct NMEADecoder: Sendable {
             events += self.give(clock: clock)
             self.begin(NMEAEpoch(time: time))
         } else if sentence.isLost {
-            // It is of no epoch, and the one that was open is over.
+            // The sentence belongs to no epoch, and ends the open one.
             events += self.give(clock: clock)
             self.epoch = nil
         }
-        // Whatever has no time belongs to the epoch that is open; before the first one it belongs to none.
+        // A sentence without a time belongs to the open epoch. Before the first epoch it is ignored.
         guard self.epoch != nil else { return events }
         let place = Place(kind: kind, occurrence: self.occurrences[kind, default: 0] + 1)
         self.occurrences[kind] = place.occurrence
@@ -70,13 +73,13 @@ struct NMEADecoder: Sendable {
         return events
     }
 
-    /// The line has been quiet: a live receiver has told what it had to tell for now.
+    /// The line fell silent, so the burst of a live receiver is complete.
     mutating func fellQuiet(clock: UnixTime) -> [SourceEvent] { self.isWaiting ? self.give(clock: clock) : [] }
 
-    /// Nothing comes any more.
+    /// The input ended.
     mutating func finish(clock: UnixTime) -> [SourceEvent] { self.give(clock: clock) }
 
-    /// Gives the fix of the open epoch, once.
+    /// Returns the fix of the open epoch, once.
     private mutating func give(clock: UnixTime) -> [SourceEvent] {
         guard let epoch = self.epoch, !self.isGiven else { return [] }
         self.isGiven = true

@@ -1,14 +1,14 @@
 import TrackingCore
 
-/// What the sentences of one epoch (one time of day) have told so far.
+/// The values that the sentences of one epoch (one time of day) contained so far.
 struct NMEAEpoch: Hashable, Sendable {
-    /// The time of day that the sentences share.
+    /// The time of day of the sentences.
     let time: NMEATime
-    /// The date, where a sentence of this epoch tells it.
+    /// The date, if a sentence of this epoch contains it.
     private(set) var days: Int?
 
     private var coordinate: Coordinate?
-    /// Whether any sentence says that there is no fix: then there is none, whatever the others say.
+    /// `true` when any sentence reports that there is no fix. That report overrides the other sentences.
     private var isInvalid = false
     private var fixMode: Int?
     private var isDifferential = false
@@ -18,16 +18,16 @@ struct NMEAEpoch: Hashable, Sendable {
     private var deviations: NMEASentence.GST?
     private var speed: Double?
     private var course: Double?
-    /// Whether the receiver says that it makes this up.
+    /// `true` when the receiver reports that the position is simulated.
     private var isSimulated = false
 
-    /// Begins the epoch of this time of day.
+    /// Begins the epoch with this time of day.
     init(time: NMEATime) { self.time = time }
 
-    /// Whether a position is known that nothing speaks against.
+    /// `true` when the epoch has a position and no sentence reports that there is no fix.
     var hasFix: Bool { self.coordinate != nil && !self.isInvalid && self.fixMode != 1 }
 
-    /// Takes in a sentence of this epoch.
+    /// Adds a sentence of this epoch.
     mutating func add(_ sentence: NMEASentence) {
         switch sentence {
         case .gga(let gga): self.add(gga)
@@ -45,7 +45,8 @@ struct NMEAEpoch: Hashable, Sendable {
         }
     }
 
-    /// The fix, where there is one; the date is that of the sentences, or else the one that brings it nearest to `reference`.
+    /// Returns the fix of the epoch, if any. Without a date in the sentences, the date is the one that is nearest to
+    /// `reference`.
     func location(nearest reference: UnixTime) -> Location? {
         guard self.hasFix, let coordinate = self.coordinate else { return nil }
         var location = Location(coordinate: coordinate, time: self.moment(nearest: reference))
@@ -54,7 +55,7 @@ struct NMEAEpoch: Hashable, Sendable {
         location.accuracyHorizontal = self.accuracyHorizontal
         location.accuracyVertical = is3D ? self.accuracyVertical : nil
         location.speed = self.speed
-        // What stands still has no direction of travel, though receivers go on telling the last one, or 0.
+        // A stationary object has no direction of travel, but receivers continue to report the last one, or 0.
         location.bearing = self.speed == 0 ? nil : self.course?.normalizedBearing
         return self.isSimulated ? MockPolicy.marked(location) : location
     }
@@ -68,7 +69,7 @@ struct NMEAEpoch: Hashable, Sendable {
     }
 
     private mutating func add(_ gga: NMEASentence.GGA) {
-        // A place typed in by hand (7) is no fix.
+        // A position that was entered by hand (quality 7) is no fix.
         self.isInvalid = self.isInvalid || gga.quality == 0 || gga.quality == 7
         self.isSimulated = gga.quality == 8
         self.isDifferential = (2...5).contains(gga.quality)
@@ -85,7 +86,7 @@ struct NMEAEpoch: Hashable, Sendable {
         self.course = rmc.course ?? self.course
     }
 
-    /// Receivers of several systems send one GSA for each: the best mode counts.
+    /// Adds a GSA. Receivers of several systems send one for each system; the best mode counts.
     private mutating func add(_ gsa: NMEASentence.GSA) {
         if let mode = gsa.mode, (1...3).contains(mode) { self.fixMode = max(self.fixMode ?? 1, mode) }
         self.dilution = self.dilution ?? gsa.horizontalDilution
@@ -96,7 +97,7 @@ struct NMEAEpoch: Hashable, Sendable {
         if let north = self.deviations?.latitudeDeviation, let east = self.deviations?.longitudeDeviation {
             return Confidence.radius(deviations: north, east)
         }
-        // Receivers say 0 and 99.99 for "unknown".
+        // Receivers report 0 or 99.99 for "unknown".
         guard let dilution = self.dilution, dilution > 0, dilution < 99 else { return nil }
         return Confidence.radius(dilution: dilution, isDifferential: self.isDifferential)
     }

@@ -1,8 +1,8 @@
 import TrackingCore
 
-/// A time of day as NMEA tells it, to the millisecond.
+/// A time of day of an NMEA sentence, to the millisecond.
 struct NMEATime: Hashable, Sendable {
-    /// Milliseconds since midnight UTC, below 86,401,000 (a leap second has its own).
+    /// Milliseconds since midnight UTC, below 86,401,000, which includes a leap second.
     let milliseconds: Int
 
     /// Seconds since midnight UTC.
@@ -16,13 +16,14 @@ struct NMEAField: Sendable {
     /// Wraps the bytes between two commas.
     init(_ bytes: ArraySlice<UInt8>) { self.bytes = bytes }
 
-    /// Whether nothing stands between the commas.
+    /// `true` when the field has no characters.
     var isEmpty: Bool { self.bytes.isEmpty }
 
-    /// The field as it stands.
+    /// The characters of the field.
     var text: String { String(decoding: self.bytes, as: UTF8.self) }
 
-    /// A plain decimal number; `nil` for anything else, also for what Swift would take: exponents, `inf`, `nan`.
+    /// The field as a plain decimal number; `nil` for anything else, including exponents, `inf` and `nan`, which
+    /// Swift would accept.
     var number: Double? {
         guard !self.bytes.isEmpty, self.bytes.count <= 24,
             self.bytes.allSatisfy({ (0x30...0x39).contains($0) || $0 == 0x2E || $0 == 0x2D || $0 == 0x2B })
@@ -30,13 +31,13 @@ struct NMEAField: Sendable {
         return Double(self.text)
     }
 
-    /// A number of 0 or more.
+    /// The field as a number of 0 or more.
     var magnitude: Double? { self.number.flatMap { $0 >= 0 ? $0 : nil } }
 
-    /// A whole number of up to nine digits.
+    /// The field as a whole number of up to nine digits.
     var integer: Int? { self.bytes.count <= 9 ? Int(self.text) : nil }
 
-    /// `hhmmss` with or without a fraction.
+    /// The field as a time, `hhmmss` with or without a fraction.
     var time: NMEATime? {
         var scanner = DigitScanner(self.bytes)
         guard let hour = scanner.digits(2), let minute = scanner.digits(2), let second = scanner.digits(2),
@@ -48,7 +49,7 @@ struct NMEAField: Sendable {
             milliseconds: (hour * 3600 + minute * 60 + second) * 1000 + min(999, Int((fraction * 1000).rounded())))
     }
 
-    /// `ddmmyy`: the years 80…99 are the last century's, since GPS time began in 1980.
+    /// The field as a date, `ddmmyy`. The years 80…99 belong to the last century, because GPS time began in 1980.
     var days: Int? {
         var scanner = DigitScanner(self.bytes)
         guard let day = scanner.digits(2), let month = scanner.digits(2), let year = scanner.digits(2), scanner.isAtEnd
@@ -56,7 +57,7 @@ struct NMEAField: Sendable {
         return CivilTime.days(year: year < 80 ? 2000 + year : 1900 + year, month: month, day: day)
     }
 
-    /// `dddmm.mmmm` with its hemisphere, as degrees; positive is north or east.
+    /// Returns `dddmm.mmmm` with its hemisphere as degrees; north and east are positive.
     func degrees(positive: String, negative: String, hemisphere: NMEAField) -> Double? {
         guard let value = self.magnitude, value < 100_000 else { return nil }
         let whole = (value / 100).rounded(.down)
@@ -71,10 +72,10 @@ struct NMEAField: Sendable {
 }
 
 extension [NMEAField] {
-    /// The field in this place (0 is the address), empty where the sentence is shorter.
+    /// Returns the field at this index (0 is the address), or an empty field beyond the end of the sentence.
     func at(_ index: Int) -> NMEAField { index < self.count ? self[index] : NMEAField([]) }
 
-    /// Latitude, hemisphere, longitude, hemisphere, from this place on.
+    /// Returns the coordinate from the latitude, hemisphere, longitude and hemisphere that begin at this index.
     func coordinate(at index: Int) -> Coordinate? {
         guard
             let latitude = self.at(index).degrees(positive: "N", negative: "S", hemisphere: self.at(index + 1)),

@@ -1,13 +1,13 @@
 import TrackingCore
 
-/// What a line from a receiver turned out to be.
+/// The result of reading one line from a receiver.
 enum NMEALine: Hashable, Sendable {
     case sentence(NMEASentence)
-    /// A sentence that tells something that cannot be: what and where. The rest of it stands.
+    /// A sentence with an impossible value, and the reason with the line number. Its other values are valid.
     case doubted(NMEASentence, String)
-    /// No sentence, or one of no moment: what and where.
+    /// A line that is no sentence, or whose time is impossible, and the reason with the line number.
     case refused(String)
-    /// A blank line or a comment (`#`), as recordings have them.
+    /// A blank line or a comment (`#`), as in recordings.
     case nothing
 
     /// Reads a line.
@@ -36,7 +36,7 @@ enum NMEALine: Hashable, Sendable {
         }
         let what = impossible.map(\.rawValue).joined(separator: " and ")
         let reason = "line \(number) tells an impossible \(what) (\(fields[0].text.prefix(16)))"
-        // What it tells belongs to no epoch then.
+        // A sentence with an impossible time belongs to no epoch.
         self = impossible.contains(.time) ? .refused(reason) : .doubted(sentence, reason)
     }
 }

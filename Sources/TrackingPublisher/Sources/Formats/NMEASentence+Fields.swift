@@ -1,6 +1,6 @@
 import TrackingCore
 
-// Where each sentence has its fields; 0 is the address.
+// The positions of the fields in each sentence; 0 is the address.
 
 extension NMEASentence.GGA {
     init(_ fields: [NMEAField]) {
@@ -16,7 +16,7 @@ extension NMEASentence.GGA {
 extension NMEASentence.RMC {
     init(_ fields: [NMEAField]) {
         self.time = fields.at(1).time
-        // NMEA 2.3 adds a mode: N says "not valid" whatever the status says.
+        // NMEA 2.3 adds a mode. The mode N means "not valid", whatever the status is.
         self.isValid = fields.at(2).text == "A" && fields.at(12).text != "N"
         self.coordinate = fields.coordinate(at: 3)
         self.speed = fields.at(7).magnitude.map { $0 * NMEASentence.metersPerSecondInKnot }
@@ -73,7 +73,7 @@ extension NMEASentence {
     /// One knot, by definition 1,852 m an hour.
     static let metersPerSecondInKnot = 1852.0 / 3600.0
 
-    /// The kind, where it adds to a fix; what the decoder tells the end of an epoch by.
+    /// The kind of a sentence that adds to a fix; `nil` for others. The decoder recognizes the end of an epoch by it.
     var kind: Kind? {
         switch self {
         case .gga: .gga
@@ -90,7 +90,7 @@ extension NMEASentence {
     /// The kinds of sentences that add to a fix.
     enum Kind: Hashable, Sendable { case gga, rmc, gll, vtg, gsa, gst, zda }
 
-    /// The time of day that the sentence tells.
+    /// The time of day in the sentence.
     var time: NMEATime? {
         switch self {
         case .gga(let sentence): sentence.time

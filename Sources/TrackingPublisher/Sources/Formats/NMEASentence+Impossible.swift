@@ -1,14 +1,15 @@
 import TrackingCore
 
 extension NMEASentence {
-    /// What a sentence may tell that cannot be, such as a latitude of 95° or a 13th month.
+    /// An impossible value in a sentence, such as a latitude of 95° or a 13th month.
     enum Impossible: String, Hashable, Sendable {
         case time = "time of day"
         case date
         case place = "position"
     }
 
-    /// What is there in the fields of this sentence, and cannot be. A receiver that says that it knows nothing may say anything.
+    /// Returns the impossible values among the fields of this sentence. A sentence that reports no fix may contain
+    /// any value.
     func impossible(in fields: [NMEAField]) -> [Impossible] {
         let parts: [(Impossible, isKnown: Bool, places: [Int])] =
             switch self {

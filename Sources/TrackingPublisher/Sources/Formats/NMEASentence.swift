@@ -1,8 +1,8 @@
 import TrackingCore
 
-/// One sentence of NMEA 0183, of any talker, checked and read.
+/// One validated sentence of NMEA 0183, from any talker.
 ///
-/// Fields that are empty or not what their place calls for are `nil`; receivers leave out what they do not know.
+/// A field that is empty or not in its format is `nil`. Receivers leave out unknown values.
 enum NMEASentence: Hashable, Sendable {
     case gga(GGA)
     case rmc(RMC)
@@ -11,7 +11,7 @@ enum NMEASentence: Hashable, Sendable {
     case gsa(GSA)
     case gst(GST)
     case zda(ZDA)
-    /// A sound sentence that tells nothing about a fix: its address (`GPGSV`) and its fields.
+    /// A valid sentence that does not describe a fix: its address (`GPGSV`) and its fields.
     case other(address: String, fields: [String])
 
     /// Position, quality and height.
@@ -21,9 +21,9 @@ enum NMEASentence: Hashable, Sendable {
         /// 0 no fix, 1 GPS, 2 differential, 4 and 5 RTK, 6 estimated, 7 typed in by hand, 8 simulated.
         var quality: Int
         var dilution: Double?
-        /// Metres above mean sea level.
+        /// The altitude above mean sea level, in metres.
         var altitude: Double?
-        /// Metres of the geoid above the ellipsoid.
+        /// The height of the geoid above the ellipsoid, in metres.
         var geoidSeparation: Double?
     }
 
@@ -75,7 +75,8 @@ enum NMEASentence: Hashable, Sendable {
         var days: Int?
     }
 
-    /// Whether it should have told when and where, and tells neither: the receiver has lost both.
+    /// `true` when the sentence should contain a time and a position and contains neither. The receiver knows neither
+    /// of them.
     var isLost: Bool {
         switch self {
         case .gga(let gga): gga.time == nil && gga.coordinate == nil
@@ -85,14 +86,14 @@ enum NMEASentence: Hashable, Sendable {
         }
     }
 
-    /// Why a line is no sentence.
+    /// The reason that a line is not a sentence.
     enum Refusal: Error, Hashable, Sendable, CustomStringConvertible {
-        /// Neither `$` nor `!` begins it, or it holds bytes that are not printable ASCII.
+        /// The line does not contain `$` or `!`, or contains bytes that are not printable ASCII.
         case notNMEA
         case withoutChecksum(String)
         case wrongChecksum(String)
 
-        /// The sentence to read.
+        /// The reason as the predicate of an error message.
         var description: String {
             switch self {
             case .notNMEA: "is not NMEA (wrong speed of the line, or a binary protocol?)"
@@ -105,13 +106,13 @@ enum NMEASentence: Hashable, Sendable {
     /// Reads one line, without its line end.
     init(line: ArraySlice<UInt8>) throws(Refusal) { self.init(try Self.fields(of: line)) }
 
-    /// The fields of a line, without its line end; the first one is the address.
+    /// Returns the fields of a line without its line end. The first field is the address.
     static func fields(of line: ArraySlice<UInt8>) throws(Refusal) -> [NMEAField] {
         let body = try Self.checkedBody(of: line)
         return body.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false).map(NMEAField.init)
     }
 
-    /// Reads what ``fields(of:)`` found.
+    /// Reads the fields that ``fields(of:)`` returned.
     init(_ fields: [NMEAField]) {
         let address = fields[0].text
         switch address.hasPrefix("P") || address.utf8.count != 5 ? "" : address.suffix(3) {
@@ -129,9 +130,10 @@ enum NMEASentence: Hashable, Sendable {
     /// The checksum of a sentence's bytes between `$` and `*`.
     static func checksum(_ body: some Sequence<UInt8>) -> UInt8 { body.reduce(0, ^) }
 
-    /// What is between `$` and `*`, after the checksum was verified.
+    /// Returns the bytes between `$` and `*`, after verifying the checksum.
     private static func checkedBody(of line: ArraySlice<UInt8>) throws(Refusal) -> ArraySlice<UInt8> {
-        // Whoever opens a line in mid-sentence, or loses a line end, finds the whole sentence after the last `$`.
+        // A line may begin with part of another sentence, because the input was opened in mid-sentence or lost a line
+        // end. The complete sentence follows the last `$`.
         guard let start = line.lastIndex(where: { $0 == UInt8(ascii: "$") || $0 == UInt8(ascii: "!") }),
             case let text = line[(start + 1)...], !text.isEmpty, text.allSatisfy({ (0x20...0x7E).contains($0) })
         else { throw .notNMEA }
@@ -141,7 +143,9 @@ enum NMEASentence: Hashable, Sendable {
         let body = text[..<star]
         var digits = text[(star + 1)...]
         while digits.last == UInt8(ascii: " ") { digits.removeLast() }
-        guard digits.count == 2, let told = UInt8(NMEAField(digits).text, radix: 16), told == Self.checksum(body) else {
+        guard digits.count == 2, let reported = UInt8(NMEAField(digits).text, radix: 16),
+            reported == Self.checksum(body)
+        else {
             throw .wrongChecksum(address)
         }
         return body

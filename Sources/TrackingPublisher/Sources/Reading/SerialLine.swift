@@ -1,10 +1,10 @@
-private import Glibc
+private import SystemLibrary
 import TrackingCore
 import TrackingRuntime
 
 /// Opens serial lines.
 enum SerialLine {
-    /// The speeds that can be asked for, in bits a second.
+    /// The supported speeds, in bits a second.
     static let speeds: Set<Int> = Set(SerialLine.constants.keys)
 
     private static let constants: [Int: speed_t] = [
@@ -15,7 +15,7 @@ enum SerialLine {
 
     /// Opens a line for reading and writing: raw, 8 data bits, no parity, one stop bit, no flow control.
     static func open(path: String, speed: Int, name: String, waiter: Waiter) throws(TrackingError) -> ByteChannel {
-        let descriptor = Glibc.open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
+        let descriptor = SystemLibrary.open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
         guard descriptor >= 0 else {
             let advice = errno == EACCES ? "does this user belong to the group of the device (often dialout)?" : ""
             throw SystemError.inputUnreadable(name, errno, advice: advice)
@@ -28,7 +28,7 @@ enum SerialLine {
         settings.c_cflag &= ~(tcflag_t(CSTOPB) | tcflag_t(CRTSCTS) | tcflag_t(PARENB) | tcflag_t(HUPCL))
         cfsetspeed(&settings, Self.constants[speed] ?? speed_t(B9600))
         guard tcsetattr(descriptor, TCSANOW, &settings) == 0 else { throw SystemError.inputUnreadable(name, errno) }
-        // What came before the speed was right is noise.
+        // The bytes received at the previous speed are noise.
         tcflush(descriptor, TCIFLUSH)
         return channel
     }

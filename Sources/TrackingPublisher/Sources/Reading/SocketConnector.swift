@@ -1,11 +1,11 @@
-private import Glibc
+private import SystemLibrary
 import Synchronization
 import TrackingCore
 import TrackingRuntime
 
 /// Makes TCP connections.
 enum SocketConnector {
-    /// How long finding the address and connecting may take, each address again.
+    /// The time limit for resolving the host, and for connecting to each of its addresses.
     static let timeout: Duration = .seconds(10)
 
     /// An address to connect to.
@@ -16,7 +16,7 @@ enum SocketConnector {
 
     /// Connects to the first address of `host` that answers.
     ///
-    /// - Throws: `inputUnreadable` when there is none, `stopped` when the task was cancelled.
+    /// - Throws: `inputUnreadable` when no address accepts a connection, `stopped` when the task was cancelled.
     static func connect(
         host: String, port: UInt16, name: String, waiter: Waiter
     ) async throws(TrackingError) -> ByteChannel {
@@ -41,12 +41,12 @@ enum SocketConnector {
         let channel = ByteChannel(descriptor, name: name, waiter: waiter)
         Self.watchOverSilentPeers(descriptor)
         let result = address.bytes.withUnsafeBytes { bytes in
-            Glibc.connect(
+            SystemLibrary.connect(
                 descriptor, bytes.baseAddress?.assumingMemoryBound(to: sockaddr.self), socklen_t(bytes.count))
         }
         if result == 0 { return channel }
         guard errno == EINPROGRESS else { throw SystemError.inputUnreadable(name, errno) }
-        let deadline = SourceClock.now.advanced(by: Self.timeout)
+        let deadline = DeviceClock.now.advanced(by: Self.timeout)
         while true {
             let wake = await channel.wait(isWriting: true, until: deadline)
             if wake.contains(.cancelled) { throw SystemError.cancelled }
@@ -58,7 +58,8 @@ enum SocketConnector {
         return channel
     }
 
-    /// A host that went without a word is noticed within half a minute: receivers may be silent, and so may the network.
+    /// Enables keepalive, which detects a vanished host within half a minute. Silence alone is no sign of a fault:
+    /// receivers may be silent.
     private static func watchOverSilentPeers(_ descriptor: Int32) {
         let options: [(Int32, Int32, Int32)] = [
             (SOL_SOCKET, SO_KEEPALIVE, 1), (Int32(IPPROTO_TCP), TCP_KEEPIDLE, 15),
@@ -71,15 +72,18 @@ enum SocketConnector {
         }
     }
 
-    /// Finds the addresses of a host. The system's resolver blocks, so it gets a thread; a literal address needs none.
+    /// Resolves a host. The system's resolver blocks, so it runs on its own thread. A literal address needs none.
     private static func resolve(
         _ host: String, _ port: UInt16, _ name: String, _ waiter: Waiter
     ) async throws(TrackingError) -> [Address] {
         if let literal = try? Self.lookUp(host, port, flags: AI_NUMERICHOST).get() { return literal }
         let answer = Answer()
-        DetachedThread.start {
+        let isStarted = DetachedThread.start {
             answer.set(Self.lookUp(host, port, flags: 0))
             waiter.signal(.ready)
+        }
+        guard isStarted else {
+            throw TrackingError(.inputUnreadable, "cannot look up \(name): the system has no thread left")
         }
         while true {
             let wake = await waiter.next()

@@ -1,9 +1,9 @@
-private import Glibc
+private import SystemLibrary
 import TrackingRuntime
 
-/// What is piped into the program.
+/// The standard input of the program.
 public enum StandardInput {
-    /// Passes over what comes in until the task is cancelled or it ends; a file that it was redirected from is left alone.
+    /// Reads and discards the input until it ends or the task is cancelled. A regular file is not read.
     public static func discard() async {
         await ByteChannel(STDIN_FILENO, name: "standard input", isOwned: false).discard()
     }

@@ -1,38 +1,40 @@
 import TrackingCore
 
-/// Decides what to say to gpsd on one connection, and what its reports mean. Touches no socket and no clock.
+/// Decides which commands to send to gpsd on one connection, and interprets its reports. It uses no socket and no
+/// clock.
 struct GPSDSessionStateMachine: Sendable {
-    /// What to do next.
+    /// An instruction to the caller of the machine.
     enum Action: Hashable, Sendable {
-        /// Send this line; its end is in it.
+        /// Send this line, which includes its line end.
         case send(String)
         case deliver(SourceEvent)
-        /// The connection is of no use: end it.
+        /// Close the connection, which is useless.
         case fail(TrackingError)
     }
 
-    /// The longest time without a receiver before the source counts as broken. gpsd closes a receiver that it does not recognize,
-    /// and opens it again within some seconds for every client that still watches.
+    /// The longest time without a receiver before the source counts as broken. gpsd closes a receiver that it does
+    /// not recognize, and opens it again within some seconds for each client that still watches.
     static let patience: Duration = .seconds(10)
-    /// How long gpsd may say nothing before it is asked whether it is there: a receiver may be silent, and so may gpsd.
+    /// The longest silence before gpsd is asked for its version. A receiver may be silent, and gpsd is then silent
+    /// too.
     static let silence: Duration = .seconds(30)
-    /// How long it may take to answer that.
+    /// The longest time that gpsd may take to answer.
     static let answerLimit: Duration = .seconds(10)
 
     private let name: String
-    /// Whether gpsd may be asked to change the cycle of its receivers.
+    /// `true` when gpsd may be asked to change the cycle of its receivers.
     private let asksForCycle: Bool
     private var resolution: Resolution?
     private var receivers: [String: Receiver] = [:]
-    /// The deadline for a receiver to come; `nil` while there is one.
+    /// The deadline for a receiver to appear; `nil` while there is one.
     private var receiverDeadline: MonotonicTime?
     /// The receiver that gpsd closed last.
     private var lostReceiver: String?
-    /// When gpsd is asked whether it is there, or, where it was, given up.
+    /// The deadline for asking gpsd for its version, or, after that, for giving up the connection.
     private var silenceDeadline: MonotonicTime?
     private var isAsked = false
 
-    /// When ``timerFired(now:)`` is due next.
+    /// The deadline for the next ``timerFired(now:)``.
     var deadline: MonotonicTime? { .earlier(self.receiverDeadline, self.silenceDeadline) }
 
     private struct Receiver: Sendable {
@@ -48,7 +50,7 @@ struct GPSDSessionStateMachine: Sendable {
         self.resolution = resolution
     }
 
-    /// The connection stands.
+    /// The connection is established.
     mutating func connected(now: MonotonicTime) -> [Action] {
         self.receiverDeadline = now.advanced(by: Self.patience)
         self.silenceDeadline = now.advanced(by: Self.silence)
@@ -123,7 +125,7 @@ struct GPSDSessionStateMachine: Sendable {
             var receiver = self.receivers[device.path] ?? Receiver()
             receiver.shortestCycle = device.shortestCycle
             if let driver = device.driver, driver != receiver.driver {
-                // What was asked of a receiver that gpsd did not know yet reached nobody.
+                // gpsd did not forward the request for a cycle while it had not recognized the receiver.
                 (receiver.driver, receiver.asked) = (driver, nil)
             }
             self.receivers[device.path] = receiver
@@ -155,7 +157,7 @@ struct GPSDSessionStateMachine: Sendable {
         return actions
     }
 
-    /// The path as a JSON text; paths with characters that would need escaping are left alone.
+    /// Returns the path as a JSON string; `nil` for a path with characters that would need escaping.
     private static func quoted(_ path: String) -> String? {
         path.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x22 && $0 != 0x5C } ? "\"\(path)\"" : nil
     }

@@ -3,20 +3,21 @@ import TrackingRuntime
 
 /// The receivers that a gpsd drives, over TCP.
 ///
-/// gpsd decides how accurate its receivers are; the desired interval reaches it as the cycle of its receivers, where its driver
-/// can set one. Every program that uses that gpsd then gets fixes at that cycle: `asksForCycle: false` leaves it alone.
+/// gpsd determines the accuracy of its receivers. The source asks gpsd to set the cycle of its receivers to the
+/// desired interval, if the driver can. Every other client of that gpsd then gets fixes at that cycle too.
+/// `asksForCycle: false` leaves the cycle unchanged.
 public struct GPSDSource: LocationSource {
-    /// Where gpsd listens unless told otherwise.
+    /// The default port of gpsd.
     public static let defaultPort: UInt16 = 2947
 
-    /// What is known of the source before it runs.
+    /// The facts of the source, which are known before it runs.
     public let facts: SourceFacts
     private let host: String
     private let port: UInt16
     private let asksForCycle: Bool
     private let wanted = ResolutionBox()
 
-    /// The gpsd on `host`, a name or an address.
+    /// Creates a source for the gpsd on `host`, a name or an address.
     public init(
         host: String, port: UInt16 = GPSDSource.defaultPort, asksForCycle: Bool = true,
         accuracy: Resolution.Accuracy = .high
@@ -29,12 +30,13 @@ public struct GPSDSource: LocationSource {
             isLive: true, accuracy: accuracy)
     }
 
-    /// Says which resolution is wanted from now on.
+    /// Sets the resolution that is wanted from now on.
     public func use(_ resolution: Resolution) async { self.wanted.set(resolution) }
 
     /// Delivers fixes until cancelled.
     ///
-    /// - Throws: `inputUnreadable` when gpsd cannot be reached, goes away or has no receiver; call it again later.
+    /// - Throws: `inputUnreadable` when gpsd cannot be reached, closes the connection or has no receiver. Callers may
+    ///   call it again.
     public func run(deliver: @escaping SourceEvent.Delivery) async throws(TrackingError) {
         let waiter = Waiter()
         self.wanted.wakes(waiter)
@@ -55,7 +57,7 @@ public struct GPSDSource: LocationSource {
         var splitter = LineSplitter()
         var machine = GPSDSessionStateMachine(
             name: self.facts.name, asksForCycle: self.asksForCycle, resolution: self.wanted.current)
-        // Why gpsd takes nothing any more: what it said before it went is heard all the same.
+        // The error of the last write. Lines that gpsd sent before it closed the connection are read nevertheless.
         var refusal: TrackingError?
         func perform(_ actions: [GPSDSessionStateMachine.Action]) async throws(TrackingError) {
             for action in actions {
@@ -67,11 +69,11 @@ public struct GPSDSource: LocationSource {
                 }
             }
         }
-        try await perform(machine.connected(now: SourceClock.now))
+        try await perform(machine.connected(now: DeviceClock.now))
         while true {
-            switch try await channel.read(until: refusal == nil ? machine.deadline : SourceClock.now) {
+            switch try await channel.read(until: refusal == nil ? machine.deadline : DeviceClock.now) {
             case .bytes(let bytes):
-                for line in splitter.append(bytes) { try await perform(machine.received(line, now: SourceClock.now)) }
+                for line in splitter.append(bytes) { try await perform(machine.received(line, now: DeviceClock.now)) }
             case .end:
                 throw refusal ?? TrackingError(.inputUnreadable, "\(self.facts.name): gpsd closed the connection")
             case .news:
@@ -79,13 +81,13 @@ public struct GPSDSource: LocationSource {
                 try await perform(machine.resolutionChanged(to: resolution))
             case .quiet: if let refusal { throw refusal }
             }
-            try await perform(machine.timerFired(now: SourceClock.now))
+            try await perform(machine.timerFired(now: DeviceClock.now))
         }
     }
 
-    /// Says a line to gpsd.
+    /// Sends a line to gpsd.
     ///
-    /// - Returns: Why it does not take it; `nil` where it does.
+    /// - Returns: The error when gpsd does not accept the line, `nil` otherwise.
     private func refusal(of line: String, _ channel: ByteChannel) async throws(TrackingError) -> TrackingError? {
         do throws(TrackingError) {
             try await channel.write(Array(line.utf8))

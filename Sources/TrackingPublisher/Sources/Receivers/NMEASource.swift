@@ -1,32 +1,34 @@
-private import Glibc
+private import SystemLibrary
 public import TrackingCore
 import TrackingRuntime
 
-/// A receiver that speaks NMEA 0183: on a serial line, over TCP or behind a pipe.
+/// An NMEA 0183 receiver on a serial line, over TCP or behind a pipe.
 ///
-/// A serial receiver is asked for the cycle that matches the desired interval, where it is one that can be asked (see
-/// `docs/sources.md`); a TCP server is never written to. Recorded NMEA is a ``RecordingSource``.
+/// The source asks a serial receiver for the cycle that matches the desired interval, if the receiver supports that
+/// (see `docs/reference/sources.md`). It never writes to a TCP server. ``RecordingSource`` replays recorded NMEA.
 public struct NMEASource: LocationSource {
-    /// Where the receiver is.
+    /// The connection to the receiver.
     public enum Line: Hashable, Sendable {
-        /// A serial device, at so many bits a second (8 data bits, no parity, one stop bit).
+        /// A serial device, at this speed in bits a second (8 data bits, no parity, one stop bit).
         case serial(path: String, speed: Int = 9600)
-        /// A server that sends sentences to whoever connects.
+        /// A server that sends sentences to each client.
         case tcp(host: String, port: UInt16)
-        /// Whatever writes to standard input; delivered as it comes, until it ends. Only one source of a process can read it.
+        /// Standard input until its end. Fixes are delivered as they arrive. Only one source of a process can read
+        /// standard input.
         case standardInput
     }
 
-    /// How long the line is quiet between two bursts of sentences, at least.
+    /// The shortest silence between two bursts of sentences.
     private static let pause: Duration = .milliseconds(250)
 
-    /// What is known of the source before it runs.
+    /// The facts of the source, which are known before it runs.
     public let facts: SourceFacts
     private let line: Line
     private let asksForCycle: Bool
     private let wanted = ResolutionBox()
 
-    /// The receiver at the end of `line`; `asksForCycle: false` never writes to it.
+    /// Creates a source for the receiver at the end of `line`. With `asksForCycle: false` it never writes to the
+    /// receiver.
     public init(_ line: Line, asksForCycle: Bool = true, accuracy: Resolution.Accuracy = .high) {
         self.line = line
         let name: String
@@ -41,17 +43,17 @@ public struct NMEASource: LocationSource {
             name = "nmea:-"
             self.asksForCycle = false
         }
-        // A pipe may hold a recording as well as a receiver: it ends, and its dates may be of any year.
+        // A pipe may contain a recording as well as a receiver's output: it ends, and its dates may be of any year.
         let isPipe = line == .standardInput
         self.facts = SourceFacts(name: name, kind: .gps, isFinite: isPipe, isLive: !isPipe, accuracy: accuracy)
     }
 
-    /// Says which resolution is wanted from now on.
+    /// Sets the resolution that is wanted from now on.
     public func use(_ resolution: Resolution) async { self.wanted.set(resolution) }
 
     /// Delivers fixes until cancelled, or until standard input ends.
     ///
-    /// - Throws: `inputUnreadable` when the receiver cannot be reached or goes away; call it again later.
+    /// - Throws: `inputUnreadable` when the receiver cannot be reached or disappears. Callers may call it again.
     public func run(deliver: @escaping SourceEvent.Delivery) async throws(TrackingError) {
         let waiter = Waiter()
         self.wanted.wakes(waiter)
@@ -84,27 +86,29 @@ public struct NMEASource: LocationSource {
         var receiver = self.receiver
         try await self.send(receiver?.opened(), channel)
         while true {
-            let deadline = decoder.isWaiting ? SourceClock.now.advanced(by: Self.pause) : nil
+            let deadline = decoder.isWaiting ? DeviceClock.now.advanced(by: Self.pause) : nil
             switch try await channel.read(until: deadline) {
             case .bytes(let bytes):
                 for line in splitter.append(bytes).map({ NMEALine($0) }) {
-                    await self.deliver(decoder.receive(line, clock: SourceClock.unix), deliver)
-                    if case .sentence(let sentence) = line { try await self.send(receiver?.heard(sentence), channel) }
+                    await self.deliver(decoder.receive(line, clock: DeviceClock.wall), deliver)
+                    if case .sentence(let sentence) = line {
+                        try await self.send(receiver?.received(sentence), channel)
+                    }
                 }
-            case .quiet: await self.deliver(decoder.fellQuiet(clock: SourceClock.unix), deliver)
+            case .quiet: await self.deliver(decoder.fellQuiet(clock: DeviceClock.wall), deliver)
             case .news:
                 guard let resolution = self.wanted.current else { continue }
                 try await self.send(receiver?.resolutionChanged(to: resolution), channel)
             case .end:
-                let last = splitter.finish().map { decoder.receive(NMEALine($0), clock: SourceClock.unix) } ?? []
-                await self.deliver(last + decoder.finish(clock: SourceClock.unix), deliver)
+                let last = splitter.finish().map { decoder.receive(NMEALine($0), clock: DeviceClock.wall) } ?? []
+                await self.deliver(last + decoder.finish(clock: DeviceClock.wall), deliver)
                 if self.facts.isFinite { return }
                 throw TrackingError(.inputUnreadable, "\(self.facts.name): the receiver is gone")
             }
         }
     }
 
-    /// Who decides what to say to the receiver; `nil` where nothing may be said.
+    /// The machine that decides which commands to send to the receiver; `nil` when the source never writes to it.
     private var receiver: SerialReceiverStateMachine? {
         guard self.asksForCycle, case .serial(_, let speed) = self.line else { return nil }
         return SerialReceiverStateMachine(speed: speed, resolution: self.wanted.current)

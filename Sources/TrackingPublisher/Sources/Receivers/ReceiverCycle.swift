@@ -1,13 +1,13 @@
 import TrackingCore
 
-/// The cycle that a receiver is asked for: how often it is to make a fix.
+/// The cycle that a source requests of a receiver: the time between two fixes.
 enum ReceiverCycle {
-    /// The longest cycle asked for: what the receivers that can be slowed have in common.
+    /// The longest cycle that is requested, which every receiver with an adjustable cycle supports.
     static let longest: Duration = .seconds(10)
-    /// The shortest cycle asked for where nothing is known of the receiver.
+    /// The shortest cycle that is requested when the limits of the receiver are unknown.
     static let shortest: Duration = .milliseconds(200)
 
-    /// The desired interval, brought between what the receiver can do and ``longest``.
+    /// Returns the desired interval, limited to the receiver's shortest cycle and ``longest``.
     static func matching(_ resolution: Resolution, shortest: Duration = ReceiverCycle.shortest) -> Duration {
         min(max(resolution.desiredInterval, shortest), max(Self.longest, shortest))
     }

@@ -1,12 +1,13 @@
 import TrackingCore
 
-/// Decides what to say to a serial receiver so that its cycle matches the resolution.
+/// Decides which commands to send to a serial receiver so that its cycle matches the resolution.
 ///
-/// With care: a receiver is first asked who it is, in the two languages there are, both of which others ignore; only one that
-/// answered, or that said so when it started, is told a cycle. Nothing is stored in the receiver: its own setting is back when it is
-/// switched off, so that one that starts again is told again.
+/// The machine first asks the receiver for its identity in both command languages; other receivers ignore the query.
+/// It requests a cycle only of a receiver that answered, or that named itself when it started. The receiver does not
+/// store the cycle and returns to its own setting when it is switched off. The machine therefore repeats the request
+/// when the receiver starts again.
 struct SerialReceiverStateMachine: Sendable {
-    /// The languages for setting a cycle.
+    /// The command languages for setting a cycle.
     enum Family: Hashable, Sendable {
         /// PMTK sentences (MediaTek, and many that copy it).
         case mediaTek
@@ -20,28 +21,28 @@ struct SerialReceiverStateMachine: Sendable {
     private var resolution: Resolution?
     private var asked: Duration?
 
-    /// Makes the machine for a line of `speed` bits a second: a burst of sentences takes half a second at 9,600, so that
-    /// less than a second is asked for only from 38,400 on.
+    /// Creates the machine for a line of `speed` bits a second. At 9,600 a burst of sentences takes half a second, so
+    /// cycles of less than a second are requested only from 38,400 on.
     init(speed: Int, resolution: Resolution?) {
         self.shortest = speed >= 38_400 ? ReceiverCycle.shortest : .seconds(1)
         self.resolution = resolution
     }
 
-    /// The line was opened. Gives the bytes to send.
+    /// The line was opened. Returns the bytes to send.
     mutating func opened() -> [UInt8] { self.ask() }
 
-    /// Another resolution is wanted. Gives the bytes to send.
+    /// Another resolution is wanted. Returns the bytes to send.
     mutating func resolutionChanged(to resolution: Resolution) -> [UInt8] {
         self.resolution = resolution
         return self.ask()
     }
 
-    /// The receiver sent a sentence. Gives the bytes to send.
-    mutating func heard(_ sentence: NMEASentence) -> [UInt8] {
+    /// The receiver sent a sentence. Returns the bytes to send.
+    mutating func received(_ sentence: NMEASentence) -> [UInt8] {
         guard case .other(let address, let fields) = sentence else { return [] }
         let isUblox = address.hasSuffix("TXT") && fields.contains { $0.contains("u-blox") }
         if self.family != nil {
-            // Its own setting is back.
+            // The receiver has started again, with its own cycle.
             guard isUblox || Self.isStart(address, fields) else { return [] }
             self.asked = nil
         } else if address.hasPrefix("PMTK") {
@@ -54,7 +55,7 @@ struct SerialReceiverStateMachine: Sendable {
         return self.ask()
     }
 
-    /// Whether a receiver of MediaTek's says that it has started.
+    /// Returns `true` for the message that a MediaTek receiver sends when it starts.
     private static func isStart(_ address: String, _ fields: [String]) -> Bool {
         address == "PMTK011" || (address == "PMTK010" && fields.first == "001")
     }
@@ -74,14 +75,14 @@ struct SerialReceiverStateMachine: Sendable {
         }
     }
 
-    /// A sentence around `body`, with its checksum.
+    /// Returns a sentence with the given body and its checksum.
     static func sentence(_ body: String) -> [UInt8] {
         let checksum = NMEASentence.checksum(body.utf8)
         let digits = String(checksum, radix: 16, uppercase: true)
         return Array("$\(body)*\(digits.utf8.count == 1 ? "0" : "")\(digits)\r\n".utf8)
     }
 
-    /// UBX-CFG-RATE: measure every so many milliseconds, a fix for each measurement, aligned to GPS time.
+    /// Returns UBX-CFG-RATE: one measurement per interval, a fix for each measurement, aligned to GPS time.
     static func rate(milliseconds: UInt16) -> [UInt8] {
         let message: [UInt8] = [
             0x06, 0x08, 6, 0, UInt8(truncatingIfNeeded: milliseconds), UInt8(milliseconds >> 8), 1, 0, 1, 0,

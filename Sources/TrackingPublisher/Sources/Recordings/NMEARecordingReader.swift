@@ -1,6 +1,6 @@
 import TrackingCore
 
-/// Reads recorded NMEA, piece by piece. What has not one sentence is no recording of it.
+/// Reads recorded NMEA, piece by piece. An input without a valid sentence is an error.
 struct NMEARecordingReader: RecordingDecoder {
     private var splitter = LineSplitter()
     private var decoder = NMEADecoder(isLive: false)
@@ -8,7 +8,7 @@ struct NMEARecordingReader: RecordingDecoder {
     private var hasSentence = false
     private(set) var failure: TrackingError?
 
-    /// Reads a recording made at about `clock`, which dates what no sentence dates.
+    /// Reads a recording made at about `clock`, which supplies the date when no sentence contains one.
     init(clock: UnixTime) { self.clock = clock }
 
     mutating func append(_ bytes: ArraySlice<UInt8>) -> [SourceEvent] {
@@ -18,7 +18,7 @@ struct NMEARecordingReader: RecordingDecoder {
     mutating func finish() -> [SourceEvent] {
         let last = self.splitter.finish().map { self.take(NMEALine($0)) } ?? []
         if !self.hasSentence {
-            self.failure = TrackingError(.inputUnreadable, "is no NMEA: not one line of it is a sentence")
+            self.failure = TrackingError(.inputUnreadable, "the input is not NMEA: no line is a valid sentence")
         }
         return last + self.decoder.finish(clock: self.clock)
     }

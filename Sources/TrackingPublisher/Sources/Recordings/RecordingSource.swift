@@ -1,26 +1,26 @@
-private import Glibc
+private import SystemLibrary
 public import TrackingCore
 import TrackingRuntime
 
-/// Replays a recording: a file of GPX, JSON Lines or NMEA; or takes JSON Lines from standard input.
+/// Replays a file of GPX, JSON Lines or NMEA, or reads JSON Lines from standard input.
 ///
-/// A file is replayed at its pace and marked `replay`. Standard input may be a receiver behind a pipe just as well as a
-/// recording: it is delivered as it comes, each fix, and marked `gps` unless it says itself what it is.
+/// A file is replayed at its pace, and its fixes are marked `replay`. Standard input may come from a receiver or a
+/// recording. Each of its fixes is delivered at once, and is marked `gps` unless it names its own source.
 public struct RecordingSource: LocationSource {
     /// The formats that can be replayed.
     public enum Format: String, Hashable, Sendable {
         case gpx, jsonl, nmea
     }
 
-    /// What is known of the source before it runs.
+    /// The facts of the source, which are known before it runs.
     public let facts: SourceFacts
     private let format: Format
-    /// `nil`: standard input.
+    /// The path of the file; `nil` for standard input.
     private let path: String?
     private let pace: ReplayPace
     private let wanted = ResolutionBox()
 
-    /// A recording in the file at `path`.
+    /// Creates a source that replays the file at `path`.
     public init(
         _ format: Format, file path: String, pace: ReplayPace = .recorded, accuracy: Resolution.Accuracy = .high
     ) {
@@ -31,7 +31,8 @@ public struct RecordingSource: LocationSource {
             name: "\(format.rawValue):\(path)", kind: .replay, isFinite: true, isLive: false, accuracy: accuracy)
     }
 
-    /// The JSON Lines that come in on standard input. Only one source of a process can read it.
+    /// Returns a source that reads JSON Lines from standard input. Only one source of a process can read standard
+    /// input.
     public static func standardInput(accuracy: Resolution.Accuracy = .high) -> Self { Self(standardInput: accuracy) }
 
     private init(standardInput accuracy: Resolution.Accuracy) {
@@ -42,12 +43,12 @@ public struct RecordingSource: LocationSource {
             name: "jsonl:-", kind: .gps, isFinite: true, isLive: false, accuracy: accuracy)
     }
 
-    /// Says which resolution is wanted from now on.
+    /// Sets the resolution that is wanted from now on.
     public func use(_ resolution: Resolution) async { self.wanted.set(resolution) }
 
     /// Delivers the recording, and returns at its end.
     ///
-    /// - Throws: `inputUnreadable` when it cannot be opened, or is not of its format.
+    /// - Throws: `inputUnreadable` when the recording cannot be opened, or is not in its format.
     public func run(deliver: @escaping SourceEvent.Delivery) async throws(TrackingError) {
         do throws(TrackingError) {
             let channel = try self.open()
@@ -56,8 +57,8 @@ public struct RecordingSource: LocationSource {
             case .gpx: try await self.replay(channel, GPXReader(), deliver)
             case .jsonl: try await self.replay(channel, JSONLinesReader(), deliver)
             case .nmea:
-                // A recording that tells no date was made when its file was last written.
-                let clock = channel.modified ?? SourceClock.unix
+                // A recording without a date is assumed to be made when its file was last written.
+                let clock = channel.modified ?? DeviceClock.wall
                 try await self.replay(channel, NMEARecordingReader(clock: clock), deliver)
             }
         } catch {
@@ -86,12 +87,13 @@ public struct RecordingSource: LocationSource {
         let last = decoder.finish()
         yield.add(last)
         try await self.deliver(last, &pacer, deliver)
-        // Receivers without a fix, and what noise a line has, make no position of NMEA; and a pipe ends when it ends.
+        // NMEA without a position is valid: the receiver may have no fix, and the line may be noisy. Standard input
+        // may end at any time.
         let reason = decoder.failure?.message ?? (self.path == nil || self.format == .nmea ? nil : yield.complaint)
-        if let reason { throw TrackingError(.inputUnreadable, "\(self.facts.name) \(reason)") }
+        if let reason { throw TrackingError(.inputUnreadable, "\(self.facts.name): \(reason)") }
     }
 
-    /// What came of a recording.
+    /// The numbers of fixes and rejected inputs of a recording.
     private struct Yield {
         private var hasFix = false
         private var refused = 0
@@ -106,10 +108,10 @@ public struct RecordingSource: LocationSource {
             }
         }
 
-        /// Why it is no recording: all that it has was refused.
+        /// The reason to reject the recording: it contains rejected inputs and no fix.
         var complaint: String? {
             guard !self.hasFix, self.refused > 0 else { return nil }
-            return "has no position that could be read, and \(self.refused) that could not"
+            return "the input has no readable position, and \(self.refused) unreadable ones"
         }
     }
 
@@ -123,7 +125,7 @@ public struct RecordingSource: LocationSource {
                 await deliver(event)
                 continue
             }
-            if let due = pacer.due(location.time, now: SourceClock.now) { try await Self.sleep(until: due) }
+            if let due = pacer.due(location.time, now: DeviceClock.now) { try await Self.sleep(until: due) }
             guard pacer.isWanted(location.time, under: self.wanted.current) else { continue }
             location.source = self.path == nil ? location.source ?? self.facts.kind : self.facts.kind
             await deliver(.fix(location))
@@ -131,6 +133,6 @@ public struct RecordingSource: LocationSource {
     }
 
     private static func sleep(until due: MonotonicTime) async throws(TrackingError) {
-        do { try await Task.sleep(for: SourceClock.now.duration(to: due)) } catch { throw SystemError.cancelled }
+        do { try await Task.sleep(for: DeviceClock.now.duration(to: due)) } catch { throw SystemError.cancelled }
     }
 }

@@ -1,18 +1,18 @@
 public import TrackingCore
 
-/// Decides when each fix of a recording is due, and whether the resolution in force wants it.
+/// Decides when each fix of a recording is due, and whether the resolution in force needs it.
 public struct ReplayPacer: Sendable {
     private let pace: ReplayPace
-    /// A fix and the moment at which it was due, from which the others are counted.
+    /// The last fix and its deadline, from which the deadline of the next one is computed.
     private var anchor: (fix: UnixTime, due: MonotonicTime)?
     private var lastDelivered: UnixTime?
 
-    /// Makes a pacer that has seen nothing yet.
+    /// Creates a pacer that has not received a fix yet.
     public init(pace: ReplayPace) { self.pace = pace }
 
-    /// When the fix of this time is due: `nil` for at once.
+    /// Returns the deadline of the fix with this time; `nil` when it is due at once.
     ///
-    /// Where the recording jumps back (several tracks in one file), the clock starts anew.
+    /// A time before that of the last fix, as in a file with several tracks, resets the clock.
     public mutating func due(_ fix: UnixTime, now: MonotonicTime) -> MonotonicTime? {
         guard case .times(let factor) = self.pace else { return nil }
         guard let anchor = self.anchor, fix >= anchor.fix else {
@@ -25,8 +25,9 @@ public struct ReplayPacer: Sendable {
         return due > now ? due : nil
     }
 
-    /// Whether the fix of this time is delivered: at `max` each one; otherwise those that the desired interval lets through,
-    /// with the tolerance that the update filter has (a tenth, at most 100 ms), so that 1 Hz with jitter is not halved.
+    /// Returns `true` when the fix with this time is to be delivered. At `max` every fix is. Otherwise the desired
+    /// interval decides, with the tolerance of the update filter (a tenth, at most 100 ms), so that 1 Hz with jitter
+    /// is not halved.
     mutating func isWanted(_ fix: UnixTime, under resolution: Resolution?) -> Bool {
         if self.pace == .maximum { return true }
         if let interval = resolution?.desiredInterval.inSeconds, let last = self.lastDelivered, fix >= last {

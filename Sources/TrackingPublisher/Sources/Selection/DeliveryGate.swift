@@ -1,6 +1,7 @@
 import Synchronization
 
-/// Lets one at a time through: events of two sources that overlap stay one after the other, as whoever takes them in was promised.
+/// Delivers the events of overlapping sources one after the other, as the contract of
+/// ``LocationSource/run(deliver:)`` requires.
 final class DeliveryGate: Sendable {
     private struct State {
         var isTaken = false
@@ -9,7 +10,7 @@ final class DeliveryGate: Sendable {
 
     private let state = Mutex(State())
 
-    /// Runs `body` once no other runs.
+    /// Runs `body` when no other body is running.
     func pass(_ body: () async -> Void) async {
         await self.enter()
         await body()

@@ -6,16 +6,16 @@ final class SourceInbox<Event: Sendable>: Sendable {
     private let events = Mutex<[Event]>([])
     private let waiter: Waiter
 
-    /// Makes an inbox that wakes the task behind `waiter`.
+    /// Creates an inbox that wakes the task behind `waiter`.
     init(_ waiter: Waiter) { self.waiter = waiter }
 
-    /// Leaves an event.
+    /// Adds an event and wakes the task.
     func post(_ event: Event) {
         self.events.withLock { $0.append(event) }
         self.waiter.signal(.news)
     }
 
-    /// Takes what is there, oldest first.
+    /// Removes and returns all events, oldest first.
     func take() -> [Event] {
         self.events.withLock { events in
             defer { events = [] }

@@ -1,20 +1,21 @@
 public import TrackingCore
 import TrackingRuntime
 
-/// Runs, of several sources, the cheapest whose class meets the accuracy that is wanted, and really closes the others.
+/// Selects and runs one of several sources: the cheapest whose class meets the wanted accuracy. It closes the other
+/// sources.
 ///
-/// A live source that breaks is tried again after 1, 2, 4 … 60 s, while the next best runs; that is told by notices. A receiver's
-/// date that is off by whole multiples of 1,024 weeks is corrected or told. It is a source itself: it ends when all of its
-/// sources have ended.
+/// A live source that breaks is tried again after 1, 2, 4 … 60 s, while the next best source runs. Notices report
+/// these changes. A receiver's date that is off by whole multiples of 1,024 weeks is corrected or marked. The runner
+/// is itself a source, which ends when all of its sources have ended.
 public struct SourceRunner: LocationSource {
-    /// The sources, as one: named one after the other.
+    /// The combined facts of the sources. The name lists the names of all of them.
     public let facts: SourceFacts
     private let sources: [any LocationSource]
     private let isClockTrusted: @Sendable () -> Bool
     private let catchUp: (@Sendable () async -> Void)?
     private let wanted = ResolutionBox()
 
-    /// What happened to a source, on its way to the one task that decides.
+    /// An event of a source for the task that owns the state machine.
     private struct Event: Sendable {
         enum Kind: Sendable {
             case delivered
@@ -25,19 +26,20 @@ public struct SourceRunner: LocationSource {
         var kind: Kind
     }
 
-    /// One run of a source, by number: what an earlier one of the same source says late is not about this one.
+    /// One run of a source, identified by a number. Late events of an earlier run of the same source are ignored.
     private struct Run: Hashable, Sendable {
         var source: Int
         var number: Int
     }
 
-    /// Runs `sources`, at least one.
+    /// Creates a runner for `sources`, at least one.
     ///
     /// - Parameters:
-    ///   - isClockTrusted: whether somebody vouches for the device's clock; asked when a date is in doubt. The default asks
-    ///     the kernel.
-    ///   - catchUp: asked after each fix of a source that can wait, a file or a pipe; that source goes on when it returns,
-    ///     the others meanwhile.
+    ///   - sources: The sources, in the order of preference among equals.
+    ///   - isClockTrusted: Returns `true` when the device's clock is trusted. The runner calls it when a date is in
+    ///     doubt. By default it asks the kernel.
+    ///   - catchUp: Called after each fix of a source that can wait, such as a file or a pipe. That source continues
+    ///     when the call returns; the other sources do not wait.
     public init(
         _ sources: [any LocationSource], isClockTrusted: (@Sendable () -> Bool)? = nil,
         catchUp: (@Sendable () async -> Void)? = nil
@@ -53,15 +55,16 @@ public struct SourceRunner: LocationSource {
             accuracy: facts.map(\.accuracy).max() ?? .high)
     }
 
-    /// Says which resolution is wanted from now on: to every source, and it may be another one that runs then.
+    /// Sets the resolution that is wanted from now on, for every source. Another source may be selected.
     public func use(_ resolution: Resolution) async {
         for source in self.sources { await source.use(resolution) }
         self.wanted.set(resolution)
     }
 
-    /// Delivers what the running source tells, one event after the other, until all have ended or the task is cancelled.
+    /// Delivers the events of the selected source, one after the other, until all sources have ended or the task is
+    /// cancelled.
     ///
-    /// - Throws: `inputUnreadable` when a recording cannot be read, which is not retried.
+    /// - Throws: `inputUnreadable` when a recording cannot be read. A recording is not retried.
     public func run(deliver: @escaping SourceEvent.Delivery) async throws(TrackingError) {
         let waiter = Waiter()
         self.wanted.wakes(waiter)
@@ -74,7 +77,7 @@ public struct SourceRunner: LocationSource {
         if let failure { throw failure }
     }
 
-    /// Owns the machine; returns when there is nothing left to do.
+    /// Runs the state machine; returns when nothing is left to do.
     private func decide(
         _ group: inout DiscardingTaskGroup, _ waiter: Waiter, _ deliver: @escaping @Sendable (SourceEvent) async -> Void
     ) async -> TrackingError? {
@@ -84,7 +87,7 @@ public struct SourceRunner: LocationSource {
         var count = 0
         var accuracy = self.wanted.current?.accuracy ?? .high
         var machine = SourceSelectionStateMachine(self.sources.map(\.facts), accuracy: accuracy)
-        var actions = machine.started(now: SourceClock.now)
+        var actions = machine.started(now: DeviceClock.now)
         while true {
             for action in actions {
                 switch action {
@@ -95,7 +98,7 @@ public struct SourceRunner: LocationSource {
                     runs[index] = (run, stop)
                     group.addTask { await self.perform(run, until: stop, inbox, gate, deliver) }
                 case .stop(let index): runs.removeValue(forKey: index)?.stop.signal(.news)
-                case .tell(let notice): await gate.pass { await deliver(.notice(notice)) }
+                case .deliver(let notice): await gate.pass { await deliver(.notice(notice)) }
                 case .finish: return nil
                 case .fail(let error): return error
                 }
@@ -104,30 +107,30 @@ public struct SourceRunner: LocationSource {
             await self.wait(until: machine.deadline, waiter)
             actions = []
             for event in inbox.take() where runs[event.run.source]?.run == event.run {
-                actions += Self.tell(event, to: &machine)
+                actions += Self.deliver(event, to: &machine)
             }
             if let wanted = self.wanted.current?.accuracy, wanted != accuracy {
                 accuracy = wanted
-                actions += machine.accuracyChanged(to: wanted, now: SourceClock.now)
+                actions += machine.accuracyChanged(to: wanted, now: DeviceClock.now)
             }
-            actions += machine.timerFired(now: SourceClock.now)
+            actions += machine.timerFired(now: DeviceClock.now)
         }
     }
 
-    /// Waits for something to happen.
+    /// Waits for an event or the deadline.
     private func wait(until deadline: MonotonicTime?, _ waiter: Waiter) async {
         let id = deadline.map { Poller.shared.arm(Poller.Interest(deadline: $0), waiter) }
         _ = await waiter.next()
         if let id { Poller.shared.disarm(id) }
     }
 
-    private static func tell(
+    private static func deliver(
         _ event: Event, to machine: inout SourceSelectionStateMachine
     ) -> [SourceSelectionStateMachine.Action] {
         switch event.kind {
-        case .delivered: machine.delivered(event.run.source, now: SourceClock.now)
-        case .broke(let error): machine.broke(event.run.source, error, now: SourceClock.now)
-        case .ended: machine.ended(event.run.source, now: SourceClock.now)
+        case .delivered: machine.delivered(event.run.source, now: DeviceClock.now)
+        case .broke(let error): machine.broke(event.run.source, error, now: DeviceClock.now)
+        case .ended: machine.ended(event.run.source, now: DeviceClock.now)
         }
     }
 
@@ -158,7 +161,7 @@ public struct SourceRunner: LocationSource {
                 _ = await stop.next()
                 return nil
             }
-            // Whichever is over first ends the other; a source that was stopped has nothing more to report.
+            // The first task to finish cancels the other. A source that was stopped reports nothing more.
             let outcome = await group.next() ?? nil
             group.cancelAll()
             if let outcome, !Task.isCancelled { inbox.post(outcome) }

@@ -1,46 +1,47 @@
 import TrackingCore
 
-/// Decides which of several sources runs: the cheapest whose class meets the accuracy that is wanted, or the finest where none
-/// does; and when a broken one is tried again. Touches no source and no clock.
+/// Decides which of several sources runs, and when a broken source is tried again. It uses no source and no clock.
 ///
-/// While the right one is broken the next best runs. When it is tried again the other goes on beside it until it delivers.
+/// The selected source is the cheapest whose class meets the wanted accuracy, or the finest one when none does. While
+/// the selected source is broken, the next best one runs. While the selected source is tried again, both run until it
+/// delivers.
 struct SourceSelectionStateMachine: Sendable {
-    /// What to do next.
+    /// An instruction to the caller of the machine.
     enum Action: Hashable, Sendable {
         case run(Int)
         case stop(Int)
-        case tell(SourceNotice)
+        case deliver(SourceNotice)
         /// Every source has ended.
         case finish
-        /// There is no point in going on: an input that is not retried cannot be read.
+        /// Stop with this error: an input that is not retried cannot be read.
         case fail(TrackingError)
     }
 
-    /// The shortest and the longest wait before a broken source is tried again; each wait is twice the one before.
-    static let shortestWait: Duration = .seconds(1)
-    static let longestWait: Duration = .seconds(60)
-    /// A source that delivered for so long starts again with the shortest wait when it breaks.
+    /// The waits before a broken source is tried again.
+    static let backoff = Backoff(first: .seconds(1), maximum: .seconds(60))
+    /// The time of uninterrupted delivery after which a source that breaks gets the shortest wait again.
     static let recovery: Duration = .seconds(30)
 
-    /// How a source is.
+    /// The state of a source.
     private enum State: Hashable, Sendable {
-        /// Not run. Can go to: `running`.
+        /// The source does not run. Next state: `running`.
         case closed
-        /// Run, as try number `attempt` since it last worked (0: it has not broken), delivering since then or not yet. Can go to:
-        /// `closed`, `waiting`, `ended`.
+        /// The source runs. `attempt` counts the tries since it last worked (0: it has not broken). `since` is the
+        /// time of the first fix of this run. Next states: `closed`, `waiting`, `ended`.
         case running(attempt: Int, since: MonotonicTime?)
-        /// Broken, until it is tried again. Can go to: `running`, `closed` (when it is no longer wanted).
+        /// The source is broken and waits for the next try. Next states: `running`, or `closed` when it is no longer
+        /// wanted.
         case waiting(attempt: Int, until: MonotonicTime)
-        /// Came to its end. Final.
+        /// The source ended. Final.
         case ended
     }
 
     private struct Source: Sendable {
         let facts: SourceFacts
         var state = State.closed
-        /// Whether `lost` was said and `found` was not.
+        /// `true` after the notice `lost`, until the notice `found`.
         var isLost = false
-        /// The try that comes next if it was closed while it was broken.
+        /// The number of the next try of a source that was closed while it was broken.
         var attempt = 0
     }
 
@@ -48,20 +49,20 @@ struct SourceSelectionStateMachine: Sendable {
     private var accuracy: Resolution.Accuracy
     private var selected: Int?
 
-    /// Makes the machine for these sources, in the order in which they were given.
+    /// Creates the machine for these sources, in the order in which they were given.
     init(_ sources: [SourceFacts], accuracy: Resolution.Accuracy) {
         self.sources = sources.map { Source(facts: $0) }
         self.accuracy = accuracy
     }
 
-    /// When ``timerFired(now:)`` is due next.
+    /// The deadline for the next ``timerFired(now:)``.
     var deadline: MonotonicTime? {
         self.sources.compactMap { source in
             if case .waiting(_, let until) = source.state { until } else { nil }
         }.min()
     }
 
-    /// Begins.
+    /// Starts the machine.
     mutating func started(now: MonotonicTime) -> [Action] { self.decide(now: now) }
 
     /// Another accuracy is wanted.
@@ -70,14 +71,14 @@ struct SourceSelectionStateMachine: Sendable {
         return self.decide(now: now)
     }
 
-    /// A source delivered a fix; told at least for the first one of a run.
+    /// A source delivered a fix. The caller reports at least the first fix of each run.
     mutating func delivered(_ index: Int, now: MonotonicTime) -> [Action] {
         guard case .running(let attempt, nil) = self.sources[index].state else { return [] }
         self.sources[index].state = .running(attempt: attempt, since: now)
         var actions: [Action] = []
         if self.sources[index].isLost {
             self.sources[index].isLost = false
-            actions.append(.tell(.found(source: self.sources[index].facts.name)))
+            actions.append(.deliver(.found(source: self.sources[index].facts.name)))
         }
         return actions + self.decide(now: now)
     }
@@ -88,32 +89,27 @@ struct SourceSelectionStateMachine: Sendable {
         guard self.sources[index].facts.isLive else { return [.fail(error)] }
         let hasRecovered = since.map { $0.duration(to: now) >= Self.recovery } ?? false
         let next = hasRecovered ? 1 : attempt + 1
-        self.sources[index].state = .waiting(attempt: next, until: now.advanced(by: Self.wait(before: next)))
+        self.sources[index].state = .waiting(attempt: next, until: now.advanced(by: Self.backoff.wait(after: next)))
         self.sources[index].attempt = next
         var actions: [Action] = []
         if !self.sources[index].isLost {
             self.sources[index].isLost = true
-            actions.append(.tell(.lost(source: self.sources[index].facts.name, reason: error)))
+            actions.append(.deliver(.lost(source: self.sources[index].facts.name, reason: error)))
         }
         return actions + self.decide(now: now)
     }
 
-    /// A running source came to its end.
+    /// A running source ended.
     mutating func ended(_ index: Int, now: MonotonicTime) -> [Action] {
         guard case .running = self.sources[index].state else { return [] }
         self.sources[index].state = .ended
         return self.decide(now: now)
     }
 
-    /// The deadline passed; an early or an old timer does nothing.
+    /// The deadline passed. An early or outdated timer has no effect.
     mutating func timerFired(now: MonotonicTime) -> [Action] { self.decide(now: now) }
 
-    /// How long to wait before try number `attempt`, from 1.
-    static func wait(before attempt: Int) -> Duration {
-        min(Self.shortestWait * (1 << min(attempt - 1, 10)), Self.longestWait)
-    }
-
-    /// The one funnel: brings what runs in line with what should run.
+    /// Starts and stops sources so that exactly the wanted ones run. Every event ends here.
     private mutating func decide(now: MonotonicTime) -> [Action] {
         guard let best = self.best(where: { _ in true }) else {
             return [.finish]
@@ -126,14 +122,14 @@ struct SourceSelectionStateMachine: Sendable {
             case .running:
                 self.sources[index].state = .closed
                 actions.append(.stop(index))
-            // Who may have to stand in for the best one is not tried before its own wait is over.
+            // A possible substitute for the best source is not tried before its own wait is over.
             case .waiting(_, let until) where index != best && (until <= now || !needsOther):
                 self.sources[index].state = .closed
             case .waiting, .closed, .ended: break
             }
         }
         for index in wanted { actions += self.run(index) }
-        return actions + self.tellSelection(wanted)
+        return actions + self.deliverSelection(wanted)
     }
 
     private mutating func run(_ index: Int) -> [Action] {
@@ -145,7 +141,8 @@ struct SourceSelectionStateMachine: Sendable {
         return [.run(index)]
     }
 
-    /// What should run: the best one; while it is broken the best of the others, also while it is tried again.
+    /// Returns the sources that should run: the best one, or, while it is broken or tried again, also its best
+    /// substitute.
     private func wanted(_ best: Int, now: MonotonicTime) -> [Int] {
         let isWaiting = self.isWaiting(best, now: now)
         let substitute = self.best { index in index != best && !self.isWaiting(index, now: now) }
@@ -157,7 +154,7 @@ struct SourceSelectionStateMachine: Sendable {
         if case .waiting(_, let until) = self.sources[index].state { until > now } else { false }
     }
 
-    /// Whether a source that broke has yet to prove that it works again.
+    /// Returns `true` when a source that broke has not delivered since.
     private func isOnTrial(_ index: Int) -> Bool {
         switch self.sources[index].state {
         case .running(_, let since): since == nil && self.sources[index].isLost
@@ -166,23 +163,24 @@ struct SourceSelectionStateMachine: Sendable {
         }
     }
 
-    /// The cheapest that suffices, else the finest; among equals the one that was named first.
+    /// Returns the cheapest sufficient source, or else the finest one. Among equals, the one that was named first
+    /// wins.
     private func best(where isCandidate: (Int) -> Bool) -> Int? {
         let candidates = self.sources.indices.filter { self.sources[$0].state != .ended && isCandidate($0) }
         let sufficient = candidates.filter { self.sources[$0].facts.accuracy >= self.accuracy }
         if let cheapest = sufficient.min(by: { self.rank($0) < self.rank($1) }) { return cheapest }
-        // `max` would take the last of equals.
+        // `max` would return the last of equal sources.
         return candidates.min { self.rank($0) > self.rank($1) }
     }
 
     private func rank(_ index: Int) -> Int { self.sources[index].facts.accuracy.rank }
 
-    /// Says which source is the one now, where there is a choice.
-    private mutating func tellSelection(_ wanted: [Int]) -> [Action] {
+    /// Reports the selected source after a change, if there is more than one source.
+    private mutating func deliverSelection(_ wanted: [Int]) -> [Action] {
         guard self.sources.count > 1 else { return [] }
         let running = wanted.first { !self.isOnTrial($0) } ?? wanted.first
         guard let running, running != self.selected else { return [] }
         self.selected = running
-        return [.tell(.selected(source: self.sources[running].facts.name))]
+        return [.deliver(.selected(source: self.sources[running].facts.name))]
     }
 }

@@ -1,18 +1,22 @@
 import TrackingCore
 
-/// Tells whether a receiver's date is off by whole multiples of 1,024 weeks: GPS counts weeks in ten bits, and receivers that
-/// outlive their firmware's guess of the rest tell dates 19.6 years, or a multiple of that, in the past (or the future).
+/// The verdict on a receiver's date, which may be off by whole multiples of 1,024 weeks.
+///
+/// GPS counts weeks in ten bits, and the firmware supplies the rest. A receiver that outlives its firmware's
+/// assumption reports dates that are off by 19.6 years or a multiple.
 enum WeekRollover: Hashable, Sendable {
-    /// The date is about that of the clock, or off by something else.
+    /// The date agrees with the clock, or differs by something else than a multiple of 1,024 weeks.
     case asIs
-    /// The date was off by so many times 1,024 weeks (negative: in the past) from a trusted clock, and can be corrected.
+    /// The date differed by this many times 1,024 weeks (negative: in the past) from a trusted clock, and can be
+    /// corrected.
     case corrected(rollovers: Int)
-    /// The same, from a clock that nobody vouches for: which of the two is wrong cannot be said.
+    /// The date differed by this many times 1,024 weeks from a clock that is not trusted. Either of the two may be
+    /// wrong.
     case suspect(rollovers: Int)
 
     /// 1,024 weeks in seconds.
     static let period = 1024.0 * 7 * 86_400
-    /// How far from a whole multiple the difference may be, in seconds.
+    /// The largest difference from a whole multiple, in seconds.
     static let tolerance = 86_400.0
 
     /// Compares the time of a fresh fix with the device's clock.
@@ -25,7 +29,7 @@ enum WeekRollover: Hashable, Sendable {
         return isTrusted ? .corrected(rollovers: Int(rollovers)) : .suspect(rollovers: Int(rollovers))
     }
 
-    /// The time to use in place of `time`.
+    /// Returns the corrected time.
     func applied(to time: UnixTime) -> UnixTime {
         switch self {
         case .corrected(let rollovers): UnixTime(time.seconds - Double(rollovers) * Self.period)
@@ -33,7 +37,7 @@ enum WeekRollover: Hashable, Sendable {
         }
     }
 
-    /// What a fix whose date is in doubt carries as its `extra`: how many weeks it may be off.
+    /// The `extra` of a fix with a doubtful date: the number of weeks by which it may be off.
     var mark: [UInt8]? {
         switch self {
         case .suspect(let rollovers): Array("{\"suspectWeeks\":\(rollovers * 1024)}".utf8)

@@ -1,42 +1,44 @@
 import TrackingCore
 
-/// A vehicle on its way: keeps to limits, slows down for corners, stops at lights and customers. The same seed drives the same.
+/// A simulated vehicle that observes speed limits, slows down for corners, and stops at lights and customers. The
+/// same seed gives the same drive.
 struct DriveModel: Sendable {
-    /// How fast it gains speed, in m/s².
+    /// The acceleration, in m/s².
     static let acceleration = 1.4
-    /// How fast it brakes, in m/s².
+    /// The deceleration when braking, in m/s².
     static let braking = 2.0
     /// The time of one step, in seconds.
     private static let step = 0.2
-    /// It looks this far ahead, in metres: what braking from 100 km/h takes.
+    /// The distance that the vehicle looks ahead, in metres. A vehicle at 100 km/h can stop within it.
     private static let sight = 200.0
 
     private let route: DriveRoute
-    private var random: SeededGenerator
-    /// How far into the lap, in metres.
+    private var random: SplitMix64
+    /// The distance from the start of the lap, in metres.
     private var position = 0.0
-    /// Metres a second.
+    /// The speed, in metres a second.
     private(set) var speed = 0.0
     private var waiting = 0.0
     private var leftover = 0.0
-    /// The halt ahead: its point, how far it is from the start of this lap (the next lap's lie beyond the length), how long.
+    /// The halt ahead: its distance from the start of this lap, and its duration. A halt in the next lap has a
+    /// distance greater than the length of the route.
     private var halt: (place: Double, seconds: Double)?
-    /// The last point whose halt was decided, counted over all laps.
+    /// The index of the last point for which a halt was decided. It exceeds the number of points for the next lap.
     private var decided = 0
 
     /// Sets a vehicle at the start of the route.
     init(route: DriveRoute, seed: UInt64) {
         self.route = route
-        self.random = SeededGenerator(seed: seed)
+        self.random = SplitMix64(seed: seed)
     }
 
-    /// Where it is.
+    /// The position of the vehicle.
     var coordinate: Coordinate { self.route.coordinate(at: self.position) }
 
-    /// Where it is heading, in degrees.
+    /// The direction of travel, in degrees.
     var bearing: Double { self.route.bearings[self.route.segment(at: self.position)] }
 
-    /// Drives for so many seconds.
+    /// Drives for the given number of seconds.
     mutating func advance(by seconds: Double) {
         self.leftover += seconds
         while self.leftover >= Self.step {
@@ -69,7 +71,7 @@ struct DriveModel: Sendable {
         }
     }
 
-    /// Decides about the points that came into sight whether to stop there.
+    /// Decides for each point within the distance of sight whether the vehicle stops there.
     private mutating func lookForHalt() {
         let count = self.route.points.count
         while self.halt == nil {
@@ -86,12 +88,12 @@ struct DriveModel: Sendable {
         }
     }
 
-    /// The fastest that can still be slowed down in time for all that lies ahead.
+    /// The highest speed from which the vehicle can still brake in time for every limit, corner and halt ahead.
     private var allowedSpeed: Double {
         let count = self.route.points.count
         let segment = self.route.segment(at: self.position)
         var allowed = self.route.points[segment].limit
-        // Where it will be at the end of the step is what counts, or it would brake too late each time.
+        // The position at the end of the step counts; otherwise the vehicle would brake one step too late.
         let position = self.position + self.speed * Self.step
         if let halt = self.halt { allowed = min(allowed, Self.speed(0, in: halt.place - position)) }
         for ahead in (segment + 1)...(segment + count) {
@@ -104,7 +106,7 @@ struct DriveModel: Sendable {
         return max(allowed, 0.3)
     }
 
-    /// What can be driven now to be down at `speed` after `distance`.
+    /// Returns the highest speed from which the vehicle can slow down to `speed` within `distance`.
     private static func speed(_ speed: Double, in distance: Double) -> Double {
         (speed * speed + 2 * Self.braking * max(0, distance)).squareRoot()
     }

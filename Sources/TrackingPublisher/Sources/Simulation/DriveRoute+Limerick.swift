@@ -1,8 +1,8 @@
 import TrackingCore
 
 extension DriveRoute {
-    /// The round of an invented courier through Limerick, drawn by hand for this project: out of the city along the docks, over
-    /// the river, round the north side and back through the centre, with two customers.
+    /// The route of an imaginary courier through Limerick, drawn by hand for this project. It leaves the city along
+    /// the docks, crosses the river, and returns through the north side and the centre, with two customers.
     static let limerickCourier = DriveRoute(
         Self.limerickPoints.compactMap { latitude, longitude, kilometersPerHour, halt in
             Coordinate(latitude: latitude, longitude: longitude).map {

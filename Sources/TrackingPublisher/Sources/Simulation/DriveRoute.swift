@@ -1,33 +1,35 @@
 import TrackingCore
 
-/// A closed way along streets.
+/// A closed route along streets.
 struct DriveRoute: Sendable {
-    /// Why a vehicle may have to stop at a point.
+    /// The reason for a vehicle to stop at a point.
     enum Halt: Hashable, Sendable {
-        /// Traffic lights, red for some.
+        /// Traffic lights, which are red for some vehicles.
         case lights
-        /// A customer: always, for so many seconds.
+        /// A customer, at which every vehicle stops for this number of seconds.
         case delivery(seconds: Double)
     }
 
-    /// A point where the way bends, or where something is.
+    /// A point at which the route bends, or at which a vehicle may stop.
     struct Point: Sendable {
         var coordinate: Coordinate
-        /// The limit from here to the next point, in metres a second.
+        /// The speed limit from this point to the next, in metres a second.
         var limit: Double
         var halt: Halt?
     }
 
     let points: [Point]
-    /// From the start to each point along the way, in metres; one more than points: the last is the whole length.
+    /// The distance of each point from the start along the route, in metres. An additional last element is the length
+    /// of the route.
     let distances: [Double]
-    /// From each point toward the next, in degrees.
+    /// The bearing from each point to the next, in degrees.
     let bearings: [Double]
 
     /// The length of one lap, in metres.
     var length: Double { self.distances[self.points.count] }
 
-    /// A way along `points` and back to the first. At least two, no two in a row in the same place.
+    /// Creates a route along `points` and back to the first one. It needs at least two points, and consecutive points
+    /// must differ.
     init(_ points: [Point]) {
         self.points = points
         var distances = [0.0]
@@ -41,7 +43,7 @@ struct DriveRoute: Sendable {
         self.bearings = bearings
     }
 
-    /// The point that was passed last at `distance` from the start of the lap.
+    /// Returns the index of the last point at or before `distance` from the start of the lap.
     func segment(at distance: Double) -> Int {
         var low = 0
         var high = self.points.count - 1
@@ -52,14 +54,15 @@ struct DriveRoute: Sendable {
         return low
     }
 
-    /// Where one is at `distance` from the start of the lap.
+    /// Returns the position at `distance` from the start of the lap.
     func coordinate(at distance: Double) -> Coordinate {
         let segment = self.segment(at: distance)
         return self.points[segment].coordinate.destination(
             bearing: self.bearings[segment], distance: Meters(distance - self.distances[segment]))
     }
 
-    /// How fast the bend at a point can be taken, in metres a second: at will when straight, 3 m/s at a right angle.
+    /// Returns the highest speed for the bend at a point, in metres a second: unlimited when straight, 3 m/s at a
+    /// right angle.
     func cornerSpeed(at index: Int) -> Double {
         let before = self.bearings[(index + self.points.count - 1) % self.points.count]
         let turn = abs((self.bearings[index] - before + 540).truncatingRemainder(dividingBy: 360) - 180)

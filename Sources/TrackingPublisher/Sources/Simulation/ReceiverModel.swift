@@ -1,20 +1,20 @@
-private import Glibc
+private import SystemLibrary
 import TrackingCore
 
-/// A receiver that does not see quite where it is: its error wanders slowly, as those of real ones do.
+/// A simulated receiver whose position error changes slowly, as that of a real receiver does.
 struct ReceiverModel: Sendable {
-    /// How long an error lasts, in seconds.
+    /// The time constant of the error, in seconds.
     private static let persistence = 20.0
 
-    private var random: SeededGenerator
+    private var random: SplitMix64
     private var north: Double?
     private var east = 0.0
     private var last: UnixTime?
 
-    /// Makes a receiver; the same seed errs the same.
-    init(seed: UInt64) { self.random = SeededGenerator(seed: seed ^ 0x5EED) }
+    /// Creates a receiver; the same seed gives the same errors.
+    init(seed: UInt64) { self.random = SplitMix64(seed: seed ^ 0x5EED) }
 
-    /// The standard deviation of the error in each direction, in metres: finer classes cost more and see better.
+    /// The standard deviation of the error in each direction, in metres. Finer classes have a smaller one.
     static func deviation(_ accuracy: Resolution.Accuracy) -> Double {
         switch accuracy {
         case .minimum: 60
@@ -25,7 +25,8 @@ struct ReceiverModel: Sendable {
         }
     }
 
-    /// What the receiver tells of a vehicle. `speedFactor`: how much faster than a car it drives.
+    /// Returns the fix that the receiver makes of a vehicle. `speedFactor` is the vehicle's speed as a multiple of a
+    /// car's.
     mutating func fix(
         of vehicle: DriveModel, at time: UnixTime, accuracy: Resolution.Accuracy, speedFactor: Double
     ) -> Location {
@@ -49,7 +50,7 @@ struct ReceiverModel: Sendable {
         return location
     }
 
-    /// Lets the error, in units of its deviation, go on to `time` (a Gauss–Markov process).
+    /// Continues the error, in units of its deviation, to `time` (a Gauss–Markov process).
     private mutating func wander(to time: UnixTime) {
         guard let last = self.last, let north = self.north else {
             self.north = self.random.normal()

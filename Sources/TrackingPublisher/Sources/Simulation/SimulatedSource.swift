@@ -1,16 +1,17 @@
 public import TrackingCore
 import TrackingRuntime
 
-/// An invented courier who drives round the streets of Limerick for ever.
+/// A simulated courier who drives through the streets of Limerick without end.
 ///
-/// Its receiver follows the resolution: a fix each desired interval (at least 100 ms), with the error of the accuracy asked for.
+/// The simulated receiver follows the resolution. It makes a fix each desired interval (at least 100 ms), with the
+/// error of the requested accuracy.
 public struct SimulatedSource: LocationSource {
-    /// How the courier drives.
+    /// The parameters of the simulated drive.
     public struct Configuration: Hashable, Sendable {
-        /// How much faster than a car it drives, > 0. The fixes are stamped with the device's clock, so the vehicle really is that
-        /// fast, and says so.
+        /// The speed as a multiple of a car's, > 0. The device's clock stamps the fixes, so the reported speed is
+        /// multiplied too.
         public var speedFactor: Double
-        /// The same seed stops at the same lights and errs the same.
+        /// The seed of the random numbers. The same seed gives the same stops and the same errors.
         public var seed: UInt64
         /// The class of accuracy of the source.
         public var accuracy: Resolution.Accuracy
@@ -25,18 +26,18 @@ public struct SimulatedSource: LocationSource {
 
     /// The shortest time between two fixes.
     private static let shortestCycle: Duration = .milliseconds(100)
-    /// The longest sleep: a finer resolution that comes meanwhile wakes it anyway.
+    /// The longest sleep. A new resolution wakes the source earlier.
     private static let longestSleep: Duration = .seconds(1)
 
-    /// When the courier left.
-    private static let departure = SourceClock.now
+    /// The moment at which the courier starts, common to all simulations of the process.
+    private static let departure = DeviceClock.now
 
-    /// What is known of the source before it runs.
+    /// The facts of the source, which are known before it runs.
     public let facts: SourceFacts
     private let configuration: Configuration
     private let wanted = ResolutionBox()
 
-    /// A courier.
+    /// Creates a simulated courier.
     public init(_ configuration: Configuration = Configuration()) {
         self.configuration = configuration
         _ = Self.departure
@@ -45,7 +46,7 @@ public struct SimulatedSource: LocationSource {
             isLive: false, accuracy: configuration.accuracy)
     }
 
-    /// Says which resolution is wanted from now on.
+    /// Sets the resolution that is wanted from now on.
     public func use(_ resolution: Resolution) async { self.wanted.set(resolution) }
 
     /// Delivers fixes until cancelled.
@@ -55,11 +56,12 @@ public struct SimulatedSource: LocationSource {
         defer { self.wanted.wakes(nil) }
         var vehicle = DriveModel(route: .limerickCourier, seed: self.configuration.seed)
         var receiver = ReceiverModel(seed: self.configuration.seed)
-        // Simulations of one process are views of the same courier: closing one and opening another moves nobody.
+        // All simulations of one process show the same courier: a new simulation continues the drive of an earlier
+        // one.
         var last = Self.departure
-        var due = SourceClock.now
+        var due = DeviceClock.now
         while !Task.isCancelled {
-            let now = SourceClock.now
+            let now = DeviceClock.now
             vehicle.advance(by: last.duration(to: now).inSeconds * self.configuration.speedFactor)
             last = now
             let cycle = max(self.wanted.current?.desiredInterval ?? .seconds(1), Self.shortestCycle)
@@ -67,9 +69,10 @@ public struct SimulatedSource: LocationSource {
             if due <= now {
                 let accuracy = self.wanted.current?.accuracy ?? .high
                 let fix = receiver.fix(
-                    of: vehicle, at: SourceClock.unix, accuracy: accuracy, speedFactor: self.configuration.speedFactor)
+                    of: vehicle, at: DeviceClock.wall, accuracy: accuracy, speedFactor: self.configuration.speedFactor)
                 await deliver(.fix(fix))
-                // Counted from when it was due, so that the rate holds; after a pause it starts anew.
+                // The next fix is due one cycle after the deadline, not after this moment, so that the rate is exact.
+                // A pause resets the cycle.
                 due = max(due.advanced(by: cycle), now)
             }
             let wake = Poller.Interest(deadline: min(due, now.advanced(by: Self.longestSleep)))

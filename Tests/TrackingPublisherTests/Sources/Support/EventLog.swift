@@ -4,7 +4,7 @@ import TrackingRuntime
 
 @testable import TrackingPublisher
 
-/// Collects what happens, and lets one test at a time wait for it with a deadline.
+/// Collects events, and lets one test at a time wait for an event with a deadline.
 final class EventLog<Element: Sendable>: Sendable {
     struct TimedOut: Error, CustomStringConvertible {
         var description: String
@@ -20,13 +20,13 @@ final class EventLog<Element: Sendable>: Sendable {
         self.waiter.signal(.news)
     }
 
-    /// Returns once `condition` holds for what was collected.
+    /// Returns when `condition` holds for the collected events.
     func wait(
         for what: String, within limit: Duration = .seconds(60), until condition: ([Element]) -> Bool
     ) async throws {
-        let deadline = SourceClock.now.advanced(by: limit)
+        let deadline = DeviceClock.now.advanced(by: limit)
         while !condition(self.all) {
-            if SourceClock.now > deadline { throw TimedOut(description: "no \(what) within \(limit); got \(self.all)") }
+            if DeviceClock.now > deadline { throw TimedOut(description: "no \(what) within \(limit); got \(self.all)") }
             try Task.checkCancellation()
             let id = Poller.shared.arm(Poller.Interest(deadline: deadline), self.waiter)
             _ = await self.waiter.next()
@@ -53,7 +53,7 @@ extension EventLog<SourceEvent> {
     }
 }
 
-/// Runs a source for as long as `body` takes.
+/// Runs a source until `body` returns.
 func whileRunning(
     _ source: some LocationSource, _ body: (EventLog<SourceEvent>) async throws -> Void
 ) async throws {

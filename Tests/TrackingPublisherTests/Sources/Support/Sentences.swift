@@ -9,7 +9,8 @@ enum Sentences {
         String(decoding: SerialReceiverStateMachine.sentence(body).dropLast(2), as: UTF8.self)
     }
 
-    /// One second of a receiver at 52°39′N 8°37′W, `index` seconds after 12:00:00 on 2024-05-17: RMC, VTG, GGA, GSA, GST, GSV.
+    /// One second of a receiver at 52°39′N 8°37′W, `index` seconds after 12:00:00 on 2024-05-17: RMC, VTG, GGA, GSA,
+    /// GST, GSV.
     static func epoch(_ index: Int, talker: String = "GN") -> [String] {
         let time = Self.time(index)
         let latitude = "5239.\(Self.padded(1000 + index, 4)),N"
@@ -43,8 +44,8 @@ extension UnixTime {
 
 /// Numbers for property tests: the same for the same seed.
 struct Dice: RandomNumberGenerator {
-    private var generator: SeededGenerator
-    init(_ seed: UInt64) { self.generator = SeededGenerator(seed: seed) }
+    private var generator: SplitMix64
+    init(_ seed: UInt64) { self.generator = SplitMix64(seed: seed) }
     mutating func next() -> UInt64 { self.generator.next() }
 
     /// Cuts bytes into pieces of random lengths.

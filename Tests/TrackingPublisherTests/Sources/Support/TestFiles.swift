@@ -1,6 +1,6 @@
 import Foundation
 
-/// A folder that is gone after the test.
+/// A folder that is deleted after the test.
 func withFolder(_ body: (URL) async throws -> Void) async throws {
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent("godwit-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -9,7 +9,7 @@ func withFolder(_ body: (URL) async throws -> Void) async throws {
 }
 
 extension URL {
-    /// Writes a file of this name and gives its path.
+    /// Writes a file with this name and returns its path.
     func file(_ name: String, _ text: String) throws -> String {
         let file = self.appendingPathComponent(name)
         try Data(text.utf8).write(to: file)

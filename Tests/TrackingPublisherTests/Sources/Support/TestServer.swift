@@ -4,7 +4,8 @@ import Synchronization
 
 @testable import TrackingPublisher
 
-/// A TCP server on a free port of the loopback, for one client at a time: answers by hand, and logs the lines it gets.
+/// A TCP server for one client at a time, on a free port of the loopback. It answers by hand and logs the received
+/// lines.
 final class TestServer: Sendable {
     enum Event: Hashable, Sendable {
         case connected
@@ -35,10 +36,10 @@ final class TestServer: Sendable {
             }
             return UInt16(bigEndian: pointer.pointee.sin_port)
         }
-        DetachedThread.start { self.serve() }
+        precondition(DetachedThread.start { self.serve() }, "cannot start a thread")
     }
 
-    /// Sends text to the client that is connected.
+    /// Sends text to the connected client.
     func send(_ text: String) {
         let client = self.client.withLock { $0 }
         _ = Array(text.utf8).withUnsafeBytes { Glibc.send(client, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
@@ -47,7 +48,7 @@ final class TestServer: Sendable {
     /// Drops the client.
     func disconnect() { shutdown(self.client.withLock { $0 }, Int32(SHUT_RDWR)) }
 
-    /// Drops the client as a program that is killed does: what the client says then is refused.
+    /// Drops the client as a killed program does: later data of the client is refused.
     func reset() {
         let client = self.client.withLock { $0 }
         var linger = linger(l_onoff: 1, l_linger: 0)

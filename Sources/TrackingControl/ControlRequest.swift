@@ -1,0 +1,83 @@
+import TrackingCore
+
+/// A command with its checked arguments: one case for each command of the agent.
+enum ControlRequest: Hashable, Sendable {
+    case status
+    case metrics
+    case setOn(Bool)
+    case report
+    case sendNow
+    case flush
+    case startTrip(mode: String?, TrackableID?)
+    case stopTrip(TrackableID?)
+    case configure([String: String], isFromAfar: Bool)
+    /// `check` is `nil` for a command from the socket, which may replace every trackable.
+    case track(TrackableID, destination: Coordinate?, check: ReplacementCheck?)
+    case add(TrackableID, destination: Coordinate?)
+    case remove(TrackableID)
+    case setDestination(Coordinate?, of: TrackableID)
+    case queueList(limit: Int)
+    case queueExport
+    case queuePurge
+    case quarantineList(limit: Int)
+    case quarantineRetry([RecordName]?)
+    case quarantineDrop([RecordName]?)
+    case bind(TrackableID, unsent: UnsentPoints)
+    case setUp(SetupRequest, isTrial: Bool)
+
+    /// Reads the command and its arguments.
+    ///
+    /// - Returns: `nil` for an unknown command.
+    /// - Throws: `invalidArguments` for an argument that breaks a rule; `notAllowed` for a trackable that a command
+    ///   from the broker may not name.
+    init?(_ command: Command, _ origin: ControlDispatcher.Origin) throws(CommandFailure) {
+        let arguments = CommandArguments(command.arguments, origin: origin)
+        switch command.name {
+        case .status: self = .status
+        case .metrics: self = .metrics
+        case .on: self = .setOn(true)
+        case .off: self = .setOn(false)
+        case .report: self = .report
+        case .sendNow: self = .sendNow
+        case .flush: self = .flush
+        case .startTrip: self = .startTrip(mode: try arguments.tripMode(), try arguments.commandedOrNone())
+        case .stopTrip: self = .stopTrip(try arguments.commandedOrNone())
+        case .configure: self = .configure(try arguments.settings(), isFromAfar: arguments.isFromAfar)
+        case .track:
+            self = .track(
+                try arguments.trackable(), destination: try arguments.destination(),
+                check: ReplacementCheck(origin: origin))
+        case .add: self = .add(try arguments.trackable(), destination: try arguments.destination())
+        case .remove: self = .remove(try arguments.commanded())
+        case .destination: self = .setDestination(try arguments.destination(), of: try arguments.commanded())
+        case .queueList: self = .queueList(limit: try arguments.limit())
+        case .queueExport: self = .queueExport
+        case .queuePurge: self = .queuePurge
+        case .quarantineList: self = .quarantineList(limit: try arguments.limit())
+        case .quarantineRetry: self = .quarantineRetry(try arguments.records())
+        case .quarantineDrop: self = .quarantineDrop(try arguments.records())
+        case .bind: self = .bind(try arguments.trackable(), unsent: try arguments.unsent())
+        case .setUp: self = .setUp(try arguments.setup(), isTrial: try arguments.flag("trial"))
+        default: return nil
+        }
+    }
+}
+
+/// The limit of a TRACK command from the broker: it may replace the trackable of its topic, and no other one.
+struct ReplacementCheck: Hashable, Sendable {
+    private let own: TrackableID
+
+    /// Makes the check of a command; `nil` for a command from the socket.
+    init?(origin: ControlDispatcher.Origin) {
+        guard case .topic(let own) = origin else { return nil }
+        self.own = own
+    }
+
+    /// Checks that `next` may replace the tracked trackables.
+    ///
+    /// - Throws: `notAllowed` when the device tracks a trackable that the command may not replace.
+    func check(_ tracked: [TrackableID], for next: TrackableID) throws(CommandFailure) {
+        guard tracked.contains(where: { $0 != self.own && $0 != next }) else { return }
+        throw CommandArguments.notOwn("the device's other trackable", self.own)
+    }
+}

@@ -1,0 +1,25 @@
+/// A publisher's claim to a trackable. Of several claims the greatest wins: the one with the latest `since`, and among
+/// equal times the one with the greatest session id. Every member compares claims in this way, so all agree on the
+/// owner.
+public struct PublisherClaim: Hashable, Comparable, Sendable {
+    /// The time from which the publisher publishes the trackable.
+    public var since: UnixTime
+    /// The run of the publisher's program.
+    public var session: SessionID
+
+    /// Makes a claim.
+    public init(since: UnixTime, session: SessionID) {
+        self.since = since
+        self.session = session
+    }
+
+    /// Returns `true` if the right claim wins against the left one.
+    public static func < (left: Self, right: Self) -> Bool {
+        (left.since, left.session) < (right.since, right.session)
+    }
+}
+
+extension Presence {
+    /// The claim that a publisher makes with this presence. It has no meaning for a subscriber.
+    public var claim: PublisherClaim { PublisherClaim(since: self.since, session: self.session) }
+}

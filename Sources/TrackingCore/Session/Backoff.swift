@@ -1,0 +1,67 @@
+/// Waits that grow after each failure: the first wait, then each one `factor` times the one before, up to the longest.
+///
+/// The value counts the failures in a row. Call ``next()`` or ``next(atMost:using:)`` after each failure and
+/// ``reset()`` after a success:
+///
+/// ```swift var backoff = Backoff(first: .seconds(1), maximum: .seconds(30)) backoff.next()  // 1 s backoff.next()  //
+/// 2 s ```
+public struct Backoff: Hashable, Sendable {
+    /// The wait after the first failure.
+    public var first: Duration
+    /// The longest wait.
+    public var maximum: Duration
+    /// The ratio of each wait to the one before, at least 1.
+    public var factor: Int
+    /// The share of each wait that is left to chance, from 0 (none) to 1: with 0.5 a wait has at least half of its
+    /// length.
+    public var jitter: Double
+    /// The number of failures in a row.
+    public private(set) var failures = 0
+
+    /// Makes a backoff before the first failure.
+    public init(first: Duration, maximum: Duration, factor: Int = 2, jitter: Double = 0) {
+        self.first = first
+        self.maximum = maximum
+        self.factor = factor
+        self.jitter = jitter
+    }
+
+    /// Returns the wait after a number of failures in a row, without jitter; zero after none.
+    ///
+    /// - Parameters:
+    ///   - failures: The number of failures in a row.
+    ///   - limit: The longest wait in place of ``maximum``; `nil` for ``maximum``.
+    public func wait(after failures: Int, atMost limit: Duration? = nil) -> Duration {
+        guard failures > 0 else { return .zero }
+        let longest = limit ?? self.maximum
+        var wait = min(self.first, longest)
+        for _ in 1..<failures {
+            if wait >= longest || wait <= .zero || self.factor <= 1 { break }
+            wait = min(wait * self.factor, longest)
+        }
+        return wait
+    }
+
+    /// Counts a failure and returns the wait until the next attempt, without jitter.
+    public mutating func next() -> Duration {
+        self.failures += 1
+        return self.wait(after: self.failures)
+    }
+
+    /// Counts a failure and returns the wait until the next attempt, shortened at random by up to ``jitter`` of its
+    /// length.
+    ///
+    /// - Parameters:
+    ///   - limit: The longest wait in place of ``maximum``; `nil` for ``maximum``.
+    ///   - generator: The source of the jitter.
+    public mutating func next(
+        atMost limit: Duration? = nil, using generator: inout some RandomNumberGenerator
+    ) -> Duration {
+        self.failures += 1
+        return self.wait(after: self.failures, atMost: limit)
+            * Double.random(in: (1 - self.jitter)...1, using: &generator)
+    }
+
+    /// Forgets the failures after a success: the next wait is the first one again.
+    public mutating func reset() { self.failures = 0 }
+}

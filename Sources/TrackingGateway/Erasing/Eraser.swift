@@ -1,0 +1,92 @@
+import Logging
+import ServiceLifecycle
+import TrackingCore
+import TrackingRules
+import TrackingStore
+
+/// Erases trackables from the files of a running gateway: on request of another process (``Erasures``), and after a position was
+/// cleared at the broker, up to the time before which the history has erased the trackable.
+final class Eraser: Service {
+    private static let minimumBackoff = Duration.seconds(1)
+    private static let maximumBackoff = Duration.seconds(30)
+
+    private let database: GatewayDatabase
+    private let history: (any HistoryStore)?
+    private let intake: Intake?
+    private let cleared: AsyncStream<TrackableID>
+    private let logger: Logger
+
+    /// - Parameters:
+    ///   - history: The recorded history, which knows the time before which a trackable was erased; `nil` for none.
+    ///   - intake: The publisher of ingested records, with its log; `nil` for none.
+    ///   - cleared: The trackables whose position was cleared at the broker.
+    init(
+        database: GatewayDatabase, history: (any HistoryStore)?, intake: Intake?, cleared: AsyncStream<TrackableID>,
+        logger: Logger
+    ) {
+        self.database = database
+        self.history = history
+        self.intake = intake
+        self.cleared = cleared
+        self.logger = logger
+    }
+
+    /// Runs until a graceful shutdown or cancellation.
+    func run() async {
+        let changes = self.database.changes()
+        await cancelWhenGracefulShutdown {
+            await withTaskGroup(of: Void.self) { group in
+                group.addTask {
+                    var known: [TrackableID: UnixTime] = [:]
+                    for await id in self.cleared { await self.eraseCleared(id, &known) }
+                }
+                group.addTask {
+                    await self.performRequests()
+                    for await _ in changes { await self.performRequests() }
+                }
+                await group.waitForAll()
+            }
+        }
+    }
+
+    /// Erases a trackable whose position was cleared. Clearing needs only the right to publish there; therefore only the records
+    /// that the history has erased are erased here.
+    ///
+    /// - Parameter known: The times before which trackables were erased by earlier calls.
+    private func eraseCleared(_ id: TrackableID, _ known: inout [TrackableID: UnixTime]) async {
+        guard let history = self.history else { return }
+        await self.repeating { () throws(TrackingError) in
+            guard let limit = try await history.verify(id)?.erasedBefore, known[id] != limit else { return }
+            try await self.erase(id, before: limit)
+            known[id] = limit
+        }
+    }
+
+    private func performRequests() async {
+        let erasures = Erasures(self.database)
+        await self.repeating { () throws(TrackingError) in
+            for request in try await erasures.requests() {
+                try await self.erase(request.trackable, before: request.before)
+                try await erasures.remove(request.number)
+            }
+        }
+    }
+
+    private func erase(_ id: TrackableID, before time: UnixTime?) async throws(TrackingError) {
+        try await self.intake?.erase(id, before: time)
+        try await Erasures(self.database).erase(id, before: time)
+    }
+
+    /// Repeats an operation until it succeeds or the task is cancelled.
+    private func repeating(_ operation: () async throws(TrackingError) -> Void) async {
+        var backoff = Self.minimumBackoff
+        while !Task.isCancelled {
+            do throws(TrackingError) { return try await operation() } catch {
+                guard !Task.isCancelled else { return }
+                self.logger.warning("Gateway files not erased yet", metadata: ["reason": "\(error.message)"])
+                try? await Task.sleep(for: backoff)
+                backoff = min(backoff * 2, Self.maximumBackoff)
+            }
+        }
+    }
+}

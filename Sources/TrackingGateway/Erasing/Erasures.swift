@@ -1,0 +1,77 @@
+import GRDB
+package import TrackingCore
+package import TrackingRules
+
+/// Erases trackables from the gateway's own database, and passes the requests of other processes to a running gateway.
+package struct Erasures: Sendable {
+    /// A request to erase a trackable.
+    package struct Request: Hashable, Sendable {
+        /// The number of the request, ascending.
+        package let number: Int64
+        /// The trackable to erase.
+        package let trackable: TrackableID
+        /// The end of the records to erase; `nil` for all records.
+        package let before: UnixTime?
+    }
+
+    static let migrations = [
+        GatewayDatabase.Migration(
+            "erasures-1",
+            [
+                """
+                CREATE TABLE erasure(
+                    number INTEGER PRIMARY KEY AUTOINCREMENT, trackable TEXT NOT NULL, before REAL) STRICT
+                """
+            ])
+    ]
+
+    private let database: GatewayDatabase
+
+    /// Creates access to the erasures of a database.
+    package init(_ database: GatewayDatabase) { self.database = database }
+
+    /// Erases the webhook messages and quarantined pieces of a trackable, and overwrites them in the file.
+    ///
+    /// - Parameter time: The end of the records to erase; `nil` for all records.
+    /// - Throws: `storeFailed`; the files can then still contain some of the records.
+    package func erase(_ trackable: TrackableID, before time: UnixTime?) async throws(TrackingError) {
+        try await self.database.write { db in
+            if let time {
+                try Outbox.remove(trackable, before: time, from: db)
+            } else {
+                try Outbox.remove(trackable, from: db)
+            }
+            try Quarantine.remove(trackable, before: time, from: db)
+        }
+        try await self.database.overwriteDeleted()
+    }
+
+    /// Requests an erasure from the gateway that runs on the file.
+    ///
+    /// - Returns: The number of the request.
+    package func request(_ trackable: TrackableID, before time: UnixTime?) async throws(TrackingError) -> Int64 {
+        try await self.database.write { db in
+            try db.execute(
+                sql: "INSERT INTO erasure(trackable, before) VALUES(?, ?)",
+                arguments: [trackable.rawValue, time?.seconds])
+            return db.lastInsertedRowID
+        }
+    }
+
+    /// Returns the requests that are not performed yet, in order.
+    package func requests() async throws(TrackingError) -> [Request] {
+        try await self.database.read { db in
+            try Row.fetchAll(db, sql: "SELECT number, trackable, before FROM erasure ORDER BY number").map { row in
+                let before: Double? = row[2]
+                return Request(number: row[0], trackable: try TrackableID(row[1]), before: before.map { UnixTime($0) })
+            }
+        }
+    }
+
+    /// Removes a request that was performed.
+    package func remove(_ number: Int64) async throws(TrackingError) {
+        try await self.database.write { db in
+            try db.execute(sql: "DELETE FROM erasure WHERE number = ?", arguments: [number])
+        }
+    }
+}

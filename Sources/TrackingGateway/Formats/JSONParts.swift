@@ -1,0 +1,163 @@
+import TrackingCore
+
+/// Splits JSON text into values by brackets and quotation marks alone. Each value is parsed separately, so a malformed
+/// value does not affect its neighbours.
+enum JSONParts {
+    /// Returns the only value of a text.
+    ///
+    /// - Throws: `invalidPayload` if the text has no value, ends within the value, or continues after it.
+    static func value(of text: ArraySlice<UInt8>) throws(TrackingError) -> ArraySlice<UInt8> {
+        var scan = Scan(text)
+        let value = try scan.value()
+        guard scan.isAtEnd else {
+            throw TrackingError(.invalidPayload, "the body is not JSON: something stands behind its value")
+        }
+        return value
+    }
+
+    /// Returns the consecutive values of a text, separated by white space or the record separator of RFC 8142.
+    ///
+    /// - Throws: `invalidPayload` if the text ends within a value or has anything else between two values;
+    ///   `payloadTooLarge` if it has more than `limit` values.
+    static func values(of text: ArraySlice<UInt8>, limit: Int) throws(TrackingError) -> [ArraySlice<UInt8>] {
+        var scan = Scan(text)
+        var values: [ArraySlice<UInt8>] = []
+        while !scan.isAtEnd {
+            guard values.count < limit else { throw Self.tooMany(limit) }
+            values.append(try scan.value())
+        }
+        return values
+    }
+
+    /// Returns the elements of a list; `nil` if the value is not a list.
+    ///
+    /// - Throws: The errors of ``values(of:limit:)``.
+    static func elements(of list: ArraySlice<UInt8>, limit: Int) throws(TrackingError) -> [ArraySlice<UInt8>]? {
+        var scan = Scan(list)
+        guard scan.take(UInt8(ascii: "[")) else { return nil }
+        var elements: [ArraySlice<UInt8>] = []
+        while !scan.take(UInt8(ascii: "]")) {
+            guard elements.count < limit else { throw Self.tooMany(limit) }
+            elements.append(try scan.value())
+            _ = scan.take(UInt8(ascii: ","))
+        }
+        return elements
+    }
+
+    /// Returns the members of an object; `nil` if the value is not an object. The last member of a repeated name wins.
+    ///
+    /// - Throws: `invalidPayload` if the syntax between the members is invalid, or the object has more than 1,000
+    ///   members.
+    static func members(of object: ArraySlice<UInt8>) throws(TrackingError) -> [String: ArraySlice<UInt8>]? {
+        var scan = Scan(object)
+        guard scan.take(UInt8(ascii: "{")) else { return nil }
+        var members: [String: ArraySlice<UInt8>] = [:]
+        while !scan.take(UInt8(ascii: "}")) {
+            guard members.count < 1000 else { throw Self.tooMany(1000) }
+            guard let name = try? JSONValue(json: try scan.value()).text, scan.take(UInt8(ascii: ":")) else {
+                throw TrackingError(.invalidPayload, "the body is not JSON: a member has no name")
+            }
+            members[name] = try scan.value()
+            _ = scan.take(UInt8(ascii: ","))
+        }
+        return members
+    }
+
+    /// Checks that at least one of the texts is an object or a list, which can hold a record.
+    ///
+    /// - Throws: `invalidPayload` if there are texts and none of them can hold a record.
+    static func requireRecords(in texts: [ArraySlice<UInt8>]) throws(TrackingError) {
+        let beginnings = [UInt8(ascii: "{"), UInt8(ascii: "[")]
+        guard texts.isEmpty || texts.contains(where: { $0.first.map(beginnings.contains) ?? false }) else {
+            throw TrackingError(.invalidPayload, "the body holds neither a JSON object nor a list")
+        }
+    }
+
+    static func tooMany(_ limit: Int) -> TrackingError {
+        TrackingError(.payloadTooLarge, "a request has at most \(limit) records; send fewer at a time")
+    }
+}
+
+/// Walks over JSON text, value by value.
+private struct Scan {
+    private let text: ArraySlice<UInt8>
+    private var index: Int
+
+    init(_ text: ArraySlice<UInt8>) {
+        self.text = text
+        self.index = text.startIndex
+    }
+
+    /// `true` if only white space is left.
+    var isAtEnd: Bool {
+        mutating get {
+            self.passSpace()
+            return self.index == self.text.endIndex
+        }
+    }
+
+    /// Consumes the given byte if it comes next.
+    mutating func take(_ byte: UInt8) -> Bool {
+        self.passSpace()
+        guard self.index < self.text.endIndex, self.text[self.index] == byte else { return false }
+        self.index += 1
+        return true
+    }
+
+    /// Consumes the next value and returns its source text.
+    mutating func value() throws(TrackingError) -> ArraySlice<UInt8> {
+        self.passSpace()
+        let start = self.index
+        var depth = 0
+        while self.index < self.text.endIndex {
+            switch self.text[self.index] {
+            case UInt8(ascii: "\""):
+                try self.passString()
+                if depth == 0 { return self.text[start..<self.index] }
+                continue
+            case UInt8(ascii: "{"), UInt8(ascii: "["): depth += 1
+            case UInt8(ascii: "}"), UInt8(ascii: "]"):
+                guard depth > 0 else { return try self.scalar(since: start) }
+                depth -= 1
+                if depth == 0 {
+                    self.index += 1
+                    return self.text[start..<self.index]
+                }
+            case UInt8(ascii: ","), UInt8(ascii: ":"), ...0x20:
+                if depth == 0 { return try self.scalar(since: start) }
+            default: break
+            }
+            self.index += 1
+        }
+        guard depth == 0 else { throw Self.brokenOff }
+        return try self.scalar(since: start)
+    }
+
+    private func scalar(since start: Int) throws(TrackingError) -> ArraySlice<UInt8> {
+        guard self.index > start else {
+            throw self.index == self.text.endIndex
+                ? Self.brokenOff : TrackingError(.invalidPayload, "the body is not JSON: a value is missing")
+        }
+        return self.text[start..<self.index]
+    }
+
+    private mutating func passString() throws(TrackingError) {
+        self.index += 1
+        while self.index < self.text.endIndex, self.text[self.index] != UInt8(ascii: "\"") {
+            self.index += self.text[self.index] == UInt8(ascii: "\\") ? 2 : 1
+        }
+        guard self.index < self.text.endIndex else { throw Self.brokenOff }
+        self.index += 1
+    }
+
+    private mutating func passSpace() {
+        // A byte order mark, white space and the record separator (0x1E).
+        while self.index < self.text.endIndex,
+            self.text[self.index] <= 0x20 || self.text[self.index...].prefix(3).elementsEqual([0xEF, 0xBB, 0xBF])
+        {
+            self.index += self.text[self.index] <= 0x20 ? 1 : 3
+        }
+    }
+
+    private static let brokenOff = TrackingError(.invalidPayload, "the body is not JSON: it breaks off within a value")
+}

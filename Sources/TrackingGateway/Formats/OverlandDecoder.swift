@@ -1,0 +1,42 @@
+package import TrackingCore
+
+/// Reads the requests of Overland, its fork for Android and compatible programs: `{"locations": […]}`, a bare list of
+/// Features, a single Feature, and the single object of Overland's OwnTracks mode.
+package enum OverlandDecoder {
+    /// Reads the body of a request.
+    ///
+    /// - Throws: `invalidPayload` if the body is not JSON or has no `locations`, `payloadTooLarge` if it has too many
+    ///   of them. An invalid Feature does not throw. It is added to ``PhoneBatch/refused``.
+    package static func decode(
+        _ body: [UInt8], receivedAt: UnixTime, secret: OwnTracksSecret? = nil
+    ) throws(TrackingError) -> PhoneBatch {
+        let limit = PhoneBatch.maximumRecords
+        var batch = PhoneBatch()
+        let root = try JSONParts.value(of: body[...])
+        if let features = try JSONParts.elements(of: root, limit: limit) {
+            for feature in features { batch.add(feature, OverlandFeature.records) }
+            return batch
+        }
+        guard let members = try JSONParts.members(of: root) else { throw Self.nothing }
+        if members["_type"] != nil {
+            return try OwnTracksDecoder.decode(
+                body, receivedAt: receivedAt, secret: secret, countsFrom2001: true)
+        }
+        guard let list = members["locations"], let features = try JSONParts.elements(of: list, limit: limit) else {
+            guard members["properties"] != nil else { throw Self.nothing }
+            batch.add(root, OverlandFeature.records)
+            return batch
+        }
+        for feature in features { batch.add(feature, OverlandFeature.records) }
+        if let current = members["current"], !Self.isNull(current) { batch.add(current, OverlandFeature.records) }
+        if let trip = members["trip"], !Self.isNull(trip) { batch.add(trip, OverlandTrip.underWay) }
+        return batch
+    }
+
+    private static func isNull(_ value: ArraySlice<UInt8>) -> Bool {
+        value.elementsEqual("null".utf8) || value.elementsEqual(#""""#.utf8)
+    }
+
+    private static let nothing = TrackingError(
+        .invalidPayload, "the body holds no list of locations; Overland sends {\"locations\": […]}")
+}

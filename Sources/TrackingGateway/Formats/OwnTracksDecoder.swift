@@ -1,0 +1,31 @@
+package import TrackingCore
+
+/// Reads the messages of OwnTracks, from HTTP and MQTT alike.
+package enum OwnTracksDecoder {
+    /// Reads a message or a list of messages. An empty body has no messages.
+    ///
+    /// - Parameters:
+    ///   - receivedAt: The time of messages that have no time of their own.
+    ///   - secret: The key of encrypted messages.
+    ///   - countsFrom2001: `true` if times before 2010 are counted from the year 2001, as in Overland's OwnTracks
+    ///     mode.
+    /// - Throws: `invalidPayload` if the body is not JSON or has only numbers and words, `payloadTooLarge` if there
+    ///   are too many messages. An invalid message does not throw. It is added to ``PhoneBatch/refused``.
+    package static func decode(
+        _ body: [UInt8], receivedAt: UnixTime, secret: OwnTracksSecret? = nil, countsFrom2001: Bool = false
+    ) throws(TrackingError) -> PhoneBatch {
+        let reader = OwnTracksMessage(receivedAt: receivedAt, secret: secret, countsFrom2001: countsFrom2001)
+        let limit = PhoneBatch.maximumRecords
+        var batch = PhoneBatch()
+        let texts = try JSONParts.values(of: body[...], limit: limit)
+        try JSONParts.requireRecords(in: texts)
+        for text in texts {
+            for message in try JSONParts.elements(of: text, limit: limit) ?? [text] {
+                batch.add(message) { value, text throws(BadPiece) in try reader.records(value, text) }
+                // One message may have thousands of waypoints.
+                guard batch.records.count <= limit else { throw JSONParts.tooMany(limit) }
+            }
+        }
+        return batch
+    }
+}

@@ -1,0 +1,57 @@
+package import TrackingCore
+
+/// The topics of OwnTracks on the broker: `owntracks/user/device`, and the parts beneath it.
+package struct OwnTracksTopics: Hashable, Sendable {
+    /// The levels above the user, without a slash at either end.
+    package let root: String
+
+    /// The user, device and part of a topic.
+    struct Place: Hashable {
+        let user: String
+        let device: String
+        /// The part beneath the device, such as `event`; `nil` for the topic of positions.
+        let part: String?
+    }
+
+    /// The parts that are ingested. Other parts request something of a server, or contain passwords.
+    static let parts = ["event", "waypoint", "waypoints", "status", "step", "beacon", "info"]
+
+    /// Makes the topics beneath a root of 1 to 4 levels and at most 256 bytes.
+    ///
+    /// - Throws: `invalidName` with the rule that the root breaks.
+    package init(root: String = "owntracks") throws(TrackingError) {
+        let levels = root.split(separator: "/", omittingEmptySubsequences: false)
+        guard (1...4).contains(levels.count), root.utf8.count <= 256, levels.allSatisfy(Self.isLevel) else {
+            throw TrackingError(
+                .invalidName,
+                "the root of OwnTracks' topics has 1 to 4 levels, without + # $ and control characters; not '\(root.prefix(80))'"
+            )
+        }
+        self.root = root
+    }
+
+    /// Returns `true` if a text is valid as a level of a topic name.
+    package static func isLevel(_ text: some StringProtocol) -> Bool {
+        !text.isEmpty
+            && text.unicodeScalars.allSatisfy {
+                !"+#$/".unicodeScalars.contains($0) && $0.properties.generalCategory != .control
+            }
+    }
+
+    /// The topic filters for the messages of every device.
+    var filters: [String] { [self.positions] + Self.parts.map { "\(self.positions)/\($0)" } }
+    /// The topic filter for the positions of every device.
+    var positions: String { "\(self.root)/+/+" }
+
+    /// Returns the topic of a device's positions.
+    func path(user: String, device: String) -> String { "\(self.root)/\(user)/\(device)" }
+
+    /// Returns the user, device and part of a topic; `nil` if it is not an OwnTracks topic.
+    func place(_ topic: String) -> Place? {
+        guard topic.hasPrefix("\(self.root)/") else { return nil }
+        let levels = topic.dropFirst(self.root.count + 1).split(separator: "/", omittingEmptySubsequences: false)
+        guard (2...3).contains(levels.count), levels.allSatisfy({ !$0.isEmpty }) else { return nil }
+        return Place(
+            user: String(levels[0]), device: String(levels[1]), part: levels.count == 3 ? String(levels[2]) : nil)
+    }
+}

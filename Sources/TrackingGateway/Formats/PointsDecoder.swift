@@ -1,0 +1,43 @@
+package import TrackingCore
+import TrackingHistory
+import TrackingPublisher
+
+/// Reads Godwit's own GeoJSON: a Feature, a FeatureCollection, a list, or a sequence of these, one a line or as a text
+/// sequence (RFC 8142). The property names are those of an import (`docs/reference/history.md`).
+package enum PointsDecoder {
+    /// Reads the body of a request.
+    ///
+    /// - Throws: `invalidPayload` if the body is empty or not JSON, `payloadTooLarge` if it has too many Features. An
+    ///   invalid Feature or text of a sequence does not throw. It is added to ``PhoneBatch/refused``.
+    package static func decode(_ body: [UInt8]) throws(TrackingError) -> PhoneBatch {
+        let limit = PhoneBatch.maximumRecords
+        let sequence = try JSONParts.sequence(body[...], limit: limit)
+        try JSONParts.requireRecords(in: sequence.texts)
+        var batch = PhoneBatch(refused: sequence.broken)
+        var features: [ArraySlice<UInt8>] = []
+        for text in sequence.texts {
+            let list = try JSONParts.members(of: text)?["features"] ?? text
+            features += try JSONParts.elements(of: list, limit: limit) ?? [text]
+            guard features.count <= limit else { throw JSONParts.tooMany(limit) }
+        }
+        for feature in features {
+            if let location = PointDraft.ownPoint(feature) {
+                batch.records.append(RecordDraft(point: location))
+            } else {
+                batch.add(feature, Self.record)
+            }
+        }
+        return batch
+    }
+
+    private static func record(
+        _ feature: JSONValue, _ text: ArraySlice<UInt8>
+    ) throws(BadPiece) -> [RecordDraft] {
+        do throws(BadPoint) {
+            let source = (try? JSONSource(object: text))?["properties"]
+            return [RecordDraft(point: try PointDraft.point(feature: feature, source: source))]
+        } catch {
+            throw BadPiece(error.reason)
+        }
+    }
+}

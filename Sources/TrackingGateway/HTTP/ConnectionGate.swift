@@ -1,0 +1,72 @@
+import SystemLibrary
+import Logging
+import NIOCore
+import TrackingCore
+import TrackingRuntime
+
+/// The first handler of a listening channel: closes a connection at once whose peer has reached its limit, and pauses where the
+/// system has no descriptor for another connection.
+///
+/// Without the pause a listening socket stays readable, and its event loop asks for the connection again and again.
+final class ConnectionGate: ChannelInboundHandler, RemovableChannelHandler {
+    typealias InboundIn = any Channel
+    typealias InboundOut = any Channel
+
+    /// The time that passes before the system is asked for another descriptor.
+    static let pause = TimeAmount.seconds(1)
+
+    private var peers: PeerConnections
+    private var warnings = WarningLimit<Warning>()
+    private var isPaused = false
+    private let clock = DeviceClock()
+    private let logger: Logger
+
+    private enum Warning: Hashable {
+        case peerLimit, descriptors
+    }
+
+    /// - Parameter peerLimit: The most connections of one peer address; `nil` for no limit.
+    init(peerLimit: Int?, logger: Logger) {
+        self.peers = PeerConnections(limit: peerLimit)
+        self.logger = logger
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        let child = self.unwrapInboundIn(data)
+        guard let peer = child.remoteAddress?.ipAddress.map(PeerConnections.peer) else {
+            return context.fireChannelRead(data)
+        }
+        guard self.peers.opened(by: peer) else {
+            self.warn(.peerLimit, "Connection refused: its address has reached its limit", ["address": "\(peer)"])
+            return child.close(promise: nil)
+        }
+        let bound = NIOLoopBound(self, eventLoop: context.eventLoop)
+        child.closeFuture.hop(to: context.eventLoop).whenComplete { _ in bound.value.peers.closed(by: peer) }
+        context.fireChannelRead(data)
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        guard let reason = error as? IOError, Self.passes(reason.errnoCode) else {
+            return context.fireErrorCaught(error)
+        }
+        // A connection that its peer gave up is nothing to wait for.
+        guard reason.errnoCode != ECONNABORTED, !self.isPaused else { return }
+        self.isPaused = true
+        self.warn(.descriptors, "No connection can be accepted", ["reason": "\(SystemError.text(reason.errnoCode))"])
+        try? context.channel.syncOptions?.setOption(.autoRead, value: false)
+        let bound = NIOLoopBound((self, context.channel), eventLoop: context.eventLoop)
+        context.eventLoop.scheduleTask(in: Self.pause) {
+            let (gate, channel) = bound.value
+            gate.isPaused = false
+            try? channel.syncOptions?.setOption(.autoRead, value: true)
+        }
+    }
+
+    /// Returns `true` for an error after which the listening socket accepts connections again, in the end.
+    static func passes(_ code: CInt) -> Bool { [ECONNABORTED, EMFILE, ENFILE, ENOBUFS, ENOMEM].contains(code) }
+
+    private func warn(_ warning: Warning, _ message: Logger.Message, _ metadata: Logger.Metadata) {
+        guard case .say(let suppressed) = self.warnings.happened(warning, now: self.clock.moment.now) else { return }
+        self.logger.warning(message, metadata: metadata.merging(["suppressed": "\(suppressed)"]) { $1 })
+    }
+}

@@ -1,0 +1,126 @@
+public import Logging
+public import ServiceLifecycle
+import Synchronization
+public import TrackingCore
+public import TrackingPublisher
+
+/// Publishes the records of HTTP requests under the protocol, as a device publishes its own records.
+///
+///     let names = try await intake.take(drafts, for: id, within: .seconds(20))     // while it runs
+///
+/// Records are safe once ``take(_:for:within:)`` returns: they are in the log, acknowledged by the broker, and stored
+/// by the configured recorders. After an error the caller may send the same records again: accepted records have the
+/// same names and are stored once.
+public final class Intake: Service {
+    private let running: @Sendable () async throws -> Void
+    private let taking: @Sendable ([RecordDraft], TrackableID, Duration) async throws(TrackingError) -> [RecordName]
+    private let forgetting: @Sendable (TrackableID, Location?) -> Void
+    private let erasing: @Sendable (TrackableID, UnixTime?) async throws(TrackingError) -> Void
+    private let waiting: @Sendable () async -> PublisherSnapshot.Unrecorded?
+    private let connections: AsyncStream<Disconnection?>
+    private let receivedCommands: AsyncStream<ReceivedCommand>
+    /// The commands that wait for phones; `nil` if the configuration accepts no commands.
+    let commands: PhoneCommandDesk?
+    private let connection = Mutex(false)
+    private let logger: Logger
+    /// The number of records being ingested.
+    private let underWay = Mutex(0)
+
+    /// The most records being ingested at once. A request beyond this number is rejected and may be repeated.
+    private let maximumUnderWay: Int
+
+    /// Makes an intake. It accepts records while ``run()`` runs.
+    ///
+    /// - Parameters:
+    ///   - configuration: The identity of the intake at the broker, and the recorders that must store its records.
+    ///   - spool: The log. It must have no limits: an acknowledged record is never removed unsent.
+    ///   - maximumUnderWay: The most records being ingested at once, > 0. A single batch may have more if no other is
+    ///     being ingested.
+    public init<Transport: MessageTransport>(
+        configuration: PublisherConfiguration, transport: Transport, spool: any SpoolStorage,
+        maximumUnderWay: Int = 50_000, logger: Logger = Logger(label: "godwit.intake")
+    ) {
+        var configuration = configuration
+        configuration.limits = SpoolLimits()
+        // The intake has no receiver, so a requested resolution has no effect.
+        configuration.sensorResolution = configuration.defaultResolution
+        let publisher = AssetPublisher(
+            configuration: configuration, transport: transport, spool: spool, logger: logger)
+        publisher.drain()
+        self.connections = publisher.connectionChanges
+        self.running = { try await publisher.run() }
+        self.taking = { (drafts, id, limit) async throws(TrackingError) in
+            try await publisher.take(drafts, for: id, within: limit)
+        }
+        self.receivedCommands = publisher.commands
+        self.commands =
+            configuration.takesCommands ? PhoneCommandDesk { publisher.answer($0, to: $1) } : nil
+        self.forgetting = { publisher.forgetPosition(of: $0, through: $1) }
+        self.erasing = { (id, time) async throws(TrackingError) in try await publisher.erase(id, before: time) }
+        self.waiting = { await publisher.snapshot()?.unrecorded }
+        self.maximumUnderWay = maximumUnderWay
+        self.logger = logger
+    }
+
+    /// Runs until a graceful shutdown or cancellation. Call it once.
+    ///
+    /// - Throws: `takenOver` when another program uses the client id; `spoolFailed` when the log cannot be opened.
+    public func run() async throws {
+        do {
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask {
+                    for await change in self.connections { self.connection.withLock { $0 = change == nil } }
+                }
+                if let commands = self.commands {
+                    group.addTask { for await command in self.receivedCommands { commands.receive(command) } }
+                }
+                try await self.running()
+                group.cancelAll()
+            }
+        } catch {
+            // A client whose request was rejected during shutdown repeats it. Records in the log are sent after the
+            // next start.
+            guard Task.isShuttingDownGracefully || Task.isCancelled else { throw error }
+            self.logger.warning("not everything went out", metadata: ["reason": "\(error)"])
+        }
+    }
+
+    /// A Boolean value that indicates whether the intake is connected to the broker.
+    public var isConnected: Bool { self.connection.withLock { $0 } }
+
+    /// Returns the records that wait for a recorder; `nil` if none waits.
+    func unrecorded() async -> PublisherSnapshot.Unrecorded? { await self.waiting() }
+
+    /// Publishes records of one trackable and returns when they are safe: see ``AssetPublisher/take(_:for:within:)``.
+    ///
+    /// - Returns: The names of the records, in the same order.
+    /// - Throws: `overloaded` if too many records are being ingested, and the errors of the publisher.
+    @discardableResult
+    public func take(
+        _ drafts: [RecordDraft], for id: TrackableID, within limit: Duration
+    ) async throws(TrackingError) -> [RecordName] {
+        try self.begin(drafts.count)
+        defer { self.underWay.withLock { $0 -= drafts.count } }
+        return try await self.taking(drafts, id, limit)
+    }
+
+    /// Suppresses erased positions of a trackable: see ``AssetPublisher/forgetPosition(of:through:)``.
+    func forgetPosition(of id: TrackableID, through watermark: Location?) { self.forgetting(id, watermark) }
+
+    /// Erases the records of a trackable from the log: see ``AssetPublisher/erase(_:before:)``.
+    func erase(_ id: TrackableID, before time: UnixTime?) async throws(TrackingError) {
+        try await self.erasing(id, time)
+    }
+
+    private func begin(_ count: Int) throws(TrackingError) {
+        let isRoom = self.underWay.withLock { underWay in
+            // A batch is accepted whatever its size if no other is being ingested.
+            guard underWay == 0 || underWay + count <= self.maximumUnderWay else { return false }
+            underWay += count
+            return true
+        }
+        guard isRoom else {
+            throw TrackingError(.overloaded, "too many records are under way; send them again a little later")
+        }
+    }
+}

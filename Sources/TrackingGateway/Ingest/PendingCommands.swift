@@ -1,0 +1,100 @@
+import TrackingCore
+import TrackingPublisher
+
+/// Commands that wait for the next request of a phone, bounded in number. ``PhoneCommandDesk`` performs the input and
+/// output.
+struct PendingCommands: Sendable {
+    /// The most commands that wait for one phone.
+    static let maximum = 16
+    /// The most commands that wait for all phones.
+    static let maximumInAll = 1000
+
+    /// The instructions for a phone, and the answers to the commands that they settle.
+    struct Delivery: Equatable, Sendable {
+        /// OwnTracks' messages, in the order of the commands.
+        var messages: [JSONValue] = []
+        /// Overland's settings; a later command wins.
+        var settings: [String: JSONValue] = [:]
+        /// The answers to publish.
+        var answers: [Answer] = []
+    }
+
+    /// The answer to a command.
+    struct Answer: Equatable, Sendable {
+        let answer: CommandAnswer
+        let command: ReceivedCommand
+    }
+
+    private struct Entry: Sendable {
+        let received: ReceivedCommand
+        let command: PhoneCommand
+    }
+
+    private var waiting: [TrackableID: [Entry]] = [:]
+    private var count: Int { self.waiting.values.reduce(0) { $0 + $1.count } }
+
+    /// Adds a command; commands that have expired make room.
+    ///
+    /// - Returns: The answer to a command that is refused; `nil` for one that waits.
+    mutating func add(_ received: ReceivedCommand, now: UnixTime) -> Answer? {
+        self.removeExpired(now)
+        do throws(CommandFailure) {
+            let command = try PhoneCommand(received.command, for: received.trackable)
+            guard self.waiting[received.trackable, default: []].count < Self.maximum, self.count < Self.maximumInAll
+            else { throw CommandFailure(.busy, "too many commands wait for the next requests of phones") }
+            // The translated command replaces the arguments.
+            var kept = received
+            kept.command.arguments = [:]
+            self.waiting[received.trackable, default: []].append(Entry(received: kept, command: command))
+            return nil
+        } catch {
+            return Answer(
+                answer: CommandAnswer(id: received.command.id, outcome: .failure(error)), command: received)
+        }
+    }
+
+    /// Removes and returns the commands of a trackable for the app that sends a request. A command that the app does
+    /// not support fails. Commands stay pending if another program sends the request.
+    mutating func take(for id: TrackableID, by client: PhoneClient, now: UnixTime) -> Delivery {
+        self.removeExpired(now)
+        var delivery = Delivery()
+        guard client != .other, let entries = self.waiting.removeValue(forKey: id) else { return delivery }
+        for entry in entries {
+            let outcome = delivery.add(entry.command, for: client)
+            delivery.answers.append(
+                Answer(
+                    answer: CommandAnswer(id: entry.received.command.id, outcome: outcome), command: entry.received))
+        }
+        return delivery
+    }
+
+    private mutating func removeExpired(_ now: UnixTime) {
+        for id in Array(self.waiting.keys) {
+            self.waiting[id]?.removeAll { $0.received.command.deadline < now }
+            if self.waiting[id]?.isEmpty == true { self.waiting[id] = nil }
+        }
+    }
+}
+
+extension PendingCommands.Delivery {
+    /// Adds a command in the form of an app.
+    ///
+    /// - Returns: The outcome of the command: `delivered` names the app.
+    fileprivate mutating func add(
+        _ command: PhoneCommand, for client: PhoneClient
+    ) -> Result<[String: JSONValue], CommandFailure> {
+        do throws(CommandFailure) {
+            if client == .ownTracks {
+                self.messages.append(try command.ownTracks.get())
+                return .success(["delivered": .text("OwnTracks")])
+            }
+            let set = try command.overland.get()
+            let main = (self.settings["main"]?.object ?? [:]).merging(set["main"]?.object ?? [:]) { $1 }
+            self.settings.merge(set) { $1 }
+            if !main.isEmpty { self.settings["main"] = .object(main) }
+            return .success(["delivered": .text("Overland")])
+        } catch {
+            return .failure(error)
+        }
+    }
+}

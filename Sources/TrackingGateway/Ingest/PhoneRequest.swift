@@ -1,0 +1,74 @@
+import HTTPTypes
+import Hummingbird
+import NIOCore
+import TrackingCore
+
+/// The parts of a phone's request other than its records: the body, the program, and the trackable.
+struct PhoneRequest {
+    /// The body, decompressed.
+    let body: [UInt8]
+    /// The program that sends the request.
+    let client: PhoneClient
+    /// The name of the program in the header `User-Agent`, at most 200 bytes.
+    let userAgent: String
+    /// The trackable of the request, or the reason why it is unknown.
+    let trackable: Result<TrackableID, TrackingError>
+
+    /// Reads the request of a caller that may publish.
+    ///
+    /// - Parameter client: The expected program, unless the name or the body identifies another.
+    /// - Throws: `Problem` if the caller is unknown or may publish nothing, if the body is too large before or after
+    ///   decompression, or if its compression is unknown or damaged.
+    init(_ request: Request, _ context: GatewayRequestContext, as client: PhoneClient) async throws {
+        guard let caller = context.caller else { throw Problem.unauthorized }
+        guard caller.publishes != .only([]) else {
+            throw Problem(.forbidden, "This token publishes nothing; make one with --publish ID.")
+        }
+        let limit = context.maxUploadSize
+        let received = try await request.body(upTo: limit, context)
+        let body = try Self.decompressed(Array(received.readableBytesView), request, limit)
+        let userAgent = request.headers[.userAgent]
+        self.body = body
+        let reported = PhoneClient(userAgent: userAgent, body: body)
+        self.client = reported == .other ? client : reported
+        self.userAgent = String((userAgent ?? "").prefix(200))
+        let identity = Self.identity(request, body)
+        self.trackable = Result { () throws(TrackingError) in try identity.trackable(of: caller.publishes) }
+    }
+
+    private static func decompressed(_ body: [UInt8], _ request: Request, _ limit: Int) throws(Problem) -> [UInt8] {
+        switch request.headers[.contentEncoding]?.lowercased() {
+        case nil, "", "identity": return body
+        case "gzip", "x-gzip", "deflate":
+            do throws(Inflation.Failure) {
+                return try Inflation.inflate(body, limit: limit)
+            } catch {
+                switch error {
+                case .tooLarge:
+                    throw Problem(.contentTooLarge, "A body has at most \(limit) bytes, once it is decompressed.")
+                case .damaged: throw Problem(.badRequest, "The compressed body is damaged.")
+                }
+            }
+        default:
+            throw Problem(.unsupportedMediaType, "A body comes as it is, or with Content-Encoding gzip or deflate.")
+        }
+    }
+
+    /// Returns the claimed names: `?device=`, or OwnTracks' user and device in the query, in headers, or in the topic
+    /// that its iOS app adds to the body.
+    private static func identity(_ request: Request, _ body: [UInt8]) -> PhoneIdentity {
+        let query = request.uri.queryParameters
+        var identity = PhoneIdentity()
+        identity.add(device: query["device"].map { String($0) })
+        identity.add(user: query["u"].map { String($0) }, device: query["d"].map { String($0) })
+        identity.add(user: request.headers[.limitUser], device: request.headers[.limitDevice])
+        let members = try? JSONParts.members(of: JSONParts.value(of: body[...]))
+        identity.add(topic: members?["topic"].flatMap { try? JSONValue(json: $0).text })
+        return identity
+    }
+}
+
+extension HTTPField.Name {
+    fileprivate static let limitUser = Self("X-Limit-U")!  // a valid name
+    fileprivate static let limitDevice = Self("X-Limit-D")!  // a valid name
+}

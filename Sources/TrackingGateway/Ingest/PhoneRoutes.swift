@@ -1,0 +1,182 @@
+import HTTPTypes
+package import Hummingbird
+import Logging
+import NIOCore
+package import TrackingCore
+import TrackingRules
+import TrackingRuntime
+
+/// The routes that accept records of phones: Overland's batches, OwnTracks' messages, and GeoJSON
+/// (`docs/reference/phones.md`).
+package struct PhoneRoutes: Sendable {
+    /// Makes records safe. Returns once they are acknowledged by the broker, and stored by the configured recorders.
+    package typealias Take = @Sendable (TrackableID, PhoneBatch) async throws(TrackingError) -> Void
+
+    /// Returns the messages about other trackables in the answer to an OwnTracks phone, given the caller and its own
+    /// trackable.
+    package typealias Friends = @Sendable (Caller, TrackableID) async -> [JSONValue]
+
+    /// The options of the phone routes.
+    package struct Configuration: Sendable {
+        /// The paths of Overland's batches.
+        package var overlandPaths = OverlandPaths()
+        /// The keys of trackables whose OwnTracks messages are encrypted.
+        package var secrets: [TrackableID: OwnTracksSecret] = [:]
+        /// The broker's address for agents, `mqtts://host:port`; `nil` to omit it from answers.
+        package var broker: String?
+
+        /// Makes the default configuration.
+        package init() {}
+    }
+
+    private let configuration: Configuration
+    private let quarantine: Quarantine
+    private let take: Take
+    private let friends: Friends
+    private let commands: PhoneCommandDesk?
+    private let clock = DeviceClock()
+
+    /// Makes the routes of one gateway.
+    ///
+    /// - Parameter commands: Commands for phones; `nil` if the gateway accepts none.
+    init(
+        configuration: Configuration = Configuration(), quarantine: Quarantine,
+        friends: @escaping Friends = { _, _ in [] }, commands: PhoneCommandDesk? = nil, take: @escaping Take
+    ) {
+        self.configuration = configuration
+        self.quarantine = quarantine
+        self.friends = friends
+        self.commands = commands
+        self.take = take
+    }
+
+    /// Adds the routes.
+    package func add(to router: Router<GatewayRequestContext>) {
+        for path in self.configuration.overlandPaths.all {
+            router.post(RouterPath(path)) { request, context in
+                try await self.answer(request, context) { request, time, secret throws(TrackingError) in
+                    try OverlandDecoder.decode(request.body, receivedAt: time, secret: secret)
+                }
+            }
+            router.get(RouterPath(path)) { _, context in self.introduction(to: try context.requireCaller()) }
+        }
+        router.post("owntracks") { request, context in
+            try await self.answer(request, context, as: .ownTracks) { request, time, secret throws(TrackingError) in
+                // Overland uses this route too, in its OwnTracks mode.
+                try OwnTracksDecoder.decode(
+                    request.body, receivedAt: time, secret: secret, countsFrom2001: request.client == .overland)
+            }
+        }
+        router.post("points") { request, context in
+            try await self.answer(request, context) { request, _, _ throws(TrackingError) in
+                try PointsDecoder.decode(request.body)
+            }
+        }
+        router.get("api/v1/quarantine") { request, context in try await self.refused(request, context) }
+    }
+
+    // MARK: Ingest
+
+    private typealias Decode = (PhoneRequest, UnixTime, OwnTracksSecret?) throws(TrackingError) -> PhoneBatch
+
+    /// - Parameter client: The expected program, unless the name or the body identifies another.
+    private func answer(
+        _ request: Request, _ context: GatewayRequestContext, as client: PhoneClient = .other, _ decode: Decode
+    ) async throws -> Response {
+        let request = try await PhoneRequest(request, context, as: client)
+        let now = self.clock.moment.wall
+        let trackable: TrackableID
+        switch request.trackable {
+        case .success(let id): trackable = id
+        case .failure(let error): return Response(PhoneAnswer.notTaken(error, by: request.client))
+        }
+        do throws(TrackingError) {
+            let batch: PhoneBatch
+            do {
+                batch = try decode(request, now, self.configuration.secrets[trackable])
+            } catch {
+                let whole = RefusedPiece(reason: error.message, bytes: request.body)
+                try await self.quarantine.add([whole], of: trackable, from: request.userAgent, at: now)
+                return Response(PhoneAnswer.unreadable(error, by: request.client))
+            }
+            try await self.keep(batch, of: trackable, request, now, context)
+            return await self.taken(batch, of: trackable, request, context)
+        } catch {
+            return Response(PhoneAnswer.notTaken(error, by: request.client))
+        }
+    }
+
+    /// Returns the answer to a request whose records are safe, with the app's friends, commands or settings.
+    private func taken(
+        _ batch: PhoneBatch, of trackable: TrackableID, _ request: PhoneRequest, _ context: GatewayRequestContext
+    ) async -> Response {
+        let delivery = self.commands?.take(for: trackable, by: request.client) ?? PendingCommands.Delivery()
+        var messages = delivery.messages
+        if request.client == .ownTracks, let caller = context.caller {
+            messages = await self.friends(caller, trackable) + messages
+        }
+        let secret = batch.isEncrypted ? self.configuration.secrets[trackable] : nil
+        return Response(
+            PhoneAnswer.taken(
+                batch, by: request.client, messages: messages, settings: delivery.settings, secret: secret))
+    }
+
+    /// Makes a batch safe. The records come first, so that a failed and repeated request is quarantined once.
+    private func keep(
+        _ batch: PhoneBatch, of trackable: TrackableID, _ request: PhoneRequest, _ now: UnixTime,
+        _ context: GatewayRequestContext
+    ) async throws(TrackingError) {
+        if !batch.records.isEmpty { try await self.take(trackable, batch) }
+        guard !batch.refused.isEmpty else { return }
+        context.logger.debug(
+            "records were refused", metadata: ["trackable": "\(trackable)", "count": "\(batch.refused.count)"])
+        try await self.quarantine.add(batch.refused, of: trackable, from: request.userAgent, at: now)
+    }
+
+    // MARK: Answers
+
+    /// Returns the answer to an app or an agent before it sends records: a name to show, and the broker if the token
+    /// is for one trackable.
+    private func introduction(to caller: Caller) -> Response {
+        var members: [String: JSONValue] = ["name": .text(caller.name)]
+        if case .only(let ids) = caller.publishes, ids.count == 1, let id = ids.first {
+            members["trackable"] = .text(id.rawValue)
+            members["user"] = .text(caller.name)
+            members["broker"] = self.configuration.broker.map { .text($0) }
+        }
+        return .json(.object(members))
+    }
+
+    /// Returns the quarantined pieces: the newest 100, or the newest 100 before `?before=NUMBER`.
+    private func refused(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
+        guard let caller = context.caller else { throw Problem.unauthorized }
+        guard caller.isAdmin else { throw Problem(.forbidden, "This token is not an administrator's.") }
+        let query = try QueryParameters(of: request, allowing: ["before"])
+        let before = try query["before"].map { text throws(Problem) in
+            guard let number = Int64(text), number >= 1 else {
+                throw Problem(.badRequest, "before is the number of a piece, not '\(text.prefix(80))'.")
+            }
+            return number
+        }
+        let entries = try await self.quarantine.entries(limit: 100, below: before ?? .max)
+        return .json(.object(["quarantine": .list(entries.map(\.json))]))
+    }
+}
+
+extension Quarantine.Entry {
+    fileprivate var json: JSONValue {
+        .object([
+            "number": .number(Double(self.number)), "trackable": .text(self.trackable), "client": .text(self.client),
+            "reason": .text(self.reason), "content": .text(String(decoding: self.bytes, as: UTF8.self)),
+            "first": .number(self.first.seconds), "last": .number(self.last.seconds),
+            "times": .number(Double(self.times)),
+        ])
+    }
+}
+
+extension Response {
+    /// Makes the response for an answer to a phone.
+    init(_ answer: PhoneAnswer) {
+        self = .json(answer.body, status: HTTPResponse.Status(code: answer.status))
+    }
+}

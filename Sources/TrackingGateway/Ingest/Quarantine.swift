@@ -1,0 +1,123 @@
+import FoundationEssentials
+import GRDB
+package import TrackingCore
+package import TrackingRules
+
+/// The refused pieces of requests, for an operator to inspect. Their number is limited, and repeated pieces are
+/// counted.
+package struct Quarantine: Sendable {
+    private let database: GatewayDatabase
+
+    /// The most pieces of one trackable. The oldest are removed first.
+    package static let maximumOfTrackable = 1000
+    /// The most pieces in total. The oldest are removed first.
+    package static let maximum = 10_000
+
+    static let migrations = [
+        GatewayDatabase.Migration(
+            "clients-1",
+            [
+                """
+                CREATE TABLE refused (number INTEGER PRIMARY KEY, trackable TEXT NOT NULL, digest BLOB NOT NULL, \
+                client TEXT NOT NULL, reason TEXT NOT NULL, bytes BLOB NOT NULL, first REAL NOT NULL, \
+                last REAL NOT NULL, times INTEGER NOT NULL, UNIQUE (trackable, digest)) STRICT
+                """
+            ])
+    ]
+
+    /// A quarantined piece.
+    package struct Entry: Hashable, Sendable {
+        /// The number of the piece. A later piece has a greater number.
+        package let number: Int64
+        /// The trackable of the request.
+        package let trackable: String
+        /// The name of the program that sent the request.
+        package let client: String
+        /// The reason for the refusal.
+        package let reason: String
+        /// The bytes of the piece, or its beginning.
+        package let bytes: [UInt8]
+        /// The time of the first arrival.
+        package let first: UnixTime
+        /// The time of the last arrival.
+        package let last: UnixTime
+        /// The number of arrivals.
+        package let times: Int
+    }
+
+    /// Makes a quarantine in the gateway's database.
+    package init(database: GatewayDatabase) { self.database = database }
+
+    /// Adds pieces. They are durable when the method returns.
+    ///
+    /// - Throws: `storeFailed`, `storeUnusable`.
+    package func add(
+        _ pieces: [RefusedPiece], of trackable: TrackableID, from client: String, at time: UnixTime
+    ) async throws(TrackingError) {
+        guard !pieces.isEmpty else { return }
+        let id = trackable.rawValue
+        try await self.database.write { db in
+            for piece in pieces.prefix(Self.maximumOfTrackable) {
+                try db.execute(
+                    sql: """
+                        INSERT INTO refused (trackable, digest, client, reason, bytes, first, last, times) \
+                        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6, 1) ON CONFLICT (trackable, digest) \
+                        DO UPDATE SET times = times + 1, last = max(last, excluded.last)
+                        """,
+                    arguments: [
+                        id, ContentSum(of: piece.reason, piece.bytes).bytes.prefix(16).asData, client, piece.reason,
+                        piece.bytes.asData, time.seconds,
+                    ])
+            }
+            try db.execute(
+                sql: """
+                    DELETE FROM refused WHERE trackable = ?1 AND number <= \
+                    (SELECT number FROM refused WHERE trackable = ?1 ORDER BY number DESC LIMIT 1 OFFSET ?2)
+                    """, arguments: [id, Self.maximumOfTrackable])
+            try db.execute(
+                sql: """
+                    DELETE FROM refused WHERE number <= \
+                    (SELECT number FROM refused ORDER BY number DESC LIMIT 1 OFFSET ?)
+                    """, arguments: [Self.maximum])
+        }
+    }
+
+    /// Access for erasing the pieces of a trackable.
+    static let erasable = ErasableRecords(
+        trackables: { db in
+            Set(try String.fetchAll(db, sql: "SELECT DISTINCT trackable FROM refused").map { try TrackableID($0) })
+        },
+        remove: { try Quarantine.remove($0, before: $1, from: $2) })
+
+    /// Removes the pieces of a trackable that last arrived before a time, or all of them (`nil`), within a
+    /// transaction. The pieces may contain erased positions.
+    static func remove(_ id: TrackableID, before time: UnixTime? = nil, from db: Database) throws {
+        try db.execute(
+            sql: "DELETE FROM refused WHERE trackable = ? AND last < ?",
+            arguments: [id.rawValue, time?.seconds ?? .infinity])
+    }
+
+    /// Returns the newest pieces below a number, the newest first.
+    ///
+    /// - Throws: `storeFailed`, `storeUnusable`.
+    package func entries(
+        limit: Int, below number: Int64 = .max
+    ) async throws(TrackingError) -> [Entry] {
+        try await self.database.read { db in
+            try Row.fetchAll(
+                db, sql: "SELECT * FROM refused WHERE number < ? ORDER BY number DESC LIMIT ?",
+                arguments: [number, limit]
+            ).map { row in
+                Entry(
+                    number: row["number"], trackable: row["trackable"], client: row["client"], reason: row["reason"],
+                    bytes: (row["bytes"] as Data).map { $0 }, first: UnixTime(row["first"]),
+                    last: UnixTime(row["last"]),
+                    times: row["times"])
+            }
+        }
+    }
+}
+
+extension Sequence<UInt8> {
+    fileprivate var asData: Data { Data(Array(self)) }
+}

@@ -1,0 +1,400 @@
+import TrackingCore
+
+/// The requests of the caller: trackables, records, a fix, settings, and commands from the broker that it carries out.
+extension PublisherStateMachine {
+    mutating func requested(_ event: Event, at moment: Moment) -> [Action] {
+        switch event {
+        case .add(let trackable): return self.add(trackable, at: moment)
+        case .remove(let id): return self.remove(id, at: moment)
+        case .change(let trackable): return self.change(trackable, at: moment)
+        case .trip(let id, let mode, let request):
+            guard self.table.isTracked(id) else {
+                let error = TrackingError(
+                    .invalidName, "cannot change the trip of '\(id)': it is not tracked. Add it first.")
+                return [.answered(request: request, .failure(error))]
+            }
+            return self.with(id, at: moment) { $0.trip(mode, request, $1) }
+        case .sendRecords(let all): return self.sendRecords(all: all, at: moment)
+        case .report(let request): return self.report(request, at: moment)
+        case .snapshot(let request):
+            return [.answered(request: request, .success(.snapshot(self.snapshot(at: moment))))]
+        case .configure(let configuration): return self.configure(configuration, at: moment)
+        case .answer(let answer, let command): return self.answer(answer, to: command, at: moment)
+        case .asked(let request, let number): return self.asked(request, number, at: moment)
+        case .ingest(let drafts, let id, let deadline, let request):
+            return self.ingest(.init(request: request, drafts: drafts), of: id, by: deadline, at: moment)
+        case .drain: return self.drain(at: moment)
+        case .forget(let id, let watermark):
+            self.table.change(id) { $0.forgetPosition(through: watermark) }
+            return []
+        case .recordEvent(let kind, let detail):
+            return self.withAll(at: moment) { $0.recordEvent(kind, detail, $1) }
+        case .transport, .fix, .battery, .log, .stop, .timer: return []
+        }
+    }
+
+    // MARK: - Trackables
+
+    private mutating func add(_ trackable: Trackable, at moment: Moment) -> [Action] {
+        let id = trackable.id
+        guard !self.table.isTracked(id), self.stop == nil else { return [] }
+        self.changeDormant(id) { _ in }
+        guard let dormant = self.table.dormant(id) else { return [] }
+        var machine = TrackableStateMachine(
+            trackable, resuming: dormant, policy: self.policy, battery: self.device.battery,
+            seed: self.random.next(), self.context(at: moment))
+        let rejection = self.connection.rejection
+        machine.status.reported.reason = rejection?.code
+        self.table.track(machine)
+        var actions = self.with(id, at: moment) { $0.resume(dormant.departure, $1) }
+        actions.append(.stateChanged(id, .offline, rejection))
+        actions += self.recordLifecycle(.started, of: [id], at: moment)
+        let battery = self.device.battery
+        actions += self.with(id, at: moment) { $0.reportLowBattery(battery, $1) + $0.publishResolution($1) }
+        if self.connection.isOffline { return actions }
+        actions.append(self.connection.subscribe(self.filters(of: id), .adding(id)))
+        return actions + self.subscribeToCommands(of: [id])
+    }
+
+    private mutating func change(_ trackable: Trackable, at moment: Moment) -> [Action] {
+        let battery = self.device.battery
+        return self.with(trackable.id, at: moment) { $0.change(trackable, battery: battery, $1) }
+    }
+
+    /// Stops tracking a trackable: clears its presence and resolution and ends its trip. The retained position remains.
+    mutating func remove(_ id: TrackableID, at moment: Moment) -> [Action] {
+        var departure: Departure?
+        let trip = self.with(id, at: moment) { trackable, context in
+            let end = trackable.endTrip(context)
+            departure = end.departure
+            return end.outputs
+        }
+        let ended = self.with(id, at: moment) { trackable, _ in trackable.endIntake() }
+        guard let trackable = self.table[id] else { return [] }
+        self.table.rest(id, as: trackable.dormant(departure, at: moment))
+        self.connection.ignoreAnswers { purpose in
+            if case .trackable(id, let publication) = purpose { publication.isIgnoredOnceRemoved } else { false }
+        }
+        self.requestLimits.forget(id)
+        self.timers.remove(.trackable(id))
+        // The retained messages of a superseded trackable are its owner's.
+        let isOwn = trackable.failure == nil && trackable.status.since != nil
+        let clearing = isOwn ? self.connection.withdraw(id) : []
+        var actions = self.apply(self.connection.presence.forget(id), at: moment)
+        if self.connection.session.isConnected {
+            let commands: [TopicFilter] = self.configuration.takesCommands ? [.topic(.command(id))] : []
+            let positions: [TopicFilter] = trackable.feed.isRemote ? [.topic(.location(id))] : []
+            actions.append(self.connection.unsubscribe(self.filters(of: id) + commands + positions))
+        }
+        actions += clearing
+        actions.append(.removed(id))
+        return trip + actions + ended + self.updateSensorResolution()
+    }
+
+    /// Records the beginning, or the orderly end, of the tracking, where the configuration wants it.
+    mutating func recordLifecycle(
+        _ kind: TrackingEvent.Kind, of ids: some Sequence<TrackableID>, at moment: Moment
+    ) -> [Action] {
+        guard self.configuration.recordsLifecycle else { return [] }
+        return ids.flatMap { id in self.with(id, at: moment) { $0.recordEvent(kind, [:], $1) } }
+    }
+
+    // MARK: - Ingested records
+
+    /// Ingests records of a trackable, and tracks it for as long as the lease says.
+    private mutating func ingest(
+        _ batch: IntakeQueue.Batch, of id: TrackableID, by deadline: MonotonicTime, at moment: Moment
+    ) -> [Action] {
+        guard self.stop == nil, self.configuration.isOn else {
+            let error = TrackingError(.stopped, "cannot ingest records: the publisher stops, or is off")
+            return [.answered(request: batch.request, .failure(error))]
+        }
+        let leaseEnd = moment.now.advanced(by: self.configuration.intakeLease)
+        return self.lease(id, until: leaseEnd, at: moment)
+            + self.with(id, at: moment) { trackable, _ in trackable.ingest(batch, by: deadline) }
+    }
+
+    /// Tracks every trackable of which the log holds records, until those are safe. A recorder that may be started
+    /// later gets time to answer.
+    private mutating func drain(at moment: Moment) -> [Action] {
+        let pending = self.table.dormant.filter(\.trackable.isPending).map(\.id)
+        let pause = self.configuration.recording.expectsLaterRecorder ? RemoteSource.drainPause : .zero
+        return pending.flatMap { self.lease($0, until: moment.now.advanced(by: pause), at: moment) }
+    }
+
+    /// Tracks every trackable that was left with records in the log, at most once in ``RemoteSource/drainPause``: a
+    /// recorder answers.
+    mutating func drainForRecorder(at moment: Moment) -> [Action] {
+        guard self.configuration.recording.expectsLaterRecorder, self.table.hasDormant,
+            self.lastDrain.map({ $0.advanced(by: RemoteSource.drainPause) <= moment.now }) ?? true
+        else { return [] }
+        self.lastDrain = moment.now
+        return self.drain(at: moment)
+    }
+
+    /// Tracks a trackable with a remote source until `leaseEnd` at least.
+    private mutating func lease(_ id: TrackableID, until leaseEnd: MonotonicTime, at moment: Moment) -> [Action] {
+        var actions: [Action] = []
+        // The publisher that had superseded this one has left: the trackable is added anew.
+        if let trackable = self.table[id], trackable.failure?.code == .takenOver, trackable.isIntakeIdle,
+            self.connection.others(on: id).presences.isEmpty
+        {
+            actions += self.remove(id, at: moment)
+        }
+        if !self.table.isTracked(id) {
+            var trackable = Trackable(id)
+            // A repeated position would pretend that the remote source is alive.
+            trackable.isRepeated = false
+            actions += self.add(trackable, at: moment)
+        }
+        let isNew = self.table.change(id) { $0.extendLease(to: leaseEnd) } == true
+        return isNew ? actions + self.subscribeToClearings(of: [id]) : actions
+    }
+
+    // MARK: - Log
+
+    private mutating func asked(_ request: LogRequest, _ number: UInt64, at moment: Moment) -> [Action] {
+        switch request {
+        case .sendNow:
+            let actions = self.tryNow() + self.sendRecords(all: false, at: moment)
+            let busy = self.table.all.filter(\.backlog.isBusy).map(\.id)
+            self.sending.requests.append(SendingRequest(number, batchOf: Set(busy), at: moment.now))
+            return actions
+        case .flush:
+            let pending = self.table.all.flatMap(\.backlog.spool.contents)
+            self.sending.requests.append(SendingRequest(number, everythingOf: pending, at: moment.now))
+            return self.tryNow() + self.sendRecords(all: true, at: moment)
+        case .purge:
+            return self.purge(number, at: moment)
+        case .putBack(let rows, let id):
+            guard !self.table.isTracked(id) else {
+                return self.with(id, at: moment) { trackable, _ in trackable.putBack(rows, number) }
+            }
+            self.changeDormant(id) { _ in }
+            return self.withDormant(id, at: moment) { $0.putBack(rows, number) }
+        case .bind(let trackable, let unsent):
+            return self.bind(trackable, unsent: unsent, number, at: moment)
+        case .sending:
+            let refusals = self.table.all.compactMap { trackable -> (TrackableID, TrackingError)? in
+                let refusal = trackable.status.rejection?.error ?? trackable.backlog.spool.refusal
+                return refusal.map { (trackable.id, $0) }
+            }
+            let figures = SendingFigures(
+                lastAttempt: self.sending.lastAttempt, lastAcknowledged: self.sending.lastAcknowledged,
+                refusals: Dictionary(refusals) { first, _ in first })
+            return [.answered(request: number, .success(.sending(figures)))]
+        }
+    }
+
+    /// A connection that waits to be tried again is tried now.
+    func tryNow() -> [Action] { self.connection.isOffline ? [.send([.tryNow])] : [] }
+
+    /// Publishes everything that waits: one batch of each trackable, or all records.
+    mutating func sendRecords(all: Bool, at moment: Moment) -> [Action] {
+        self.deferral.isReleaseDue = true
+        return self.publishDepartures(of: self.departed, at: moment)
+            + self.withAll(at: moment) { $0.sendRecords(all: all, $1) }
+    }
+
+    /// Removes every record of the log, of dormant trackables as well.
+    private mutating func purge(_ number: UInt64, at moment: Moment) -> [Action] {
+        let tracked = self.table.all.reduce(0) { $0 + $1.backlog.spool.queued }
+        let dormant = self.table.dormant.filter { $0.trackable.count > 0 }
+        var actions = self.withAll(at: moment) { $0.clearRecords($1) }
+        for (id, _) in dormant { actions += self.withDormant(id, at: moment) { $0.clearRecords() } }
+        let count = dormant.reduce(tracked) { $0 + $1.trackable.count }
+        return actions + [.answered(request: number, .success(.records(count)))]
+    }
+
+    /// Tracks a trackable in place of all others, in the step in which nothing of those is unsafe.
+    private mutating func bind(
+        _ trackable: Trackable, unsent: UnsentPoints, _ number: UInt64, at moment: Moment
+    ) -> [Action] {
+        let others = self.table.all.filter { $0.id != trackable.id }
+        let pending = others.filter { $0.backlog.unsafeCount > 0 }
+        guard unsent == .clear || pending.isEmpty else {
+            let count = pending.reduce(0) { $0 + $1.backlog.unsafeCount }
+            let names = pending.map { "'\($0.id)'" }.sorted().joined(separator: ", ")
+            let error = TrackingError(
+                .unsentPoints, "\(count) records of \(names) are not sent; send or clear them first")
+            return [.answered(request: number, .failure(error))]
+        }
+        var actions: [Action] = []
+        for id in others.map(\.id) {
+            actions += self.with(id, at: moment) { $0.clearRecords($1) } + self.remove(id, at: moment)
+        }
+        let isTracked = self.table.isTracked(trackable.id)
+        actions += isTracked ? self.change(trackable, at: moment) : self.add(trackable, at: moment)
+        return actions + [.answered(request: number, .success(.bound))]
+    }
+
+    /// Answers the callers whose records are sent, and those that waited for too long.
+    mutating func answerSenders(at moment: Moment) -> [Action] {
+        guard !self.sending.requests.isEmpty else { return [] }
+        let view = self.sendingView
+        var actions: [Action] = []
+        self.sending.requests = self.sending.requests.compactMap { waiting in
+            var sender = waiting
+            switch sender.looked(at: view, now: moment.now) {
+            case .waits: break
+            case .progressed:
+                actions.append(.progressed(request: sender.number, done: sender.done, total: sender.total))
+            case .ended(let result):
+                actions.append(.answered(request: sender.number, result.map { .records($0) }))
+                return nil
+            }
+            return sender
+        }
+        return actions
+    }
+
+    private var sendingView: SendingRequest.View {
+        var view = SendingRequest.View(isConnected: self.connection.session.isAnnounced)
+        for trackable in self.table.all {
+            for stream in trackable.backlog.spool.contents { view.stored[stream.id] = stream.stored }
+            if trackable.backlog.isBusy { view.busy.insert(trackable.id) }
+            view.reason = view.reason ?? trackable.refusal
+        }
+        return view
+    }
+
+    // MARK: - A fix now
+
+    /// The longest wait for a fix that a caller asked for.
+    static let longestReport: Duration = .seconds(20)
+
+    /// Asks the receiver for a fix at once. The next one is recorded and published, whatever the filters decide.
+    private mutating func report(_ request: UInt64, at moment: Moment) -> [Action] {
+        guard self.configuration.isOn, !self.table.isEmpty else {
+            let error = TrackingError(
+                .invalidConfiguration, "cannot report a position: the agent is off, or tracks nothing")
+            return [.answered(request: request, .failure(error))]
+        }
+        self.reports.append(request)
+        self.timers.set(.report, deadline: moment.now.advanced(by: Self.longestReport))
+        return self.updateSensorResolution()
+    }
+
+    /// The fix that callers wait for was recorded. It is published now, also where sending is deferred.
+    mutating func reported() -> [Action] {
+        if !self.reports.isEmpty { self.deferral.isReleaseDue = true }
+        return self.endReports(nil)
+    }
+
+    /// The fix that callers wait for did not come in time.
+    mutating func reportFailed() -> [Action] {
+        let seconds = Self.longestReport.components.seconds
+        return self.endReports(
+            TrackingError(.inputUnreadable, "no position from the receiver within \(seconds) s"))
+    }
+
+    private mutating func endReports(_ error: TrackingError?) -> [Action] {
+        guard !self.reports.isEmpty else { return [] }
+        let result: Result<Answer, TrackingError> = error.map { .failure($0) } ?? .success(.reported)
+        let answers = self.reports.map { Action.answered(request: $0, result) }
+        self.reports = []
+        self.timers.remove(.report)
+        return answers + self.updateSensorResolution()
+    }
+
+    // MARK: - Settings
+
+    /// Changes the configuration. The identity at the broker, and the recorders that acknowledge, stay.
+    private mutating func configure(_ new: PublisherConfiguration, at moment: Moment) -> [Action] {
+        let old = self.configuration
+        var next = new
+        (next.client, next.session, next.topicRoot, next.lease) = (old.client, old.session, old.topicRoot, old.lease)
+        (next.isClientRandom, next.takesCommands) = (old.isClientRandom, old.takesCommands)
+        next.sendsLive = old.sendsLive
+        next.recording.recorders = old.recording.recorders
+        next.recording.unnamedRecorder = old.recording.unnamedRecorder
+        self.configuration = next
+        var actions = next.capture == old.capture ? [] : self.configure(next.capture, at: moment)
+        let (zones, oldZones) = (next.capture?.zones.zones ?? [], old.capture?.zones.zones ?? [])
+        if next.deferral != old.deferral { self.deferral = Deferral(rule: next.deferral, isReleaseDue: true) }
+        if next.limits != old.limits { actions.append(.limitsChanged(next.limits)) }
+        if zones != oldZones {
+            let areMore = !zones.allSatisfy(oldZones.contains)
+            for id in self.table.tracked {
+                let others = self.connection.others(on: id)
+                actions += self.with(id, at: moment) { $0.hide(areMore: areMore, others, $1) }
+            }
+        }
+        let battery = self.device.battery
+        actions += self.withAll(at: moment) { $0.configure(from: old, battery: battery, $1) }
+        actions += self.updateSensorResolution()
+        guard next.isOn != old.isOn else { return actions }
+        return actions + (next.isOn ? self.switchedOn(at: moment) : self.switchedOff(at: moment))
+    }
+
+    /// Changes the settings of the capture. Its knowledge of the clock, the zones and the motion stays.
+    private mutating func configure(_ next: CaptureStateMachine?, at moment: Moment) -> [Action] {
+        guard let next, self.capture != nil else {
+            self.capture = next
+            return []
+        }
+        return self.recordEvents(self.capture?.configure(as: next, at: moment) ?? [], at: moment)
+    }
+
+    /// Withdraws every trackable, and then the own liveness. Messages in flight may not have arrived.
+    private mutating func switchedOff(at moment: Moment) -> [Action] {
+        self.connection.ignoreAnswers { purpose in
+            if case .trackable(_, let publication) = purpose { publication.isIgnoredOnceRemoved } else { false }
+        }
+        var actions = self.endReports(TrackingError(.stopped, "cannot report a position: the agent was switched off"))
+        actions += self.withAll(at: moment) { $0.switchedOff($1) }
+        if self.connection.session.isAnnounced { actions.append(self.publishGoodbye()) }
+        return actions + self.withAll(at: moment) { $0.reportState(reason: nil, $1) }
+    }
+
+    private mutating func switchedOn(at moment: Moment) -> [Action] {
+        guard self.connection.session.isAnnounced else { return [] }
+        var actions = self.publishLiveness()
+        for id in self.table.tracked { actions += self.enter(id, at: moment) }
+        return actions + self.withAll(at: moment) { $0.reportState(reason: nil, $1) }
+    }
+
+    // MARK: - Commands
+
+    /// The caller carried out a command, or refused it. The answer is recorded as an event, on or off, and published
+    /// where the command asked for it.
+    private mutating func answer(
+        _ answer: CommandAnswer, to command: ReceivedCommand, at moment: Moment
+    ) -> [Action] {
+        let isAnnounced = self.connection.session.isAnnounced
+        var actions: [Action] = []
+        if let topic = command.responseTopic, isAnnounced, let bytes = try? CommandCodec.encode(answer) {
+            var properties = MessageProperties()
+            properties.contentType = "application/json"
+            properties.correlationData = command.correlationData
+            actions.append(
+                self.connection.publish(
+                    OutgoingMessage(topic: topic, payload: bytes, isRetained: false, properties: properties)))
+        }
+        let (id, detail) = (command.trackable, answer.eventDetail)
+        if self.table.isTracked(id) { return actions + self.with(id, at: moment) { $0.recordAnswer(detail, $1) } }
+        return actions
+            + self.withDormant(id, at: moment) {
+                $0.recordAnswer(detail, of: id, isAnnounced: isAnnounced, at: moment.wall)
+            }
+    }
+}
+
+extension TrackableStateMachine.Publication {
+    /// `true` where an answer is ignored after the trackable was removed or switched off.
+    fileprivate var isIgnoredOnceRemoved: Bool {
+        switch self {
+        case .update, .raw, .history, .presence, .resolution: true
+        case .departure, .other: false
+        }
+    }
+}
+
+extension Resolution {
+    /// The same accuracy, as soon as possible.
+    var atOnce: Resolution {
+        // Both are in range.
+        try! Resolution(
+            accuracy: self.accuracy, desiredInterval: min(self.desiredInterval, .seconds(1)), minimumDisplacement: 0)
+    }
+}

@@ -1,0 +1,119 @@
+import TrackingCore
+
+/// A trackable that is not tracked: the contents of its log, and the end of its last trip until the broker has
+/// acknowledged it.
+struct DormantTrackable: Sendable {
+    typealias Output = TrackableStateMachine.Output
+
+    /// The contents of the log.
+    var log = SpoolContents.Trackable()
+    /// The values in the log.
+    var stored = StoredValues()
+    /// The end of the last trip; `nil` where the broker acknowledged it.
+    var departure: Departure?
+    /// Draws the ids of events and streams.
+    var random: SplitMix64
+
+    /// The number of records in the log.
+    var count: Int { self.log.streams.reduce(0) { $0 + $1.stored.count } }
+
+    /// `true` while the log has records, or streams whose end was not published.
+    var isPending: Bool { self.log.streams.contains { !$0.stored.isEmpty || $0.id != self.log.current } }
+
+    /// Takes over a value that the log kept.
+    mutating func restore(_ value: [UInt8], of key: StoredValues.Key) {
+        switch key {
+        case .trip: self.stored.trip = value
+        case .lowBattery: self.stored.lowBattery = value
+        case .watermarks: self.stored.watermarks = value
+        case .departure:
+            self.departure = (try? MessageCodec.decodeTrip(value[...])).map { Departure(trip: $0, isWritten: true) }
+        }
+    }
+
+    /// The log did something for this trackable, or failed to.
+    mutating func happened(_ event: PublisherStateMachine.LogEvent) -> [Output] {
+        switch event {
+        case .appended(let stream, let seqs):
+            self.log.appended(seqs, to: stream)
+            self.wrote(seqs)
+        case .appendFailed(let stream, let seqs, _):
+            self.wrote(seqs)
+            self.log.change(stream) { $0.last = max($0.last, seqs.last ?? 0) }
+        case .putBack(let stream, let seqs, let request):
+            self.log.appended(seqs, to: stream)
+            return [.action(.answered(request: request, .success(.records(seqs.count))))]
+        case .putBackFailed(_, _, let error, let request):
+            return [.action(.answered(request: request, .failure(error)))]
+        case .dropped(let stream, let seqs):
+            self.log.change(stream) { $0.stored.subtract(seqs) }
+        case .setAside(let stream, let seq):
+            self.log.change(stream) { $0.stored.remove(seq...seq) }
+        case .reopened(let contents):
+            self.log = contents
+            self.departure?.isWritten = true
+        case .loaded, .readFailed, .found, .findFailed, .setAsideFailed:
+            break
+        }
+        return []
+    }
+
+    private mutating func wrote(_ seqs: SeqSet) {
+        guard let departure = self.departure, seqs.contains(departure.event?.seq ?? departure.trip.seq) else { return }
+        self.departure?.isWritten = true
+    }
+
+    /// Puts quarantined records back at the end of the stream, under new numbers.
+    mutating func putBack(_ rows: [QuarantinedRecord], _ request: UInt64) -> [Output] {
+        let rows = rows.filter { RecordDraft.Content($0.entry.record) != nil }
+        guard !rows.isEmpty else { return [.action(.answered(request: request, .success(.records(0))))] }
+        if self.log.current == nil { self.log.begin(.random(using: &self.random)) }
+        guard let stream = self.log.current else { return [] }
+        let records = rows.compactMap { PutBackRecord($0, in: stream) { self.log.nextSeq() ?? 1 } }
+        return [.log(.putBack(stream, records, request: request))]
+    }
+
+    /// Removes every record.
+    mutating func clearRecords() -> [Output] {
+        let stored = self.log.streams.filter { !$0.stored.isEmpty }
+        for stream in stored { self.log.change(stream.id) { $0.stored = SeqSet() } }
+        return stored.map { .log(.remove($0.id, $0.stored)) }
+    }
+
+    /// Records the answer to a command that stopped the tracking: the last record of the stream, for now.
+    mutating func recordAnswer(
+        _ detail: [String: JSONValue], of id: TrackableID, isAnnounced: Bool, at time: UnixTime
+    ) -> [Output] {
+        guard let stream = self.log.current, let seq = self.log.nextSeq() else { return [] }
+        let event = TrackingEvent(
+            id: UUIDText.random(using: &self.random), stream: stream, seq: seq, time: time, kind: .command,
+            detail: detail)
+        let append = Output.log(.append(stream, event.record))
+        return isAnnounced ? [.publish(.event(id), MessageCodec.encode(event), .other), append] : [append]
+    }
+
+    // MARK: - Departure
+
+    /// Publishes the end of the last trip, once on each connection.
+    mutating func publishDeparture(of id: TrackableID, _ configuration: PublisherConfiguration) -> [Output] {
+        guard let departure = self.departure, departure.isWritten, !departure.isPublished else { return [] }
+        self.departure?.isPublished = true
+        var outputs: [Output] = []
+        if configuration.sendsLive {
+            let trip = configuration.shown(departure.trip)
+            outputs.append(.publish(.trip(id), MessageCodec.encode(trip), .departure))
+        }
+        if var event = departure.event {
+            event.location = event.location.flatMap(configuration.shown)
+            outputs.append(.publish(.event(id), MessageCodec.encode(event), .departure))
+        }
+        return outputs.isEmpty ? self.endDeparture(of: id) : outputs
+    }
+
+    /// The broker acknowledged the end of the last trip, or another publisher tracks the trackable.
+    mutating func endDeparture(of id: TrackableID) -> [Output] {
+        guard self.departure != nil else { return [] }
+        self.departure = nil
+        return [.log(.keep(StoredValues.Key.departure.of(id), nil))]
+    }
+}

@@ -1,0 +1,494 @@
+import TrackingCore
+
+/// Decides for one trackable: its announcement, updates, records, trips, events and resolution.
+///
+/// The trackable knows no connection and no caller. Every method takes the state of the publisher as a
+/// ``TrackableContext``, and returns outputs that ``PublisherStateMachine`` carries out. While the trackable is not
+/// tracked, ``DormantTrackable`` takes its place. This file has the announcement and the live lane; `+Records` has the
+/// log, and `+Capture` has fixes and conditions.
+struct TrackableStateMachine: Sendable {
+    /// The caller's description.
+    @Boxed var trackable: Trackable
+    /// The standing at the broker.
+    @Boxed var status = PublishingStatus()
+    /// The numbering, and the records that are not acknowledged yet.
+    @Boxed var backlog: TrackableBacklog
+    /// The live lanes.
+    @Boxed var live: LiveOutput
+    /// The trips.
+    @Boxed var trips: TrackableTrips
+    /// The resolution.
+    @Boxed var resolution: TrackableResolution
+    /// The requests of subscribers.
+    @Boxed var requests = ResolutionRequests()
+    /// The last known position.
+    @Boxed var position = LastPosition()
+    /// The values in the log.
+    @Boxed var stored: StoredValues
+    /// The events that were not published yet.
+    var unsent = UnsentEvents()
+    /// The source of the records.
+    var feed = Feed.device
+    /// The optional grants that the broker refuses.
+    var optionalGrants = OptionalGrantRefusals()
+    /// Decides about the report of a low battery; `nil` where none is reported.
+    var lowBattery: LowBatteryDetector?
+    /// `true` while records were released that wait for a position to go first.
+    var owesRecords = false
+    /// The moment of the next announcement; `nil` where none is due.
+    var announcement: MonotonicTime?
+    /// Draws the ids of events and streams, and the delay of announcements.
+    var random: SplitMix64
+
+    /// Starts to track a trackable.
+    ///
+    /// - Parameters:
+    ///   - dormant: The trackable as the log holds it.
+    ///   - battery: The charge of the battery in percent; `nil` is unknown.
+    ///   - seed: The seed of random ids and moments.
+    init(
+        _ trackable: Trackable, resuming dormant: DormantTrackable, policy: any ResolutionPolicy, battery: Double?,
+        seed: UInt64, _ context: TrackableContext
+    ) {
+        var random = SplitMix64(seed: seed)
+        let configuration = context.configuration
+        var funnel = ResolutionStateMachine(
+            policy: policy, constraints: trackable.constraints, floor: trackable.floor ?? configuration.floor,
+            ceiling: trackable.ceiling ?? configuration.ceiling, default: configuration.defaultResolution)
+        _ = funnel.changed(.batteryRead(percent: battery))
+        let stream = dormant.log.current ?? .random(using: &random)
+        let spool = SpoolStateMachine(
+            configuration: configuration.recording, streams: dormant.log.streams, current: stream,
+            seed: random.next(), now: context.now)
+        var trip = configuration.trips.reseeded(random.next())
+        if let bytes = dormant.stored.trip { try? trip.restore(bytes, at: context.moment) }
+        var filter = LocationFilter(
+            resolution: funnel.current, rule: trackable.filter, maximumSilence: trackable.maximumSilence)
+        filter.ownInterval = funnel.own.desiredInterval
+        self.trackable = trackable
+        self.backlog = TrackableBacklog(
+            stream: stream, last: dormant.log.streams.first { $0.id == stream }?.last ?? 0, spool: spool)
+        self.live = LiveOutput(filter: filter, rawStream: .random(using: &random), configuration: configuration)
+        self.trips = TrackableTrips(trip)
+        self.resolution = TrackableResolution(funnel, of: trackable)
+        self.stored = dormant.stored
+        self.lowBattery = Self.lowBattery(of: trackable, default: configuration.lowBattery)
+        if let stored = dormant.stored.lowBattery { self.lowBattery?.restore(stored) }
+        self.random = random
+    }
+
+    /// The trackable's name.
+    var id: TrackableID { self.trackable.id }
+
+    /// The reason why nothing is published any more; `nil` while the trackable did not fail.
+    var failure: TrackingError? { self.status.failure }
+
+    /// `true` while no captured position is in flight or waits to be published.
+    var isIdle: Bool { self.backlog.isWritten && (self.failure != nil || self.live.isIdle) }
+
+    /// `true` while nothing waits for the broker.
+    var isSent: Bool { self.isIdle && self.backlog.spool.unsent == 0 }
+
+    /// The reason that the broker rejects something of the trackable; `nil` when it rejects nothing.
+    var refusal: TrackingError? { self.failure ?? self.status.rejection?.error ?? self.backlog.spool.refusal }
+
+    /// The resolution in force and its reasons, as subscribers receive them.
+    func inForce(_ configuration: PublisherConfiguration) -> ResolutionInForce {
+        // Subscribers can expect regular updates only if positions are published live, without a request, and
+        // repeatedly.
+        let isRepeated = configuration.sendsLive && configuration.sendsByItself && self.trackable.isRepeated
+        let (funnel, damper) = (self.resolution.funnel, self.resolution.damper)
+        return ResolutionInForce(
+            resolution: damper.current, isNear: funnel.conditions.isNear, subscribers: funnel.conditions.subscribers,
+            isLowBattery: funnel.isLowBattery, state: self.status.reported.state, filter: self.trackable.filter,
+            maximumSilence: isRepeated ? self.live.lane.filter.effectiveMaximumSilence : .zero)
+    }
+
+    // MARK: - Connection
+
+    /// A connection was made: requests are expected again.
+    mutating func connected(_ context: TrackableContext) {
+        self.requests.expectAgain(by: context.now.advanced(by: context.session.lease))
+    }
+
+    /// The connection was lost, and everything in flight with it.
+    mutating func connectionLost(_ context: TrackableContext) -> [Output] {
+        let outputs = self.closeRecords(context)
+        self.optionalGrants = OptionalGrantRefusals()
+        self.requests.connectionLost()
+        self.withdrawn()
+        return outputs
+    }
+
+    /// The publisher was switched off: the trackable is withdrawn.
+    mutating func switchedOff(_ context: TrackableContext) -> [Output] {
+        let outputs = self.closeRecords(isOrderly: true, context)
+        self.announcement = nil
+        guard self.failure == nil, self.status.since != nil else { return outputs }
+        self.withdrawn()
+        self.status.since = nil
+        return outputs + [.withdraw]
+    }
+
+    private mutating func withdrawn() {
+        self.announcement = nil
+        self.status.connectionLost()
+        self.resolution.connectionLost()
+        self.live.connectionLost()
+        // A remote source never republishes a position that was cleared while it was disconnected.
+        if self.feed.isRemote { self.live.lane.forgetTaken() }
+    }
+
+    /// Another program uses the client id of this one: nothing is published any more.
+    mutating func failed(_ error: TrackingError, _ context: TrackableContext) -> [Output] {
+        self.status.failed(error)
+        return self.reportState(reason: error, context)
+    }
+
+    /// The broker rejected the trackable. It is tried again later, unless its name can never be accepted.
+    mutating func rejected(_ error: TrackingError, _ context: TrackableContext) -> [Output] {
+        if error.isNameRefusal { return self.failed(error, context) }
+        self.status.rejected(error, now: context.now)
+        return self.reportState(reason: error, context)
+    }
+
+    /// Ends the wait after a rejection.
+    mutating func retry(_ context: TrackableContext) -> [Output] {
+        // Without a connection, the next one tries it.
+        guard self.status.retry(), context.isAnnounced else { return [] }
+        return [.subscribe] + self.reportState(reason: nil, context)
+    }
+
+    /// The broker answered about an optional grant.
+    mutating func grantAnswered(
+        _ grant: OptionalGrantRefusals.Grant, _ refusal: TrackingError?, _ context: TrackableContext
+    ) -> [Output] {
+        let isKnown = self.optionalGrants.grants.contains(grant)
+        self.optionalGrants.answered(grant, isRefused: refusal != nil, now: context.now)
+        guard let refusal, grant == .commands, !isKnown else { return [] }
+        return [.action(.commandsRefused(self.id, refusal))]
+    }
+
+    private mutating func retryOptionalGrants(_ context: TrackableContext) -> [Output] {
+        let grants = self.optionalGrants.retry()
+        guard context.session.isConnected else { return [] }
+        var outputs: [Output] = grants.contains(.commands) ? [.subscribeToCommands] : []
+        // The answer to a publish in flight decides about the next attempt.
+        if grants.contains(.resolution), self.resolution.unacknowledged == 0 {
+            self.resolution.publishAgain()
+            outputs += self.publishResolution(context)
+        }
+        return outputs
+    }
+
+    // MARK: - Ownership
+
+    /// Begins on this connection, after the retained presences of `others` were received.
+    mutating func enter(_ others: OtherPublishers, _ context: TrackableContext) -> [Output] {
+        guard self.failure == nil, self.status.rejection == nil, context.isOn else { return [] }
+        if self.status.since == nil {
+            self.status.since = Self.since(after: others, context)
+            // No publisher that is present is later; with one that claims the latest possible time it may be a tie.
+            let superseded = others.owner.map { self.compareOwner($0, context) } ?? []
+            guard superseded.isEmpty else { return superseded }
+        }
+        self.status.announced()
+        // After an outage the newest position is published at once.
+        return [.release] + self.announce(context)
+    }
+
+    /// The greater of the clock and a little after the latest claim of `others`. Where no later time can be encoded,
+    /// the session id decides.
+    private static func since(after others: OtherPublishers, _ context: TrackableContext) -> UnixTime {
+        let latest = others.presences.map(\.since).max()
+        let after = latest.map { UnixTime($0.seconds + 0.001) } ?? context.moment.wall
+        return min(max(context.moment.wall, after), WireLimits.latestTime)
+    }
+
+    /// Returns `true` where another publisher, present or not, has a later claim.
+    func isClaimed(by others: OtherPublishers, _ context: TrackableContext) -> Bool {
+        guard let since = self.status.since else { return false }
+        return others.presences.contains { ($0.since, $0.session) > (since, context.session.session) }
+    }
+
+    /// Compares the claims: the publisher with the latest `since` owns the trackable, and the greater session id
+    /// decides a tie.
+    ///
+    /// - Returns: Nothing where this publisher remains the owner.
+    mutating func compareOwner(_ other: Member, _ context: TrackableContext) -> [Output] {
+        guard let since = self.status.since, self.failure == nil else { return [] }
+        let claim = (other.presence.since, other.presence.session)
+        guard claim > (since, context.session.session) else { return [] }
+        let error = TrackingError(
+            .takenOver,
+            "cannot track '\(self.id)': the publisher '\(other.client)' tracks it since later. Remove it there or here."
+        )
+        let detail: [String: TrackingEvent.DetailValue] = ["client": .text(other.client.rawValue)]
+        var outputs = self.recordEvent(.collision, detail, context)
+        outputs.append(.clear(.publisher(self.id, context.session.client)))
+        self.status.failed(error)
+        if context.configuration.onCollision == .clear { outputs += self.clearRecords(context) }
+        return outputs + self.reportState(reason: error, context)
+    }
+
+    /// Publishes the presence, the resolution in force and the last update.
+    mutating func announce(_ context: TrackableContext) -> [Output] {
+        guard let since = self.status.since, self.failure == nil else { return [] }
+        let presence = Presence(
+            kind: .publisher, session: context.session.session, connection: context.session.connection,
+            lease: context.session.lease, since: since, stream: self.backlog.stream,
+            rawLocations: self.live.raw != nil)
+        var outputs: [Output] = [
+            .publish(.publisher(self.id, context.session.client), MessageCodec.encode(presence), .presence)
+        ]
+        self.resolution.publishAgain()
+        self.backlog.spool.publishingAllowed()
+        self.trips.unpublished = self.trips.unpublished ?? self.trips.machine.status(at: context.moment)
+        // The state first: no resolution is published that names an old one.
+        outputs += self.reportState(reason: nil, context)
+        outputs += self.publishResolution(context)
+        // A newer position that waits is published without this.
+        if context.sendsByItself, let update = self.live.lane.again(now: context.now) {
+            outputs += self.publish(update, context)
+        }
+        return outputs
+    }
+
+    /// Announces the trackable again within a second, for a member that arrived.
+    mutating func announceSoon(_ context: TrackableContext) {
+        guard self.announcement == nil else { return }
+        let wait = Duration.milliseconds(Int.random(in: 0..<1000, using: &self.random))
+        self.announcement = context.now.advanced(by: wait)
+    }
+
+    /// The own presence came back: records that the broker acknowledged before count as well.
+    mutating func presenceReceived(_ context: TrackableContext) -> [Output] {
+        self.status.presenceReceived()
+        let seqs = self.backlog.removeTakenEarly()
+        let outputs = seqs.isEmpty ? [] : self.askSpool(context) { $0.takenLive(seqs, now: context.now) }
+        return outputs + self.reportState(reason: nil, context)
+    }
+
+    /// Delivers the state where it differs from the last one.
+    mutating func reportState(reason: TrackingError?, _ context: TrackableContext) -> [Output] {
+        let isConnected = if case .offline = context.session.phase { false } else { context.isOn }
+        let state = self.status.state(isConnected: isConnected, isAlive: context.isAlive)
+        let report = self.status.report(
+            state, reason: reason, isConnectionRejected: context.connectionRejection != nil)
+        guard let report else { return [] }
+        return [.action(.stateChanged(self.id, report.state, report.reason))] + self.publishResolution(context)
+    }
+
+    // MARK: - Live lane
+
+    /// Publishes whatever is due on every lane, newest position first.
+    mutating func advance(_ context: TrackableContext) -> [Output] {
+        var outputs = self.publishNext(context)
+        if context.sendsByItself { outputs += self.publishTrip(context) }
+        return outputs + self.openRecords(context) + self.holdRecords(context)
+    }
+
+    /// Publishes the next update of each lane.
+    mutating func publishNext(_ context: TrackableContext) -> [Output] {
+        guard context.isAnnounced, self.status.isSending, self.isOpenForUpdates(context) else { return [] }
+        var outputs: [Output] = []
+        if let update = self.live.lane.next(written: self.backlog.written, now: context.now) {
+            self.live.owesUpdate = false
+            outputs += self.publish(update, context)
+        }
+        if let update = self.live.nextRaw(now: context.now), let payload = try? LocationCodec.encodeRaw(update) {
+            outputs.append(.publish(.raw(self.id), payload, .raw))
+        }
+        return outputs
+    }
+
+    /// Returns `true` while positions may be published; the first one is not held back.
+    private func isOpenForUpdates(_ context: TrackableContext) -> Bool {
+        context.sendsByItself && (!context.isHolding || self.live.owesUpdate || self.live.lane.last == nil)
+    }
+
+    private mutating func publish(_ update: LocationUpdate, _ context: TrackableContext) -> [Output] {
+        do throws(TrackingError) {
+            var leftOut = 0
+            let payload = try LocationCodec.encode(update, leftOut: &leftOut)
+            self.live.lane.leftOut(leftOut)
+            let seqs = self.live.lane.seqsInFlight
+            if self.countsLive(context) { self.backlog.spool.sentLive(seqs) }
+            return [.publish(.location(self.id), payload, .update)]
+        } catch {
+            // Only a single point above the limit, which can never be published.
+            self.live.lane.acknowledged()
+            return [.action(.badMessage(topic: context.path(.location(self.id)), error))]
+        }
+    }
+
+    /// Returns `true` where an acknowledgement on the live lane makes a record safe. Recorders take their time with
+    /// live updates, and the sender of an ingested record waits for them.
+    private func countsLive(_ context: TrackableContext) -> Bool {
+        !self.feed.isRemote || !context.configuration.recording.needsRecorder
+    }
+
+    /// Replaces the retained position, which may not be shown any more, by the last one that may; clears it where
+    /// there is none.
+    private mutating func replacePosition(_ context: TrackableContext) -> [Output] {
+        guard self.live.lane.last != nil else { return [.clear(.location(self.id))] }
+        guard context.isAnnounced, self.status.isSending, let update = self.live.lane.replaced(now: context.now)
+        else { return [] }
+        return self.publish(update, context)
+    }
+
+    /// Hides the positions from before that lie in the configured privacy zones, and replaces or clears the retained
+    /// messages.
+    ///
+    /// - Parameters:
+    ///   - areMore: `true` where more is hidden than before. Retained messages of an earlier run are cleared then,
+    ///     because their places are not known here.
+    ///   - others: The other publishers; retained messages of another owner are not touched.
+    mutating func hide(areMore: Bool, _ others: OtherPublishers, _ context: TrackableContext) -> [Output] {
+        self.unsent.hide(context.shown)
+        self.position.fix = self.position.fix.flatMap(context.shown)
+        let isOwn = self.failure == nil && (self.status.since != nil || others.owner == nil)
+        let lost = self.live.lane.seqsInFlight
+        let isUnknown = areMore && self.live.lane.last == nil
+        let change = self.live.hide(context.shown)
+        var outputs: [Output] = change.raw?.isTakenBack == true ? [.ignoreAnswers(.raw)] : []
+        if change.lane.isTakenBack {
+            outputs.append(.ignoreAnswers(.update))
+            outputs += self.askSpool(context) { $0.failedLive(lost, now: context.now) }
+        }
+        guard isOwn else { return outputs }
+        if change.lane.isOutdated || isUnknown {
+            outputs += self.status.since == nil ? [.clear(.location(self.id))] : self.replacePosition(context)
+        }
+        return outputs + self.hideTrip(areMore: areMore, context)
+    }
+
+    /// The broker answered about a message.
+    mutating func answered(
+        _ publication: Publication, _ refusal: TrackingError?, _ context: TrackableContext
+    ) -> [Output] {
+        switch publication {
+        case .update: return self.updateAnswered(refusal, context)
+        case .history: return self.batchAnswered(refusal, context)
+        case .raw:
+            // A refused raw lane is no reason to hold back the position itself.
+            self.live.rawAnswered()
+            return []
+        case .presence: return refusal.map { self.rejected($0, context) } ?? []
+        case .resolution:
+            self.resolution.answered()
+            return self.grantAnswered(.resolution, refusal, context) + self.publishResolution(context)
+        case .departure, .other: return []
+        }
+    }
+
+    private mutating func updateAnswered(_ refusal: TrackingError?, _ context: TrackableContext) -> [Output] {
+        guard let refusal else {
+            self.status.updateAcknowledged(endsBackoff: true)
+            return [.acknowledged(batch: nil)] + self.updateTaken(context) + self.reportState(reason: nil, context)
+        }
+        if refusal.isContentRefusal { return self.updateRefused(refusal, context) }
+        // The connection goes on: it did not end because of the batch in flight.
+        let outputs = self.closeRecords(isOrderly: true, context)
+        self.live.lane.failed()
+        return outputs + self.rejected(refusal, context)
+    }
+
+    /// The records of an acknowledged update are safe once the own presence came back on this connection.
+    private mutating func updateTaken(_ context: TrackableContext) -> [Output] {
+        let seqs = self.live.lane.acknowledged()
+        guard self.countsLive(context) else { return [] }
+        guard self.status.isPresenceConfirmed else {
+            self.backlog.takenEarly(seqs)
+            return []
+        }
+        return self.askSpool(context) { $0.takenLive(seqs, now: context.now) }
+    }
+
+    /// The broker accepts no update of this size or content. The position is tried without skipped ones, which go on
+    /// the recording lane: that finds the record. The trackable is not rejected, because its next position may be
+    /// accepted.
+    private mutating func updateRefused(_ error: TrackingError, _ context: TrackableContext) -> [Output] {
+        let seqs = self.live.lane.seqsInFlight
+        let goesAgain = self.live.lane.refusedForContent()
+        let outputs = self.askSpool(context) { $0.failedLive(seqs, now: context.now) }
+        return goesAgain ? outputs : outputs + [.action(.badMessage(topic: context.path(.location(self.id)), error))]
+    }
+
+    private mutating func batchAnswered(_ refusal: TrackingError?, _ context: TrackableContext) -> [Output] {
+        var outputs: [Output] = refusal == nil ? [.acknowledged(batch: self.backlog.spool.inFlight)] : []
+        outputs += self.askSpool(context) { $0.answered(refusal, now: context.now) }
+        // Without a live lane, an acknowledged batch proves as much as an acknowledged update.
+        guard refusal == nil, !context.sendsLive else { return outputs }
+        self.status.updateAcknowledged(endsBackoff: false)
+        return outputs + self.reportState(reason: nil, context)
+    }
+
+    /// Publishes the last fix and tries a rejected trackable once more, because no more fixes follow.
+    mutating func stop(_ context: TrackableContext) {
+        self.live.finish(wallClock: context.believedTime)
+    }
+
+    // MARK: - Time
+
+    private enum Timer: CaseIterable {
+        case silence, announcement, retry, optionalGrants, spool, trip, resolution, requests, lease, intake
+    }
+
+    /// The next moment at which ``timerFired(_:)`` is due; `nil` where there is none.
+    func nextDeadline(_ context: TrackableContext) -> MonotonicTime? {
+        Timer.allCases.reduce(nil) { .earlier($0, self.deadline(of: $1, context)) }
+    }
+
+    private func deadline(of timer: Timer, _ context: TrackableContext) -> MonotonicTime? {
+        switch timer {
+        case .silence:
+            context.isAnnounced && context.sendsByItself && self.status.isSending && self.trackable.isRepeated
+                ? self.live.lane.silenceDeadline(isHolding: context.isHolding) : nil
+        case .announcement: self.announcement
+        case .retry: self.status.rejection?.retryAt
+        case .optionalGrants: self.optionalGrants.retryAt
+        case .spool: self.backlog.spool.nextDeadline
+        case .trip: self.trips.machine.nextDeadline
+        case .resolution: self.resolution.deadline
+        case .requests: self.requests.confirmationDeadline
+        case .lease: if case .remote(let source) = self.feed { source.leaseEnd } else { nil }
+        case .intake: if case .remote(let source) = self.feed { source.intake.nextDeadline } else { nil }
+        }
+    }
+
+    /// Carries out everything that is due, in the order of the deadlines.
+    mutating func timerFired(_ context: TrackableContext) -> [Output] {
+        let due = Timer.allCases.compactMap { timer in
+            self.deadline(of: timer, context).flatMap { $0 <= context.now ? (timer: timer, deadline: $0) : nil }
+        }
+        return due.sorted { $0.deadline < $1.deadline }.flatMap { self.fire($0.timer, context) }
+    }
+
+    private mutating func fire(_ timer: Timer, _ context: TrackableContext) -> [Output] {
+        switch timer {
+        case .silence: return self.silenceEnded(context)
+        case .announcement:
+            self.announcement = nil
+            guard context.isAnnounced, self.status.isSending else { return [] }
+            return [.publishLiveness] + self.announce(context)
+        case .retry: return self.retry(context)
+        case .optionalGrants: return self.retryOptionalGrants(context)
+        case .spool: return self.askSpool(context) { $0.timerFired(now: context.now) }
+        case .trip: return self.tripTimerFired(context)
+        case .resolution: return self.resolutionPauseEnded(context)
+        case .requests:
+            return self.requests.takeUnconfirmed().flatMap { self.dropRequests(of: $0, context) }
+        case .lease: return self.leaseEnded(context)
+        case .intake: return self.intakeExpired(context)
+        }
+    }
+
+    private mutating func silenceEnded(_ context: TrackableContext) -> [Output] {
+        guard context.isAnnounced, self.status.isSending else { return [] }
+        guard !context.isHolding else { return [.release] }
+        self.live.lane.endSilence(now: context.now, wallClock: context.believedTime)
+        guard let update = self.live.lane.again(now: context.now) else { return [] }
+        return self.publish(update, context)
+    }
+}

@@ -1,0 +1,96 @@
+import TrackingCore
+
+/// The trackables of a publisher, tracked and dormant, and the set of those that may have something to do: of
+/// thousands, only these are looked at again.
+struct TrackableTable: Sendable {
+    private struct Entry: Sendable {
+        var tracked: TrackableStateMachine?
+        @Boxed var dormant: DormantTrackable?
+    }
+
+    private var entries: [TrackableID: Entry] = [:]
+    /// The names of the tracked trackables.
+    private(set) var tracked: Set<TrackableID> = []
+    /// The names of the trackables that were changed since ``takeTouched()``.
+    private(set) var touched: Set<TrackableID> = []
+    /// The number of events that all trackables have yet to publish.
+    private(set) var unsentEvents = 0
+
+    /// `true` while nothing is tracked.
+    var isEmpty: Bool { self.tracked.isEmpty }
+
+    /// `true` while a trackable is dormant.
+    var hasDormant: Bool { self.entries.count > self.tracked.count }
+
+    /// Returns `true` while a trackable is tracked.
+    func isTracked(_ id: TrackableID) -> Bool { self.tracked.contains(id) }
+
+    /// A tracked trackable; `nil` where it is not tracked.
+    subscript(id: TrackableID) -> TrackableStateMachine? { self.entries[id]?.tracked }
+
+    /// The tracked trackables.
+    var all: some Sequence<TrackableStateMachine> { self.tracked.lazy.compactMap { self.entries[$0]?.tracked } }
+
+    /// The dormant trackables.
+    var dormant: some Sequence<(id: TrackableID, trackable: DormantTrackable)> {
+        self.entries.lazy.compactMap { id, entry in entry.dormant.map { (id, $0) } }
+    }
+
+    /// The next deadline of a trackable; `nil` where there is none.
+    func nextDeadline(of id: TrackableID, _ context: TrackableContext) -> MonotonicTime? {
+        self.entries[id]?.tracked?.nextDeadline(context)
+    }
+
+    /// A dormant trackable; `nil` where it is tracked or not known.
+    func dormant(_ id: TrackableID) -> DormantTrackable? { self.entries[id]?.dormant }
+
+    /// Changes a tracked trackable in place.
+    ///
+    /// - Returns: The result of `change`; `nil` where the trackable is not tracked.
+    @discardableResult
+    mutating func change<Result>(
+        _ id: TrackableID, _ change: (inout TrackableStateMachine) -> Result
+    ) -> Result? {
+        guard let place = self.entries.index(forKey: id),
+            let before = self.entries.values[place].tracked?.unsent.count
+        else { return nil }
+        self.touched.insert(id)
+        let result = change(&self.entries.values[place].tracked!)
+        self.unsentEvents += (self.entries.values[place].tracked?.unsent.count ?? 0) - before
+        return result
+    }
+
+    /// Changes a dormant trackable in place.
+    ///
+    /// - Returns: The result of `change`; `nil` where the trackable is tracked or not known.
+    @discardableResult
+    mutating func changeDormant<Result>(
+        _ id: TrackableID, _ change: (inout DormantTrackable) -> Result
+    ) -> Result? {
+        guard let place = self.entries.index(forKey: id), self.entries.values[place].dormant != nil else { return nil }
+        self.touched.insert(id)
+        return change(&self.entries.values[place].dormant!)
+    }
+
+    /// Tracks a trackable in place of its dormant state.
+    mutating func track(_ machine: TrackableStateMachine) {
+        self.entries[machine.id] = Entry(tracked: machine, dormant: nil)
+        self.tracked.insert(machine.id)
+        self.touched.insert(machine.id)
+        self.unsentEvents += machine.unsent.count
+    }
+
+    /// Keeps a trackable that is not tracked.
+    mutating func rest(_ id: TrackableID, as dormant: DormantTrackable) {
+        self.unsentEvents -= self.entries[id]?.tracked?.unsent.count ?? 0
+        self.entries[id] = Entry(tracked: nil, dormant: dormant)
+        self.tracked.remove(id)
+        self.touched.insert(id)
+    }
+
+    /// Takes out the names of the trackables that were changed.
+    mutating func takeTouched() -> Set<TrackableID> {
+        defer { self.touched = [] }
+        return self.touched
+    }
+}

@@ -1,0 +1,42 @@
+import TrackingCore
+
+/// The trips of one trackable, and the version of a trip that is to be published.
+struct TrackableTrips: Sendable {
+    /// Decides about the beginning, the progress and the end of trips.
+    var machine: TripStateMachine
+    /// The trip that ended last, in this run.
+    var last: Trip?
+    /// A version that was not published yet.
+    var unpublished: Trip?
+    /// The version that was published last, in this run.
+    var published: Trip?
+
+    /// Makes trips of which none was published.
+    init(_ machine: TripStateMachine) { self.machine = machine }
+
+    /// The trip under way at `moment`, else the last one of this run.
+    func newest(at moment: Moment) -> Trip? { self.machine.status(at: moment) ?? self.last }
+
+    /// Starts a trip in `mode`, or ends the trip where `mode` is `nil`.
+    ///
+    /// - Throws: `tripUnderWay`, `noTrip`.
+    mutating func change(
+        to mode: TripMode?, at moment: Moment, next: RecordName
+    ) throws(TrackingError) -> TripStateMachine.Change {
+        if let mode { return try self.machine.start(mode, at: moment, next: next) }
+        return try self.machine.stop(at: moment, next: next)
+    }
+}
+
+/// The end of a trip that was under way when its trackable stopped being tracked. It is published once it is in the
+/// log.
+struct Departure: Hashable, Sendable {
+    /// The last version of the trip.
+    var trip: Trip
+    /// The event of the end; `nil` where the program was started again since.
+    var event: TrackingEvent?
+    /// `true` once it is in the log, or could not be written.
+    var isWritten = false
+    /// `true` once it was published on this connection.
+    var isPublished = false
+}

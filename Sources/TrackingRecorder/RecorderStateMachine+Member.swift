@@ -1,0 +1,141 @@
+import TrackingCore
+
+/// The member connection: liveness, acknowledgements, and the clearing of messages that other members left behind.
+extension RecorderStateMachine {
+    mutating func member(_ event: TransportEvent, at moment: Moment) -> [Action] {
+        switch event {
+        case .connected(let connection, _): self.memberConnected(connection, at: moment)
+        case .disconnected(let disconnection): self.memberDisconnected(disconnection, at: moment)
+        case .received(let message): self.memberReceived(message, at: moment)
+        case .subscribed(let token, let refusals): self.memberSubscribed(token, refusals, at: moment)
+        case .published(let token, let refusal): self.memberPublished(token, refusal)
+        }
+    }
+
+    /// Mosquitto answers a subscription before it sends the retained messages. Therefore the liveness is subscribed
+    /// twice: the second answer comes behind the retained liveness.
+    private mutating func memberConnected(_ connection: Int, at moment: Moment) -> [Action] {
+        self.member.connected(connection, now: moment.now)
+        self.reported = []
+        self.drops.connected()
+        self.housekeeper?.connected(now: moment.now)
+        let own = [self.member.ownLiveness]
+        return [
+            .deliver(.voice(nil)),
+            .voice([self.member.subscribe(own, .ignored), self.member.subscribe(own, .settle)]),
+            .voice([self.member.subscribe([BrokerDropCounter.topic], .ignored)]),
+        ]
+    }
+
+    private mutating func memberDisconnected(_ disconnection: Disconnection, at moment: Moment) -> [Action] {
+        self.housekeeper?.disconnected(now: moment.now)
+        // Of several acknowledgements of a trackable, the last one counts.
+        for case .acknowledgement(let id, let acknowledgement) in self.member.disconnected(disconnection).reversed() {
+            self.acknowledgements.addAgain(acknowledgement, of: id)
+        }
+        return [.deliver(.voice(disconnection))]
+    }
+
+    private mutating func memberReceived(_ message: IncomingMessage, at moment: Moment) -> [Action] {
+        guard message.topic != BrokerDropCounter.topic else {
+            let increase = self.drops.received(message.payload)
+            return increase > 0 ? [.deliver(.brokerDropped(increase))] : []
+        }
+        self.housekeeper?.received(message, now: moment.now)
+        guard message.topic == self.configuration.topicRoot.path(.liveness(self.member.client)) else { return [] }
+        let liveness = message.payload.isEmpty ? nil : try? MessageCodec.decodeLiveness(message.payload)
+        return Self.voice(self.member.receivedOwn(liveness, isRetained: message.isRetained))
+    }
+
+    private mutating func memberSubscribed(
+        _ token: TransportToken, _ refusals: [TrackingError?], at moment: Moment
+    ) -> [Action] {
+        switch self.member.subscribed(token) {
+        case .settle:
+            switch self.member.settled(now: moment.now) {
+            case .announced(let commands):
+                // Behind the own liveness, so that the housekeeper receives the current one.
+                let filters = self.housekeeper?.filters
+                return [.voice(commands)] + self.publishAcknowledgements()
+                    + Self.voice(filters.map { [self.member.subscribe($0, .housekeeping)] } ?? [])
+            case .takenOver(let error): return self.fail(error, at: moment)
+            case .notConnected: return []
+            }
+        case .housekeeping:
+            // A client whose messages this recorder may not read may be alive: then nothing is cleared.
+            let refusal = refusals.lazy.compactMap(\.self).first
+            if refusal != nil { self.housekeeper?.disconnected(now: moment.now) }
+            return self.clearingRefused(refusal)
+        case .acknowledgement, .clearing, .ignored, nil: return []
+        }
+    }
+
+    private mutating func memberPublished(_ token: TransportToken, _ refusal: TrackingError?) -> [Action] {
+        switch self.member.published(token) {
+        case .role(.acknowledgement(let id, _)):
+            guard let refusal, self.reported.insert(.acknowledgements).inserted else { return [] }
+            return [.deliver(.acknowledgementRefused(id, refusal))]
+        case .role(.clearing):
+            let count = self.housekeeper?.answered(isCleared: refusal == nil) ?? 0
+            return (count > 0 ? [.deliver(.cleared(count))] : []) + self.clearingRefused(refusal)
+        case .role, .own, .liveness, nil: return []
+        }
+    }
+
+    // MARK: - Clearing
+
+    mutating func clearAbandoned(now: MonotonicTime) -> [Action] {
+        guard self.member.session.isAnnounced, let topics = self.housekeeper?.abandoned(now: now) else { return [] }
+        return Self.voice(
+            topics.map { self.member.publish(OutgoingMessage(topic: $0, payload: [], isRetained: true), .clearing) })
+    }
+
+    private mutating func clearingRefused(_ refusal: TrackingError?) -> [Action] {
+        guard let refusal, self.reported.insert(.clearing).inserted else { return [] }
+        return [.deliver(.clearingRefused(refusal))]
+    }
+
+    // MARK: - Acknowledgements
+
+    /// Publishes the acknowledgements of records that are durable. Those that no device waits for are published a
+    /// little later, together; not in a group, where another recorder may have acknowledged more by then.
+    ///
+    /// - Parameter awaited: The trackables whose devices wait for an acknowledgement.
+    mutating func acknowledge(
+        _ acknowledgements: [TrackableID: Acknowledgement], awaited: Set<TrackableID>, now: MonotonicTime
+    ) -> [Action] {
+        var commands: [TransportCommand] = []
+        for (id, acknowledgement) in acknowledgements where awaited.contains(id) || !acknowledgement.streams.isEmpty {
+            if awaited.contains(id) || self.configuration.group != nil, self.member.session.isAnnounced {
+                self.acknowledgements.remove(id)
+                commands.append(self.publish(acknowledgement, of: id))
+            } else {
+                self.acknowledgements.add(acknowledgement, of: id)
+            }
+        }
+        if self.member.session.isAnnounced { self.acknowledgements.schedule(now: now) }
+        return Self.voice(commands)
+    }
+
+    /// Publishes all pending acknowledgements, if the member is announced.
+    mutating func publishAcknowledgements() -> [Action] {
+        self.acknowledgements.cancelDeadline()
+        guard self.member.session.isAnnounced else { return [] }
+        return Self.voice(self.acknowledgements.takeAll().map { self.publish($0.value, of: $0.key) })
+    }
+
+    private mutating func publish(_ acknowledgement: Acknowledgement, of id: TrackableID) -> TransportCommand {
+        self.member.publish(
+            .ack(id, self.configuration.acknowledgesAs), HistoryCodec.encode(acknowledgement),
+            .acknowledgement(id, acknowledgement))
+    }
+
+    // MARK: - The end
+
+    mutating func publishGoodbye() -> [Action] {
+        guard self.member.session.isAnnounced else { return [.voice([.close(within: .zero)])] }
+        return [.voice([self.member.publishGoodbye(), .close(within: .seconds(2))])]
+    }
+
+    static func voice(_ commands: [TransportCommand]) -> [Action] { commands.isEmpty ? [] : [.voice(commands)] }
+}

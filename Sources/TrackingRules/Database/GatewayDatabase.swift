@@ -1,0 +1,143 @@
+package import GRDB
+package import TrackingCore
+
+/// The SQLite file of a gateway's own data: tokens, share links, sessions, rules and the outbox of webhooks.
+///
+/// Several processes can have the file open. A running gateway sees the writes of other processes at once: see ``changes()``.
+package struct GatewayDatabase: Sendable {
+    /// The connections for reading and writing.
+    package let pool: DatabasePool
+    private let path: String
+    private let commits: DatabaseChanges
+
+    /// One step of the schema's history. A released migration is never edited; a change of the schema is a new migration.
+    package struct Migration: Sendable {
+        /// The component and the number of the migration within it, such as `access-1`.
+        package let name: String
+        /// The SQL statements, performed in order.
+        package let statements: [String]
+
+        /// Creates a migration.
+        package init(_ name: String, _ statements: [String]) {
+            self.name = name
+            self.statements = statements
+        }
+    }
+
+    /// Opens the file, or creates it with access for its owner only. The folder exists.
+    ///
+    /// - Parameter migrations: The migrations of all components that use the file, in order.
+    /// - Throws: `storeUnusable` when the file is no gateway database, or was written by a newer version of Godwit; `storeFailed`
+    ///   when the file cannot be opened.
+    package init(path: String, migrations: [Migration]) throws(TrackingError) {
+        self.path = path
+        self.commits = DatabaseChanges(path: path)
+        do {
+            // SQLite gives its other files the permissions of this one.
+            SystemFile.createPrivate(path)
+            self.pool = try DatabasePool(path: path, configuration: Self.configuration)
+            // A committed write survives a power cut. A pool sets NORMAL when it is opened.
+            try self.pool.writeWithoutTransaction { try $0.execute(sql: "PRAGMA synchronous = FULL") }
+            let migrator = Self.migrator(migrations)
+            guard try self.pool.read({ try !migrator.hasBeenSuperseded($0) }) else {
+                throw TrackingError(
+                    .storeUnusable,
+                    "cannot open \(path): a newer version of Godwit wrote it. Use that version or a newer one.")
+            }
+            try Self.migrate(self.pool, migrator)
+        } catch {
+            throw Self.explain(error, path)
+        }
+    }
+
+    private static var configuration: Configuration {
+        var configuration = Configuration()
+        configuration.busyMode = .timeout(5)
+        configuration.maximumReaderCount = 4
+        configuration.prepareDatabase { db in
+            try db.execute(sql: "PRAGMA journal_size_limit = 16777216")
+            // Deleted rows, which can contain positions, are overwritten in the file.
+            try db.execute(sql: "PRAGMA secure_delete = ON")
+        }
+        return configuration
+    }
+
+    private static func migrator(_ migrations: [Migration]) -> DatabaseMigrator {
+        var migrator = DatabaseMigrator()
+        for migration in migrations {
+            migrator.registerMigration(migration.name) { db in
+                for statement in migration.statements { try db.execute(sql: statement) }
+            }
+        }
+        return migrator
+    }
+
+    /// Performs the missing migrations. Another process that was started at the same moment can perform them meanwhile: after a
+    /// failure the migrations are tried again while their number grows.
+    private static func migrate(_ pool: DatabasePool, _ migrator: DatabaseMigrator) throws {
+        while true {
+            let before = try pool.read { try migrator.appliedIdentifiers($0) }
+            do {
+                return try migrator.migrate(pool)
+            } catch {
+                guard try pool.read({ try migrator.appliedIdentifiers($0) }) != before else { throw error }
+            }
+        }
+    }
+
+    /// Returns a stream that yields after each commit of ``write(_:)``, by any process. Subscribe before reading what the stream
+    /// is to report changes of.
+    package func changes() -> AsyncStream<Void> { self.commits.stream() }
+
+    /// Reads one snapshot of the file.
+    ///
+    /// - Throws: `storeFailed`, `storeUnusable`, and each `TrackingError` of `body`.
+    package func read<Value: Sendable>(
+        _ body: @escaping @Sendable (Database) throws -> Value
+    ) async throws(TrackingError) -> Value {
+        do { return try await self.pool.read(body) } catch { throw Self.explain(error, self.path) }
+    }
+
+    /// Performs `body` in one transaction. The changes are durable on return.
+    ///
+    /// - Throws: `storeFailed`, `storeUnusable`, and each `TrackingError` of `body`; nothing is changed then.
+    package func write<Value: Sendable>(
+        _ body: @escaping @Sendable (Database) throws -> Value
+    ) async throws(TrackingError) -> Value {
+        do {
+            let value = try await self.pool.write(body)
+            self.commits.didCommit()
+            return value
+        } catch {
+            throw Self.explain(error, self.path)
+        }
+    }
+
+    /// Rewrites the file and empties its write-ahead log, so that neither contains a byte of deleted rows. Waits at most 5 s for
+    /// other processes that are reading the file.
+    ///
+    /// - Throws: `storeFailed`; the file can then still contain deleted rows.
+    package func overwriteDeleted() async throws(TrackingError) {
+        do {
+            try await self.pool.vacuum()
+            try await self.pool.writeWithoutTransaction { db in _ = try db.checkpoint(.truncate) }
+        } catch { throw Self.explain(error, self.path) }
+    }
+
+    /// Closes the file. No other function may be called afterwards.
+    package func close() throws(TrackingError) {
+        do { try self.pool.close() } catch { throw Self.explain(error, self.path) }
+    }
+
+    private static func explain(_ error: any Error, _ path: String) -> TrackingError {
+        switch error {
+        case let error as TrackingError: return error
+        case let error as DatabaseError:
+            let isUnusable = [.SQLITE_CORRUPT, .SQLITE_NOTADB].contains(error.resultCode)
+            return TrackingError(
+                isUnusable ? .storeUnusable : .storeFailed,
+                "cannot use \(path): \(error.message ?? "unknown error") (SQLite \(error.extendedResultCode.rawValue))")
+        default: return TrackingError(.storeFailed, "cannot use \(path): \(error)")
+        }
+    }
+}

@@ -1,0 +1,138 @@
+import GRDB
+import TrackingCore
+
+/// The changes of the rules' state that are saved in one transaction, and the readers of that state.
+struct RuleRows: Hashable, Sendable {
+    /// The trackables whose messages in the outbox are removed.
+    var cleared: Set<TrackableID> = []
+    /// The trackables whose position was cleared at the broker: the records of other components are removed as well.
+    var withdrawn: Set<TrackableID> = []
+    /// The changed states of rules.
+    var states: [RuleBook.Entry] = []
+    /// The states of rules that are removed.
+    var dropped: Set<RuleBook.Key> = []
+    /// The last event of each trackable.
+    var streams: [TrackableID: RecordName] = [:]
+    /// The last trip of each trackable that was queued for webhooks.
+    var trips: [TrackableID: RecordName] = [:]
+    /// The last record of each stream that was queued for webhooks.
+    var watermarks: [RecordWatermarks.Key: RecordWatermarks.Mark] = [:]
+    /// The time up to which everything was queued for webhooks; `nil` where it did not change.
+    var cursor: UnixTime?
+    /// The messages that are added to the outbox.
+    var drafts: [Outbox.Draft] = []
+
+    /// The tables with one record name for each trackable.
+    enum NameTable: String {
+        case ruleStream, outboxTrip
+    }
+
+    /// `true` when nothing changed.
+    var isEmpty: Bool { self == RuleRows() }
+
+    /// Writes all changes, within a transaction.
+    ///
+    /// - Parameter related: The other components that have records of withdrawn trackables.
+    func write(to db: Database, related: [ErasableRecords]) throws {
+        for id in self.cleared { try Outbox.remove(id, from: db) }
+        for id in self.withdrawn {
+            for records in related { try records.remove(id, nil, db) }
+        }
+        for key in self.dropped {
+            try db.execute(
+                sql: "DELETE FROM ruleState WHERE trackable = ? AND rule = ?",
+                arguments: [key.trackable.rawValue, key.rule])
+        }
+        for entry in self.states { try Self.write(entry, db) }
+        for (id, last) in self.streams { try Self.write(last, of: id, to: .ruleStream, db) }
+        for (id, last) in self.trips { try Self.write(last, of: id, to: .outboxTrip, db) }
+        for (key, mark) in self.watermarks { try Self.write(key, mark, db) }
+        if let time = self.cursor {
+            try db.execute(sql: "DELETE FROM outboxToldUntil")
+            try db.execute(sql: "INSERT INTO outboxToldUntil(time) VALUES(?)", arguments: [time.seconds])
+        }
+        try Outbox.add(self.drafts, to: db)
+    }
+
+    /// Reads the states of all rules.
+    static func entries(_ db: Database) throws -> [RuleBook.Entry] {
+        try Row.fetchAll(db, sql: "SELECT trackable, rule, holds, since, isTold FROM ruleState").map { row in
+            let since: Double? = row[3]
+            return RuleBook.Entry(
+                trackable: try TrackableID(row[0]), rule: row[1],
+                state: RuleState(holds: row[2], since: since.map { UnixTime($0) }, isReported: row[4]))
+        }
+    }
+
+    /// Reads the trackables with a message in the outbox or a state of a rule.
+    static func trackables(_ db: Database) throws -> Set<TrackableID> {
+        Set(
+            try String.fetchAll(db, sql: "SELECT trackable FROM ruleState UNION SELECT trackable FROM outbox")
+                .map { try TrackableID($0) })
+    }
+
+    /// Reads the record name of each trackable in a table.
+    static func names(_ db: Database, in table: NameTable) throws -> [TrackableID: RecordName] {
+        let rows = try Row.fetchAll(db, sql: "SELECT trackable, stream, seq FROM \(table.rawValue)")
+        return Dictionary(
+            try rows.map { row in
+                let seq: Int64 = row[2]
+                return (try TrackableID(row[0]), RecordName("\(row[1] as String):\(max(1, seq))"))
+            }.compactMap { id, name in name.map { (id, $0) } }, uniquingKeysWith: { $1 })
+    }
+
+    /// Reads the last record of each stream that was queued for webhooks.
+    static func watermarks(_ db: Database) throws -> [RecordWatermarks.Key: RecordWatermarks.Mark] {
+        var marks: [RecordWatermarks.Key: RecordWatermarks.Mark] = [:]
+        for row in try Row.fetchAll(db, sql: "SELECT trackable, kind, stream, seq, time FROM outboxTold") {
+            guard let kind = Outbox.Kind(rawValue: row[1]), let stream = StreamID(row[2] as String) else { continue }
+            let seq: Int64 = row[3]
+            marks[.init(trackable: try TrackableID(row[0]), kind: kind, stream: stream)] =
+                .init(seq: UInt64(max(0, seq)), time: UnixTime(row[4]))
+        }
+        return marks
+    }
+
+    /// Reads the time up to which everything was queued for webhooks; `nil` before the first webhook.
+    static func cursor(_ db: Database) throws -> UnixTime? {
+        try Double.fetchOne(db, sql: "SELECT time FROM outboxToldUntil").map { UnixTime($0) }
+    }
+
+    /// Removes the watermarks older than a time, or all watermarks and the cursor (`nil`), within a transaction.
+    static func removeWatermarks(before time: UnixTime?, in db: Database) throws {
+        if let time {
+            try db.execute(sql: "DELETE FROM outboxTold WHERE time < ?", arguments: [time.seconds])
+            try db.execute(
+                sql: "DELETE FROM outboxRecord WHERE time < ? OR place <= (SELECT max(place) FROM outboxRecord) - ?",
+                arguments: [time.seconds, Outbox.maximumCount])
+        } else {
+            try db.execute(sql: "DELETE FROM outboxRecord")
+            try db.execute(sql: "DELETE FROM outboxTold")
+            try db.execute(sql: "DELETE FROM outboxToldUntil")
+        }
+    }
+
+    private static func write(_ key: RecordWatermarks.Key, _ mark: RecordWatermarks.Mark, _ db: Database) throws {
+        try db.execute(
+            sql: "INSERT OR REPLACE INTO outboxTold(trackable, kind, stream, seq, time) VALUES(?, ?, ?, ?, ?)",
+            arguments: [
+                key.trackable.rawValue, key.kind.rawValue, key.stream.rawValue, Int64(clamping: mark.seq),
+                mark.time.seconds,
+            ])
+    }
+
+    private static func write(_ entry: RuleBook.Entry, _ db: Database) throws {
+        try db.execute(
+            sql: "INSERT OR REPLACE INTO ruleState(trackable, rule, holds, since, isTold) VALUES(?, ?, ?, ?, ?)",
+            arguments: [
+                entry.trackable.rawValue, entry.rule, entry.state.holds, entry.state.since?.seconds,
+                entry.state.isReported,
+            ])
+    }
+
+    private static func write(_ last: RecordName, of id: TrackableID, to table: NameTable, _ db: Database) throws {
+        try db.execute(
+            sql: "INSERT OR REPLACE INTO \(table.rawValue)(trackable, stream, seq) VALUES(?, ?, ?)",
+            arguments: [id.rawValue, last.stream.rawValue, Int64(last.seq)])
+    }
+}

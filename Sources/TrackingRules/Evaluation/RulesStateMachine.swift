@@ -1,0 +1,377 @@
+import TrackingCore
+import TrackingStore
+import TrackingSubscriber
+
+/// Decides what a gateway's rules find, which messages webhooks receive, and when these are saved, trimmed and read from the
+/// history. Touches no clock, no file and no network: time is an argument, and the actions are data.
+///
+/// Three conversations run side by side, each in a value of its own: ``RuleBook`` evaluates the rules, ``CatchUp`` reads what
+/// webhooks missed, and ``SaveSchedule`` batches the writes.
+struct RulesStateMachine: Sendable {
+    /// The settings of a machine.
+    struct Configuration: Sendable {
+        /// The kinds of received messages that are queued for webhooks. Events of rules are always queued.
+        var kinds: Set<Outbox.Kind> = []
+        /// The seed of random names.
+        var seed: UInt64
+    }
+
+    /// The state that an earlier run saved.
+    struct Saved: Sendable {
+        var rules: [Rule] = []
+        /// The version of the rules.
+        var version: Int64 = 0
+        var states: [RuleBook.Entry] = []
+        /// The streams of rules' events of earlier runs.
+        var formerStreams: Set<StreamID> = []
+        var trips = TripWatermarks()
+        var watermarks = RecordWatermarks()
+        /// The time up to which everything was queued for webhooks; `nil` before the first webhook.
+        var cursor: UnixTime?
+    }
+
+    /// One thing that happened.
+    enum Input: Sendable {
+        /// The subscriber delivered an event.
+        case received(SubscriberEvent)
+        /// ``RulesStateMachine/nextDeadline(at:)`` passed.
+        case timerFired
+        /// Some process wrote to the database.
+        case databaseChanged
+        /// The rules were read; `nil` when their version is the known one.
+        case rulesLoaded([Rule]?, version: Int64)
+        case loadingFailed
+        case saved
+        case saveFailed
+        /// The trackables with saved state of which neither the broker nor the history has a position.
+        case compared(missing: Set<TrackableID>)
+        case comparisonFailed
+        /// There is no history, or its file does not exist yet.
+        case historyAbsent
+        case historyRead(HistoryRead, HistoryPage)
+        case historyReadFailed(HistoryRead)
+    }
+
+    /// One thing to do.
+    enum Action: Hashable, Sendable {
+        /// Write the rows in one transaction. Answered by `saved` or `saveFailed`.
+        case save(RuleRows)
+        /// Read the rules unless their version is the given one. Answered by `rulesLoaded` or `loadingFailed`.
+        case loadRules(unless: Int64)
+        /// Remove messages and watermarks that are too old at the given time.
+        case trim(now: UnixTime)
+        /// Find the trackables with saved state whose position was cleared, given those with a retained position. Answered by
+        /// `compared` or `comparisonFailed`.
+        ///
+        /// - removingErased: Also remove what the history has erased.
+        case compare(retained: Set<TrackableID>, removingErased: Bool)
+        /// Let the delivery of messages of earlier runs begin.
+        case openOutbox
+        /// Answer `historyAbsent` when no history can be read.
+        case checkHistory
+        /// Read a page of the history. Answered by `historyRead` or `historyReadFailed`.
+        case readHistory(HistoryRead)
+        /// Report that webhooks miss the records of a gap, since there is no history.
+        case reportMissingHistory
+        /// Report a number of messages that found no room in memory.
+        case reportLost(Int)
+    }
+
+    /// The time between two removals of old messages.
+    private static let trimInterval = Duration.seconds(60)
+
+    let configuration: Configuration
+    private let start: Moment
+    private var book: RuleBook
+    private var streams: RuleEventStreams
+    private var findings: [RuleBook.Finding] = []
+    private var pending = PendingMessages()
+    private var trips: TripWatermarks
+    private var watermarks: RecordWatermarks
+    private var cursor: QueueCursor
+    private var cleared = ClearedTrackables()
+    private var comparison = RetainedComparison()
+    private var catchUp: CatchUp?
+    private var saving = SaveSchedule()
+    private var rules: RuleReloading
+    private var trimDeadline: MonotonicTime
+    private var clockStep = ClockStep()
+
+    /// Creates a machine that is not connected yet.
+    init(_ configuration: Configuration, saved: Saved = Saved(), at moment: Moment) {
+        self.configuration = configuration
+        self.start = moment
+        self.book = RuleBook(saved.rules, kept: saved.states, now: moment.wall)
+        self.book.connectionLost(now: moment.wall)
+        self.streams = RuleEventStreams(seed: configuration.seed, former: saved.formerStreams)
+        self.trips = saved.trips
+        self.watermarks = saved.watermarks
+        self.cursor = QueueCursor(wasConnected: saved.cursor != nil)
+        self.rules = RuleReloading(version: saved.version)
+        self.trimDeadline = moment.now.advanced(by: Self.trimInterval)
+        let oldest = moment.wall.advanced(by: .zero - Outbox.maximumAge)
+        self.catchUp = saved.cursor.map { cursor in
+            // A cursor in the future was saved with a clock that was ahead: the gap may have begun at any time.
+            CatchUp(
+                since: cursor > moment.wall ? oldest : max(cursor, oldest), watermarks: saved.watermarks,
+                tripWatermarks: saved.trips)
+        }
+    }
+
+    /// Handles one input.
+    ///
+    /// - Returns: The actions to perform, in order.
+    mutating func handle(_ input: Input, at moment: Moment) -> [Action] {
+        if self.clockStep.didRead(monotonic: moment.now, wall: moment.wall) != nil {
+            self.book.clockStepped(now: moment.wall)
+        }
+        var actions: [Action] = []
+        switch input {
+        case .received(let event): actions += self.received(event, at: moment)
+        case .timerFired: break
+        case .databaseChanged: self.rules.databaseChanged(at: moment.now)
+        case .rulesLoaded(let rules, let version):
+            self.rules.loaded(version: version, at: moment.now)
+            if let rules { self.book.replace(rules, now: moment.wall) }
+        case .loadingFailed: self.rules.loadingFailed(at: moment.now)
+        case .saved: if self.saving.saved() { actions.append(.openOutbox) }
+        case .saveFailed: self.saving.saveFailed(at: moment.now)
+        case .compared(let missing): self.compared(missing: missing, at: moment)
+        case .comparisonFailed: self.comparison.failed(at: moment.now)
+        case .historyAbsent:
+            guard self.catchUp != nil else { break }
+            self.finishCatchUp()
+            actions.append(.reportMissingHistory)
+        case .historyRead(let read, let page): self.read(page, read, at: moment)
+        case .historyReadFailed(let read): self.catchUp?.readFailed(read, at: moment)
+        }
+        if case .timerFired = input {} else { self.saving.request(at: moment.now) }
+        return actions + self.dueActions(at: moment)
+    }
+
+    /// Returns the time at which `timerFired` is due.
+    func nextDeadline(at moment: Moment) -> MonotonicTime {
+        let rules = self.book.nextDeadline.map { moment.now.advanced(by: max(.zero, $0.since(moment.wall))) }
+        let catchUp = self.pending.hasRoomForPage ? self.catchUp?.deadline : nil
+        let deadlines = [rules, catchUp, self.saving.deadline, self.rules.deadline, self.comparison.deadline]
+        return deadlines.reduce(self.trimDeadline) { min($0, $1 ?? $0) }
+    }
+
+    /// Returns the rows that are to be saved before the end: those whose saving failed, then the last changes.
+    mutating func stop(at moment: Moment) -> [RuleRows] {
+        self.cursor.isDue = true
+        return [self.saving.takeUnsaved(), self.takeRows(now: moment.wall)].compactMap { $0 }.filter { !$0.isEmpty }
+    }
+
+    // MARK: - Deadlines
+
+    private mutating func dueActions(at moment: Moment) -> [Action] {
+        self.findings += self.book.timerFired(now: moment.wall)
+        var actions: [Action] = []
+        if self.trimDeadline <= moment.now { actions += self.trim(at: moment) }
+        if let retained = self.comparison.begin(at: moment.now) {
+            actions.append(.compare(retained: retained, removingErased: !self.comparison.hasCompared))
+        }
+        if self.rules.begin(at: moment.now) { actions.append(.loadRules(unless: self.rules.version)) }
+        if self.pending.hasRoomForPage,
+            let read = self.catchUp?.nextRead(clearings: self.cleared.count, at: moment)
+        {
+            actions.append(.readHistory(read))
+        }
+        return actions + self.save(at: moment)
+    }
+
+    private mutating func save(at moment: Moment) -> [Action] {
+        if !self.findings.isEmpty { self.saving.request(at: moment.now) }
+        switch self.saving.begin(at: moment.now) {
+        case .nothing: return []
+        case .again(let rows): return [.save(rows)]
+        case .changes:
+            let rows = self.takeRows(now: moment.wall)
+            guard !rows.isEmpty else { return self.saving.hadNothingToSave() ? [.openOutbox] : [] }
+            self.saving.began(rows)
+            return [.save(rows)]
+        }
+    }
+
+    private mutating func trim(at moment: Moment) -> [Action] {
+        self.trimDeadline = moment.now.advanced(by: Self.trimInterval)
+        let now = self.agingTime(at: moment)
+        self.watermarks.remove(before: now.advanced(by: .zero - Outbox.maximumAge))
+        self.cursor.isDue = true
+        self.saving.request(at: moment.now)
+        let lost = self.pending.takeLost()
+        return [.trim(now: now)] + (lost > 0 ? [.reportLost(lost)] : [])
+    }
+
+    /// Returns the time by which messages grow old. A clock that jumps ahead makes no message older.
+    func agingTime(at moment: Moment) -> UnixTime {
+        min(moment.wall, self.start.wall.advanced(by: self.start.now.duration(to: moment.now)))
+    }
+
+    // MARK: - Received messages
+
+    private mutating func received(_ event: SubscriberEvent, at moment: Moment) -> [Action] {
+        let now = moment.wall
+        switch event {
+        case .connection(nil):
+            self.book.connected(now: now)
+            self.cursor.connected()
+        case .connection(_?):
+            self.connectionLost(now: now)
+        case .positionsKept(let ids):
+            self.comparison.received(ids, at: moment.now)
+            self.catchUp?.connected(at: moment)
+            return self.catchUp == nil ? [] : [.checkHistory]
+        case .location(let id, let update):
+            self.received(update, of: id, now: now)
+        case .locationCleared(let id):
+            self.clear(id, now: now)
+            self.cleared.withdrawn.insert(id)
+        case .resolution(let id, let inForce):
+            self.findings += self.book.came(near: inForce?.isNear, id, now: now)
+        case .trip(let id, let trip?):
+            guard self.configuration.kinds.contains(.trip), self.trips.advance(to: trip, of: id) else { break }
+            self.queue(trip, of: id, now: now)
+        case .tripRecorded(let id, let trip):
+            self.queue(trip, of: id, now: now)
+        case .event(let id, let event) where !self.streams.isOwn(event.stream, of: id):
+            let name = RecordName(stream: event.stream, seq: event.seq)
+            self.queue(.event, [name], of: id, now: now) { MessageCodec.encode(event) }
+        default:
+            break
+        }
+        return []
+    }
+
+    private mutating func received(_ update: ReceivedUpdate, of id: TrackableID, now: UnixTime) {
+        self.comparison.received(id)
+        guard update.update.kind == .actual else { return }
+        if !update.isRetained { self.book.received(id, now: now) }
+        guard !update.isLate else { return }
+        self.findings += self.book.moved(id, update.update.location, passing: update.skipped, now: now)
+        guard !update.isRetained else { return }
+        let names = (update.skipped + [update.update.location]).compactMap(\.name)
+        self.queue(.position, names, of: id, now: now) { try? LocationCodec.encode(update.update) }
+    }
+
+    private mutating func connectionLost(now: UnixTime) {
+        self.book.connectionLost(now: now)
+        self.catchUp?.connectionLost()
+        guard self.cursor.wasConnected, self.catchUp == nil else { return }
+        self.catchUp = CatchUp(since: now, watermarks: self.watermarks, tripWatermarks: self.trips)
+    }
+
+    private mutating func queue(_ trip: Trip, of id: TrackableID, now: UnixTime) {
+        self.queue(.trip, [RecordName(stream: trip.stream, seq: trip.seq)], of: id, now: now) {
+            MessageCodec.encode(trip)
+        }
+    }
+
+    /// Queues a received message for webhooks, if they receive its kind and there is room.
+    private mutating func queue(
+        _ kind: Outbox.Kind, _ names: [RecordName], of id: TrackableID, now: UnixTime, _ payload: () -> [UInt8]?
+    ) {
+        guard self.configuration.kinds.contains(kind), let payload = payload(), self.pending.reserve(payload.count)
+        else { return }
+        self.append(kind, names, of: id, payload, now: now)
+    }
+
+    /// - Parameter names: The records that the message contains.
+    private mutating func append(
+        _ kind: Outbox.Kind, _ names: [RecordName], of id: TrackableID, _ payload: [UInt8], now: UnixTime
+    ) {
+        self.watermarks.advance(kind, to: names, of: id, now: now)
+        self.catchUp?.didQueue(names, of: id)
+        self.pending.append(
+            Outbox.Draft(
+                trackable: id, kind: kind, time: now, payload: String(decoding: payload, as: UTF8.self),
+                record: kind == .position ? nil : names.first))
+    }
+
+    // MARK: - Cleared trackables
+
+    /// Removes the positions and findings of a trackable.
+    private mutating func clear(_ id: TrackableID, now: UnixTime) {
+        self.book.forget(id, now: now)
+        self.pending.remove(id)
+        self.findings.removeAll { $0.trackable == id }
+        self.cleared.insert(id)
+    }
+
+    private mutating func compared(missing: Set<TrackableID>, at moment: Moment) {
+        for id in missing.subtracting(self.comparison.finish()) { self.clear(id, now: moment.wall) }
+        self.saving.requestAndOpen(at: moment.now)
+    }
+
+    // MARK: - Catching up
+
+    private mutating func read(_ page: HistoryPage, _ read: HistoryRead, at moment: Moment) {
+        let (kinds, clearings) = (self.configuration.kinds, self.cleared.count)
+        guard self.catchUp?.didRead(page, for: read, kinds: kinds, clearings: clearings, at: moment) == true else {
+            return
+        }
+        self.queueMissed(page, read, now: moment.wall)
+        let hadReadOnce = self.catchUp?.hasReadOnce
+        if self.catchUp?.finishReading(at: moment) == true { return self.finishCatchUp() }
+        if self.catchUp?.hasReadOnce != hadReadOnce { self.cursor.isDue = true }
+    }
+
+    private mutating func queueMissed(_ page: HistoryPage, _ read: HistoryRead, now: UnixTime) {
+        switch (page, read.query) {
+        case (.events(let events), .events(let id, _)):
+            for event in events where !self.streams.isOwn(event.stream, of: id) {
+                let name = RecordName(stream: event.stream, seq: event.seq)
+                guard self.catchUp?.isMissed(.event, name, of: id) == true else { continue }
+                self.append(.event, [name], of: id, MessageCodec.encode(event), now: now)
+            }
+        case (.trips(let trips), .trips(let id, _)):
+            for trip in trips where self.catchUp?.isMissed(trip, of: id) == true {
+                let name = RecordName(stream: trip.stream, seq: trip.seq)
+                self.append(.trip, [name], of: id, MessageCodec.encode(trip), now: now)
+            }
+        case (.points(let page), .points(let id, _)):
+            for point in page.points.filter({ !$0.hasClockFault }).map(\.location) {
+                guard let name = point.name, self.catchUp?.isMissed(.position, name, of: id) == true,
+                    let payload = try? LocationCodec.encode(LocationUpdate(location: point))
+                else { continue }
+                self.append(.position, [name], of: id, payload, now: now)
+            }
+        default: break
+        }
+    }
+
+    private mutating func finishCatchUp() {
+        self.catchUp = nil
+        self.cursor.isDue = true
+    }
+
+    // MARK: - Saving
+
+    /// Returns all changes since the last call. The watermarks and the cursor are held back until the history was read once.
+    private mutating func takeRows(now: UnixTime) -> RuleRows {
+        let events = self.findings.map { finding in
+            let event = self.streams.event(finding)
+            return Outbox.Draft(
+                trackable: finding.trackable, kind: .event, isOwn: true, time: event.time,
+                payload: String(decoding: MessageCodec.encode(event), as: UTF8.self))
+        }
+        self.findings = []
+        let (cleared, withdrawn) = self.cleared.takeAll()
+        var rows = RuleRows(
+            cleared: cleared, withdrawn: withdrawn, states: self.book.takeChanges(), dropped: self.book.takeDropped(),
+            streams: self.streams.takeChanges(), drafts: self.pending.takeAll() + events)
+        guard self.catchUp?.hasReadOnce != false else { return rows }
+        (rows.trips, rows.watermarks) = (self.trips.takeChanges(), self.watermarks.takeChanges())
+        if self.cursor.take() { rows.cursor = now }
+        return rows
+    }
+}
+
+extension Location {
+    /// The name of the record; `nil` for a position without stream or number.
+    fileprivate var name: RecordName? {
+        guard let stream = self.stream, let seq = self.seq else { return nil }
+        return RecordName(stream: stream, seq: seq)
+    }
+}

@@ -1,0 +1,255 @@
+package import GRDB
+package import TrackingCore
+
+/// The messages that wait in the gateway's database to be delivered to webhooks, or to be published on event topics. Each reader has
+/// a place of its own in the order of messages, which survives restarts.
+package struct Outbox: Sendable {
+    /// The kind of a message.
+    package enum Kind: String, Hashable, Sendable, CaseIterable {
+        case event, trip, position
+    }
+
+    /// A message in the outbox.
+    package struct Entry: Hashable, Sendable {
+        /// The position in the order of messages, ascending. A restored database can assign a place again.
+        package var place: Int64
+        /// The unique identifier, ascending; never assigned again, not even after the database was restored.
+        package var id: Int64
+        /// The trackable of the message.
+        package var trackable: TrackableID
+        /// The kind of the message.
+        package var kind: Kind
+        /// `true` for an event of one of this gateway's rules.
+        package var isOwn: Bool
+        /// The time at which the gateway received or produced the message.
+        package var time: UnixTime
+        /// The payload as in the tracking protocol: a JSON text.
+        package var payload: String
+    }
+
+    /// A message that is not in the outbox yet.
+    package struct Draft: Hashable, Sendable {
+        package var trackable: TrackableID
+        package var kind: Kind
+        package var isOwn = false
+        package var time: UnixTime
+        package var payload: String
+        /// The record of the message, which is added once; `nil` for a message that is added each time.
+        package var record: RecordName?
+    }
+
+    /// The most messages in the outbox. The oldest are removed, delivered or not.
+    package static let maximumCount: Int64 = 1_000_000
+    /// The age at which a message is removed, delivered or not: 7 days.
+    package static let maximumAge: Duration = .seconds(7 * 86_400)
+    /// The most bytes of all payloads, with ``entryBytes`` for each message: 1 GiB.
+    package static let maximumBytes: Int64 = 1 << 30
+    /// The approximate bytes of a message beside its payload.
+    static let entryBytes = 256
+
+    private let database: GatewayDatabase
+
+    /// Creates access to the outbox of a database.
+    package init(_ database: GatewayDatabase) { self.database = database }
+
+    /// Returns a stream that yields after each change of the database.
+    func changes() -> AsyncStream<Void> { self.database.changes() }
+
+    /// Continues the ids above all earlier ones, also after the database was restored from a backup. Ids follow the clock, in
+    /// microseconds; they stay ascending below a million messages per second.
+    package func beginRange(now: UnixTime) async throws(TrackingError) {
+        let microseconds = Int64(max(0, min(now.seconds * 1e6, 4e15)))
+        try await self.database.write { db in
+            try db.execute(
+                sql: """
+                    UPDATE outboxBase SET value =
+                    max(value, ? - coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'outbox'), 0))
+                    """, arguments: [microseconds])
+        }
+    }
+
+    /// Returns the streams of rules' events that a reader has not read.
+    func ownStreams(unreadBy reader: String) async throws(TrackingError) -> Set<StreamID> {
+        try await self.database.read { db in
+            let payloads = try String.fetchAll(
+                db,
+                sql: """
+                    SELECT payload FROM outbox
+                    WHERE isOwn AND place > (SELECT place FROM outboxReader WHERE name = ?)
+                    """, arguments: [reader])
+            return Set(payloads.compactMap { try? MessageCodec.decodeEvent($0.utf8).stream })
+        }
+    }
+
+    /// Places a new reader at the end of the outbox. A reader that has a place keeps it.
+    package func begin(_ reader: String) async throws(TrackingError) {
+        try await self.database.write { db in
+            try db.execute(
+                sql: """
+                    INSERT OR IGNORE INTO outboxReader(name, place)
+                    SELECT ?, coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'outbox'), 0)
+                    """, arguments: [reader])
+        }
+    }
+
+    /// Removes the places of all readers except the given ones.
+    package func removeReaders(except readers: [String]) async throws(TrackingError) {
+        try await self.database.write { db in
+            for name in try String.fetchAll(db, sql: "SELECT name FROM outboxReader") where !readers.contains(name) {
+                try db.execute(sql: "DELETE FROM outboxReader WHERE name = ?", arguments: [name])
+            }
+        }
+    }
+
+    /// Returns the next messages after a reader's place.
+    ///
+    /// - Parameters:
+    ///   - kinds: The kinds of messages to return.
+    ///   - ownAlone: `true` to return only the events of rules.
+    ///   - limit: The most messages, ≥ 1.
+    /// - Returns: The messages, and the place up to which the reader has read with them.
+    /// - Throws: `storeFailed`, `storeUnusable`.
+    package func next(
+        _ reader: String, kinds: Set<Kind>, ownAlone: Bool, limit: Int
+    ) async throws(TrackingError) -> (entries: [Entry], through: Int64) {
+        try await self.database.read { db in
+            let place = try Int64.fetchOne(
+                db, sql: "SELECT place FROM outboxReader WHERE name = ?", arguments: [reader])
+            let names = kinds.map { "'\($0.rawValue)'" }.sorted().joined(separator: ",")
+            let rows = try Row.fetchAll(
+                db,
+                sql: """
+                    SELECT place, trackable, kind, isOwn, time, payload, base FROM outbox
+                    WHERE place > ? AND kind IN (\(names)) AND isOwn >= ? ORDER BY place LIMIT ?
+                    """, arguments: [place ?? 0, ownAlone ? 1 : 0, limit])
+            let entries = try rows.map(Self.entry)
+            if entries.count == limit, let last = entries.last { return (entries, last.place) }
+            let end = try Int64.fetchOne(db, sql: "SELECT max(place) FROM outbox") ?? place ?? 0
+            return (entries, max(end, entries.last?.place ?? 0))
+        }
+    }
+
+    /// Moves a reader forward to a place: all messages up to it are delivered. Writes nothing when the reader is there already.
+    package func advance(_ reader: String, to place: Int64) async throws(TrackingError) {
+        let former = try await self.database.read { db in
+            try Int64.fetchOne(db, sql: "SELECT place FROM outboxReader WHERE name = ?", arguments: [reader])
+        }
+        guard let former, former < place else { return }
+        try await self.database.write { db in
+            try db.execute(
+                sql: "UPDATE outboxReader SET place = max(place, ?) WHERE name = ?", arguments: [place, reader])
+        }
+    }
+
+    /// Returns the approximate number of messages after a reader's place, of all kinds.
+    package func backlog(_ reader: String) async throws(TrackingError) -> Int64 {
+        try await self.database.read { db in
+            let place = try Int64.fetchOne(
+                db, sql: "SELECT place FROM outboxReader WHERE name = ?", arguments: [reader])
+            let last = try Int64.fetchOne(db, sql: "SELECT max(place) FROM outbox")
+            guard let place, let last else { return 0 }
+            return max(0, last - place)
+        }
+    }
+
+    /// Removes the messages that all readers have read, and the messages beyond ``maximumCount`` or ``maximumAge``.
+    ///
+    /// - Returns: The number of removed messages that some reader had not read.
+    package func trim(now: UnixTime) async throws(TrackingError) -> Int {
+        try await self.database.write { db in
+            let read = try Int64.fetchOne(db, sql: "SELECT min(place) FROM outboxReader") ?? .max
+            try db.execute(sql: "DELETE FROM outbox WHERE place <= ?", arguments: [read])
+            let last = try Int64.fetchOne(db, sql: "SELECT max(place) FROM outbox") ?? 0
+            let oldest = now.advanced(by: .zero - Self.maximumAge).seconds
+            try db.execute(
+                sql: "DELETE FROM outbox WHERE place <= ? OR time < ?", arguments: [last - Self.maximumCount, oldest])
+            return db.changesCount
+        }
+    }
+
+    /// Removes the oldest messages, within a transaction, until their bytes are within a limit.
+    ///
+    /// - Returns: The number of removed messages that some reader had not read.
+    package static func trim(toBytes most: Int64 = Self.maximumBytes, in db: Database) throws -> Int {
+        let bytes = try Int64.fetchOne(db, sql: "SELECT bytes FROM outboxSize") ?? 0
+        guard bytes > most else { return 0 }
+        let read = try Int64.fetchOne(db, sql: "SELECT min(place) FROM outboxReader") ?? .max
+        try db.execute(sql: "DELETE FROM outbox WHERE place <= ?", arguments: [read])
+        let left = try Int64.fetchOne(db, sql: "SELECT bytes FROM outboxSize") ?? 0
+        guard left > most else { return 0 }
+        // A twentieth more, so that the next messages need no further removal.
+        let last = try Self.place(after: left - most + most / 20, in: db)
+        try db.execute(sql: "DELETE FROM outbox WHERE place <= ?", arguments: [last])
+        return db.changesCount
+    }
+
+    /// Returns the place up to which the oldest messages take a number of bytes.
+    private static func place(after bytes: Int64, in db: Database) throws -> Int64 {
+        let rows = try Row.fetchCursor(
+            db, sql: "SELECT place, length(CAST(payload AS BLOB)) FROM outbox ORDER BY place")
+        var (last, rest): (Int64, Int64) = (0, bytes)
+        while rest > 0, let row = try rows.next() {
+            let (place, size): (Int64, Int64) = (row[0], row[1])
+            rest -= size + Int64(Self.entryBytes)
+            last = place
+        }
+        return last
+    }
+
+    /// Returns the trackables of the messages that some reader has not read.
+    package func unreadTrackables() async throws(TrackingError) -> Set<TrackableID> {
+        try await self.database.read { db in
+            let ids = try String.fetchAll(
+                db,
+                sql: """
+                    SELECT DISTINCT trackable FROM outbox
+                    WHERE place > (SELECT coalesce(min(place), 0) FROM outboxReader)
+                    """)
+            return Set(try ids.map { try TrackableID($0) })
+        }
+    }
+
+    /// Removes the messages of a trackable that are older than a time, within a transaction.
+    package static func remove(_ id: TrackableID, before time: UnixTime, from db: Database) throws {
+        try db.execute(
+            sql: "DELETE FROM outbox WHERE trackable = ? AND time < ?", arguments: [id.rawValue, time.seconds])
+    }
+
+    /// Adds messages, within a transaction. A record that was added within ``maximumAge`` is not added again.
+    package static func add(_ drafts: [Draft], to db: Database) throws {
+        for draft in drafts where try Self.isNew(draft, db) {
+            try db.execute(
+                sql: """
+                    INSERT INTO outbox(trackable, kind, isOwn, time, payload, base)
+                    VALUES(?, ?, ?, ?, ?, (SELECT value FROM outboxBase))
+                    """,
+                arguments: [
+                    draft.trackable.rawValue, draft.kind.rawValue, draft.isOwn, draft.time.seconds, draft.payload,
+                ])
+        }
+    }
+
+    /// Returns `true` when a draft's record was not added before, and notes that it is added now.
+    private static func isNew(_ draft: Draft, _ db: Database) throws -> Bool {
+        guard let record = draft.record else { return true }
+        try db.execute(
+            sql: "INSERT OR IGNORE INTO outboxRecord(trackable, kind, stream, seq, time) VALUES(?, ?, ?, ?, ?)",
+            arguments: [
+                draft.trackable.rawValue, draft.kind.rawValue, record.stream.rawValue, Int64(clamping: record.seq),
+                draft.time.seconds,
+            ])
+        return db.changesCount > 0
+    }
+
+    /// Removes all messages of a trackable, within a transaction.
+    package static func remove(_ id: TrackableID, from db: Database) throws {
+        try db.execute(sql: "DELETE FROM outbox WHERE trackable = ?", arguments: [id.rawValue])
+    }
+
+    private static func entry(_ row: Row) throws -> Entry {
+        let (place, base): (Int64, Int64) = (row[0], row[6])
+        return Entry(
+            place: place, id: base + place, trackable: try TrackableID(row[1]),
+            kind: Kind(rawValue: row[2]) ?? .event, isOwn: row[3], time: UnixTime(row[4]), payload: row[5])
+    }
+}

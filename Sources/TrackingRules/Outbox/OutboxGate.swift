@@ -1,0 +1,49 @@
+import Synchronization
+
+/// Holds back the delivery of messages that an earlier run of the gateway left in the outbox, until the messages of trackables
+/// that were erased meanwhile are removed.
+package final class OutboxGate: Sendable {
+    private struct State {
+        var isOpen = false
+        var waiters: [Int: CheckedContinuation<Void, Never>] = [:]
+        var nextKey = 0
+    }
+
+    private let state = Mutex(State())
+
+    /// Creates a closed gate.
+    package init() {}
+
+    /// `true` once delivery may begin.
+    package var isOpen: Bool { self.state.withLock { $0.isOpen } }
+
+    /// Opens the gate for good and resumes the tasks that wait for it.
+    package func open() {
+        let waiters = self.state.withLock { state in
+            state.isOpen = true
+            defer { state.waiters = [:] }
+            return Array(state.waiters.values)
+        }
+        for waiter in waiters { waiter.resume() }
+    }
+
+    /// Returns once the gate is open or the task is cancelled.
+    package func opened() async {
+        let key = self.state.withLock { state in
+            state.nextKey += 1
+            return state.nextKey
+        }
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let isDone = self.state.withLock { state in
+                    guard !state.isOpen, !Task.isCancelled else { return true }
+                    state.waiters[key] = continuation
+                    return false
+                }
+                if isDone { continuation.resume() }
+            }
+        } onCancel: {
+            self.state.withLock { $0.waiters.removeValue(forKey: key) }?.resume()
+        }
+    }
+}

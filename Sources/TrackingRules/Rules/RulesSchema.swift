@@ -1,0 +1,99 @@
+/// The tables of labels, fences and rules, and of the outbox.
+package enum RulesSchema {
+    /// The migrations of the tables, in order.
+    package static let migrations: [GatewayDatabase.Migration] = [
+        GatewayDatabase.Migration(
+            "rules-1",
+            [
+                "CREATE TABLE trackableLabel(trackable TEXT PRIMARY KEY NOT NULL, name TEXT, icon TEXT) STRICT",
+                """
+                CREATE TABLE trackableGroup(
+                    name TEXT NOT NULL, trackable TEXT NOT NULL, PRIMARY KEY(name, trackable)) STRICT, WITHOUT ROWID
+                """,
+                "CREATE TABLE fence(name TEXT PRIMARY KEY NOT NULL, shape TEXT NOT NULL) STRICT",
+                "CREATE TABLE rule(name TEXT PRIMARY KEY NOT NULL, definition TEXT NOT NULL) STRICT",
+                """
+                CREATE TABLE ruleState(
+                    trackable TEXT NOT NULL, rule TEXT NOT NULL, holds INTEGER, since REAL, isTold INTEGER NOT NULL,
+                    PRIMARY KEY(trackable, rule)) STRICT, WITHOUT ROWID
+                """,
+                """
+                CREATE TABLE ruleStream(
+                    trackable TEXT PRIMARY KEY NOT NULL, stream TEXT NOT NULL, seq INTEGER NOT NULL) STRICT
+                """,
+                """
+                CREATE TABLE outbox(
+                    place INTEGER PRIMARY KEY AUTOINCREMENT, trackable TEXT NOT NULL, kind TEXT NOT NULL,
+                    isOwn INTEGER NOT NULL, time REAL NOT NULL, payload TEXT NOT NULL) STRICT
+                """,
+                "CREATE TABLE outboxReader(name TEXT PRIMARY KEY NOT NULL, place INTEGER NOT NULL) STRICT",
+                "CREATE TABLE ruleVersion(value INTEGER NOT NULL) STRICT",
+                "INSERT INTO ruleVersion(value) VALUES(1)",
+            ] + Self.triggers),
+        GatewayDatabase.Migration(
+            "rules-2",
+            [
+                """
+                CREATE TABLE outboxTrip(
+                    trackable TEXT PRIMARY KEY NOT NULL, stream TEXT NOT NULL, seq INTEGER NOT NULL) STRICT
+                """
+            ]),
+        GatewayDatabase.Migration(
+            "rules-3",
+            [
+                // The id of a message is the sum of its place and its base.
+                "ALTER TABLE outbox ADD COLUMN base INTEGER NOT NULL DEFAULT 0",
+                "CREATE TABLE outboxBase(value INTEGER NOT NULL) STRICT",
+                "INSERT INTO outboxBase(value) VALUES(0)",
+                """
+                CREATE TABLE outboxTold(
+                    trackable TEXT NOT NULL, kind TEXT NOT NULL, stream TEXT NOT NULL, seq INTEGER NOT NULL,
+                    time REAL NOT NULL, PRIMARY KEY(trackable, kind, stream)) STRICT, WITHOUT ROWID
+                """,
+                "CREATE TABLE outboxToldUntil(time REAL NOT NULL) STRICT",
+            ]),
+        GatewayDatabase.Migration(
+            "rules-4",
+            [
+                """
+                CREATE TABLE outboxRecord(
+                    place INTEGER PRIMARY KEY, trackable TEXT NOT NULL, kind TEXT NOT NULL, stream TEXT NOT NULL,
+                    seq INTEGER NOT NULL, time REAL NOT NULL, UNIQUE(trackable, kind, stream, seq)) STRICT
+                """,
+                "CREATE INDEX outboxRecordTime ON outboxRecord(time)",
+            ]),
+        GatewayDatabase.Migration(
+            "rules-outbox-size",
+            [
+                "CREATE TABLE outboxSize(bytes INTEGER NOT NULL) STRICT",
+                """
+                INSERT INTO outboxSize(bytes)
+                SELECT coalesce(sum(length(CAST(payload AS BLOB)) + \(Outbox.entryBytes)), 0) FROM outbox
+                """,
+                """
+                CREATE TRIGGER outboxSizeAfterInsert AFTER INSERT ON outbox BEGIN
+                    UPDATE outboxSize SET bytes = bytes + length(CAST(new.payload AS BLOB)) + \(Outbox.entryBytes);
+                END
+                """,
+                """
+                CREATE TRIGGER outboxSizeAfterDelete AFTER DELETE ON outbox BEGIN
+                    UPDATE outboxSize SET bytes = bytes - length(CAST(old.payload AS BLOB)) - \(Outbox.entryBytes);
+                END
+                """,
+            ]),
+    ]
+
+    /// Triggers that increment the version after each change of a fence, a rule or a group. A running gateway reads the rules
+    /// again when the version changed.
+    private static var triggers: [String] {
+        ["fence", "rule", "trackableGroup"].flatMap { table in
+            ["INSERT", "UPDATE", "DELETE"].map { change in
+                """
+                CREATE TRIGGER \(table)After\(change) AFTER \(change) ON \(table) BEGIN
+                    UPDATE ruleVersion SET value = value + 1;
+                END
+                """
+            }
+        }
+    }
+}

@@ -1,0 +1,44 @@
+/// Decides how many messages the next delivery to a webhook contains, and what happens to messages that the webhook rejects.
+struct DeliverySize: Equatable {
+    /// The consequence of an answer.
+    enum Verdict: Equatable {
+        /// The webhook accepted the delivery: continue with the next messages.
+        case accepted
+        /// The webhook rejected several messages: deliver the first half alone.
+        case halved
+        /// The webhook rejected a single message: quarantine it, and continue with the next messages.
+        case quarantined
+        /// The delivery failed: repeat it.
+        case `repeat`
+    }
+
+    /// The most messages of the next delivery.
+    private(set) var limit = Webhook.maximumMessages
+    /// The number of failed deliveries in a row, without those that were halved. The sender waits after each of them, so that a
+    /// webhook that rejects everything does not empty the outbox quickly.
+    private(set) var failures = 0
+
+    /// Evaluates the answer to a delivery.
+    ///
+    /// - Parameters:
+    ///   - status: The HTTP status of the answer; `nil` for no answer.
+    ///   - count: The number of delivered messages, ≥ 1.
+    mutating func answered(_ status: UInt?, count: Int) -> Verdict {
+        switch status {
+        case .some(200..<300):
+            self.failures = 0
+            self.limit = min(Webhook.maximumMessages, self.limit * 2)
+            return .accepted
+        case .some(400), .some(413), .some(422):
+            guard count == 1 else {
+                self.limit = count / 2
+                return .halved
+            }
+            self.failures += 1
+            return .quarantined
+        default:
+            self.failures += 1
+            return .repeat
+        }
+    }
+}

@@ -1,0 +1,86 @@
+import Crypto
+package import TrackingCore
+
+/// An HTTP server that receives messages of the gateway as signed POST requests.
+package struct Webhook: Hashable, Sendable, CustomStringConvertible {
+    /// The address: `http://` or `https://`, with a host.
+    package let url: String
+    /// The key of the signatures; never shown.
+    private let secret: [UInt8]
+
+    /// The most messages of one delivery.
+    package static let maximumMessages = 100
+    /// The most bytes of a delivery of several messages: 256 KiB, below the usual limits of servers and proxies (nginx: 1 MB).
+    package static let maximumBytes = 262_144
+
+    /// Creates a webhook.
+    ///
+    /// - Throws: `invalidConfiguration` when the address is not an HTTP URL, or the secret has fewer than 16 bytes.
+    package init(url: String, secret: String) throws(TrackingError) {
+        let isAddress = url.wholeMatch(of: #/https?:\/\/[^\/?#\s][^\s]*/#) != nil
+        guard isAddress, url.utf8.count <= 2048 else {
+            throw TrackingError(
+                .invalidConfiguration,
+                "cannot use the address of a webhook: it must be an http:// or https:// URL with a host and without spaces"
+            )
+        }
+        guard secret.utf8.count >= 16 else {
+            throw TrackingError(
+                .invalidConfiguration,
+                "cannot sign webhooks with a secret of \(secret.utf8.count) bytes: use at least 16 bytes")
+        }
+        self.url = url
+        self.secret = Array(secret.utf8)
+    }
+
+    /// The webhook's name among the readers of the outbox, derived from its address.
+    package var reader: String { "webhook:" + Self.hex(SHA256.hash(data: Array(self.url.utf8)).prefix(12)) }
+
+    /// The address without user, password, path and query, which may be secret.
+    package var description: String {
+        let parts = self.url.split(separator: "/", maxSplits: 2, omittingEmptySubsequences: false)
+        let authority = parts[2].prefix { !"/?#\\".contains($0) }
+        return "\(parts[0])//\(authority.split(separator: "@").last.map(String.init) ?? "")"
+    }
+
+    /// Returns the body of a delivery of the first messages: as many as fit into ``maximumBytes``, at least one.
+    ///
+    /// - Returns: The body, and the number of its messages.
+    package static func body(_ entries: some Sequence<Outbox.Entry>) -> (bytes: [UInt8], count: Int) {
+        var body = Array("{\"messages\":[".utf8)
+        var count = 0
+        for entry in entries {
+            let message = Self.message(entry)
+            guard count == 0 || body.count + message.count + 3 <= Self.maximumBytes else { break }
+            if count > 0 { body.append(UInt8(ascii: ",")) }
+            body += message
+            count += 1
+        }
+        return (body + Array("]}".utf8), count)
+    }
+
+    private static func message(_ entry: Outbox.Entry) -> [UInt8] {
+        var members: [String: JSONValue] = [
+            "id": .number(Double(entry.id)), "trackable": .text(entry.trackable.rawValue),
+            "kind": .text(entry.kind.rawValue), "time": .number(entry.time.seconds),
+        ]
+        if entry.kind == .event, (try? MessageCodec.decodeEvent(entry.payload.utf8))?.isLate(at: entry.time) == true {
+            members["late"] = .flag(true)
+        }
+        // The payload is JSON already.
+        return JSONValue.object(members).json.dropLast() + Array(",\"payload\":\(entry.payload)}".utf8)
+    }
+
+    /// Returns the signature of a body: `t=UNIXTIME,v1=HEX`, with the HMAC-SHA256 (RFC 2104) of `UNIXTIME.BODY`. The time lets a
+    /// receiver reject an old delivery that is sent again.
+    package func signature(of body: [UInt8], at time: UnixTime) -> String {
+        let seconds = String(Int64(time.seconds))
+        let code = HMAC<SHA256>.authenticationCode(
+            for: Array("\(seconds).".utf8) + body, using: SymmetricKey(data: self.secret))
+        return "t=\(seconds),v1=\(Self.hex(code))"
+    }
+
+    private static func hex(_ bytes: some Sequence<UInt8>) -> String {
+        bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+    }
+}

@@ -1,0 +1,163 @@
+package import AsyncHTTPClient
+package import Logging
+import NIOCore
+import NIOHTTP1
+import NIOSSL
+import ServiceLifecycle
+package import TrackingCore
+
+/// Delivers the outbox to one webhook, in order. A delivery is repeated until the webhook accepts it, and later messages wait. A single
+/// message that the webhook rejects because of its content is quarantined.
+package struct WebhookSender: Sendable {
+    private let webhook: Webhook
+    private let kinds: Set<Outbox.Kind>
+    private let outbox: Outbox
+    private let client: HTTPClient
+    private let timeout: Duration
+    private let now: @Sendable () -> UnixTime
+    private let figures: WebhookFigures
+    private let logger: Logger
+
+    /// The longest pause between two deliveries.
+    private static let maximumBackoff = Duration.seconds(300)
+
+    /// Creates a sender that delivers nothing yet.
+    ///
+    /// - Parameters:
+    ///   - kinds: The kinds of messages to deliver.
+    ///   - timeout: The time limit for the head of an answer, and again for its body.
+    ///   - now: Returns the time of the wall clock, for the signatures.
+    package init(
+        _ webhook: Webhook, kinds: Set<Outbox.Kind>, outbox: Outbox, client: HTTPClient,
+        timeout: Duration = .seconds(10), figures: WebhookFigures = WebhookFigures(),
+        logger: Logger = Logger(label: "godwit.webhook"), now: @escaping @Sendable () -> UnixTime
+    ) {
+        self.webhook = webhook
+        self.kinds = kinds
+        self.outbox = outbox
+        self.client = client
+        self.timeout = timeout
+        self.figures = figures
+        self.logger = logger
+        self.now = now
+    }
+
+    /// Delivers until a graceful shutdown or cancellation. A webhook that runs for the first time receives the messages from then on.
+    ///
+    /// - Parameter gate: Holds back all messages until it is open; `nil` for no gate.
+    package func run(once gate: OutboxGate? = nil) async {
+        await cancelWhenGracefulShutdown {
+            var size = DeliverySize()
+            var hasBegun = false
+            var changes = self.outbox.changes().makeAsyncIterator()
+            while !Task.isCancelled {
+                do throws(TrackingError) {
+                    if !hasBegun { try await self.outbox.begin(self.webhook.reader) }
+                    hasBegun = true
+                    await gate?.opened()
+                    if try await !self.deliverNext(&size) { await changes.next() }
+                } catch {
+                    guard !Task.isCancelled else { return }
+                    self.logger.error("Webhook messages not read yet", metadata: ["reason": "\(error.message)"])
+                    try? await Task.sleep(for: .seconds(1))
+                }
+            }
+        }
+    }
+
+    /// Makes one delivery, and pauses after a failure.
+    ///
+    /// - Returns: `false` when there is nothing to deliver.
+    private func deliverNext(_ size: inout DeliverySize) async throws(TrackingError) -> Bool {
+        let (entries, through) = try await self.outbox.next(
+            self.webhook.reader, kinds: self.kinds, ownAlone: false, limit: Webhook.maximumMessages)
+        guard !entries.isEmpty else {
+            try await self.outbox.advance(self.webhook.reader, to: through)
+            return false
+        }
+        let (body, count) = Webhook.body(entries.prefix(size.limit))
+        let answer = await self.deliver(body)
+        let verdict = size.answered(answer.status, count: count)
+        switch verdict {
+        case .accepted, .quarantined:
+            let last = count == entries.count ? through : entries[count - 1].place
+            if verdict == .quarantined { self.quarantine(entries[0], answer.text) }
+            try await self.outbox.advance(self.webhook.reader, to: last)
+        case .repeat: self.report(answer.text, size.failures)
+        case .halved: break
+        }
+        guard verdict != .halved, size.failures > 0 else { return true }
+        try? await Task.sleep(for: max(Self.backoff(after: size.failures), answer.wait))
+        return true
+    }
+
+    /// The answer to a delivery: a status, or the reason for a missing one.
+    private struct Answer {
+        var status: UInt?
+        var text: String
+        /// The pause that the webhook asks for with `Retry-After`, at most ``maximumBackoff``.
+        var wait = Duration.zero
+    }
+
+    private func deliver(_ body: [UInt8]) async -> Answer {
+        var request = HTTPClientRequest(url: self.webhook.url)
+        request.method = .POST
+        request.headers.add(name: "content-type", value: "application/json")
+        request.headers.add(name: "user-agent", value: "godwit")
+        request.headers.add(name: "godwit-signature", value: self.webhook.signature(of: body, at: self.now()))
+        request.body = .bytes(ByteBuffer(bytes: body))
+        do {
+            let response = try await self.client.execute(request, timeout: TimeAmount(self.timeout))
+            await self.read(response.body)
+            let wait = response.headers.first(name: "retry-after").flatMap { UInt32($0) }.map { Duration.seconds($0) }
+            return Answer(
+                status: response.status.code, text: "HTTP status \(response.status.code)",
+                wait: min(wait ?? .zero, Self.maximumBackoff))
+        } catch {
+            return Answer(status: nil, text: "\(error)")
+        }
+    }
+
+    /// Reads and discards the body of an answer, up to 64 KiB, so that the connection can be used again.
+    private func read(_ body: HTTPClientResponse.Body) async {
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask { _ = try? await body.collect(upTo: 64 * 1024) }
+            group.addTask { try? await Task.sleep(for: self.timeout) }
+            await group.next()
+            group.cancelAll()
+        }
+    }
+
+    private func quarantine(_ entry: Outbox.Entry, _ reason: String) {
+        self.figures.countRejected()
+        self.logger.warning(
+            "Webhook rejected message; message skipped",
+            metadata: ["webhook": "\(self.webhook)", "id": "\(entry.id)", "reason": "\(reason)"])
+    }
+
+    private func report(_ reason: String, _ failures: Int) {
+        self.figures.countFailure()
+        self.logger.log(
+            level: failures == 1 ? .warning : .info, "Webhook delivery failed; delivery repeated",
+            metadata: ["webhook": "\(self.webhook)", "reason": "\(reason)", "tries": "\(failures)"])
+    }
+
+    /// Returns the pause after a number of failures: from 1 s, twice as long each time, at most ``maximumBackoff``, minus a random
+    /// part of at most a half.
+    private static func backoff(after failures: Int) -> Duration {
+        let full = min(Self.maximumBackoff, .seconds(1 << min(failures - 1, 10)))
+        return full / 2 + .milliseconds(Int64.random(in: 0...(full / 2).inMilliseconds))
+    }
+}
+
+extension HTTPClient.Configuration {
+    /// The configuration for webhooks: TLS 1.2 or newer, and no redirects, so that a message reaches only the configured server.
+    package static var webhooks: Self {
+        var tls = TLSConfiguration.makeClientConfiguration()
+        tls.minimumTLSVersion = .tlsv12
+        var configuration = Self(tlsConfiguration: tls)
+        configuration.redirectConfiguration = .disallow
+        configuration.timeout = .init(connect: .seconds(5), read: .seconds(10))
+        return configuration
+    }
+}

@@ -1,0 +1,58 @@
+import AsyncHTTPClient
+package import Logging
+import ServiceLifecycle
+import TrackingCore
+import TrackingRuntime
+
+/// Delivers the outbox to all webhooks over one HTTP client. A slow webhook does not delay the others.
+package struct WebhookService: Service {
+    /// A webhook with its counters.
+    package struct Recipient: Sendable {
+        let webhook: Webhook
+        let figures: WebhookFigures
+
+        /// Creates a recipient.
+        package init(_ webhook: Webhook, figures: WebhookFigures = WebhookFigures()) {
+            self.webhook = webhook
+            self.figures = figures
+        }
+    }
+
+    private let recipients: [Recipient]
+    private let kinds: Set<Outbox.Kind>
+    private let outbox: Outbox
+    private let gate: OutboxGate
+    private let logger: Logger
+
+    /// Creates a service that is not running yet.
+    ///
+    /// - Parameters:
+    ///   - kinds: The kinds of messages that the webhooks receive.
+    ///   - gate: Holds back the messages of earlier runs until it is open.
+    package init(
+        _ recipients: [Recipient], kinds: Set<Outbox.Kind>, database: GatewayDatabase, gate: OutboxGate, logger: Logger
+    ) {
+        self.recipients = recipients
+        self.kinds = kinds
+        self.outbox = Outbox(database)
+        self.gate = gate
+        self.logger = logger
+    }
+
+    /// Delivers until a graceful shutdown or cancellation.
+    package func run() async throws {
+        let client = HTTPClient(configuration: .webhooks)
+        let clock = DeviceClock()
+        await withTaskGroup(of: Void.self) { group in
+            for recipient in self.recipients {
+                group.addTask {
+                    let sender = WebhookSender(
+                        recipient.webhook, kinds: self.kinds, outbox: self.outbox, client: client,
+                        figures: recipient.figures, logger: self.logger, now: { clock.moment.wall })
+                    await sender.run(once: self.gate)
+                }
+            }
+        }
+        try await client.shutdown()
+    }
+}

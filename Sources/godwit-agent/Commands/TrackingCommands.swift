@@ -1,0 +1,114 @@
+import ArgumentParser
+import GodwitOptions
+import TrackingControl
+import TrackingCore
+
+/// `godwit-agent track ID`.
+struct Track: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Track this trackable alone.", discussion: "The change lasts over a restart of the agent.")
+    @OptionGroup var tracked: TrackedOptions
+
+    func run() async throws { try await self.tracked.ask(.track) }
+}
+
+/// `godwit-agent add ID`.
+struct Add: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Track this trackable as well.", discussion: "The change lasts over a restart of the agent.")
+    @OptionGroup var tracked: TrackedOptions
+
+    func run() async throws { try await self.tracked.ask(.add) }
+}
+
+/// The arguments of `track` and `add`.
+struct TrackedOptions: ParsableArguments {
+    @Argument(help: "The id of the trackable: 1 to 128 bytes.")
+    var id: String
+
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp("Set the destination of the trackable, in degrees.", valueName: "lat,lon"))
+    var destination: Coordinate?
+
+    @OptionGroup var agent: SocketOptions
+
+    func ask(_ name: Command.Name) async throws {
+        var arguments = ["trackable": try TrackableID.argument(self.id)]
+        arguments["destination"] = self.destination?.json
+        try await self.agent.ask(name, arguments)
+    }
+}
+
+/// `godwit-agent remove ID`.
+struct Remove: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Stop tracking this trackable.", discussion: "The change lasts over a restart of the agent.")
+
+    @Argument(help: "The id of the trackable.")
+    var id: String
+
+    @OptionGroup var agent: SocketOptions
+
+    func run() async throws {
+        try await self.agent.ask(.remove, ["trackable": try TrackableID.argument(self.id)])
+    }
+}
+
+/// `godwit-agent destination ID LAT,LON|none`.
+struct Destination: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Set or remove the destination of a trackable.",
+        discussion:
+            "The change lasts over a restart of the agent. Put -- before a latitude below 0: destination -- van-7 -33.9,151.2"
+    )
+
+    @Argument(help: "The id of the trackable.")
+    var id: String
+
+    @Argument(help: ArgumentHelp("The destination in degrees, or none.", valueName: "lat,lon|none"))
+    var place: String
+
+    @OptionGroup var agent: SocketOptions
+
+    func run() async throws {
+        var arguments = ["trackable": try TrackableID.argument(self.id)]
+        if self.place != "none" {
+            guard let place = Coordinate(argument: self.place) else {
+                throw ValidationError("the destination must be LAT,LON in degrees, or none; not '\(self.place)'")
+            }
+            arguments["destination"] = place.json
+        }
+        try await self.agent.ask(.destination, arguments)
+    }
+}
+
+/// `godwit-agent bind ID`.
+struct Bind: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Track this trackable in place of the present ones.",
+        discussion: "Refused, with the number of points, while points of a present trackable are unsent.")
+
+    @Argument(help: "The id of the trackable: 1 to 128 bytes.")
+    var id: String
+
+    @Flag(help: "Discard the unsent points of the present trackables.")
+    var force = false
+
+    @Flag(help: "Send the unsent points of the present trackables first.")
+    var flush = false
+
+    @OptionGroup var agent: SocketOptions
+
+    func validate() throws {
+        if self.force, self.flush {
+            throw ValidationError("--force discards the points that --flush would send. Give one of them")
+        }
+    }
+
+    func run() async throws {
+        let unsent: UnsentPoints = self.force ? .clear : self.flush ? .send : .refuse
+        _ = try await self.agent.askAndWait(
+            .bind, ["trackable": try TrackableID.argument(self.id), "unsent": .text(unsent.rawValue)])
+    }
+}

@@ -1,0 +1,68 @@
+import ArgumentParser
+import TrackingCore
+import TrackingPublisher
+
+/// The options for the sources of positions: receivers, recordings and the battery.
+struct SourceOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            "Read positions from this source: gpsd://host[:port], nmea:FILE|-|tcp://host:port|/dev/tty…, gpx:FILE, jsonl:FILE|- or simulate:. Repeatable, each with an optional class: gpsd://host#accuracy=HIGH.",
+            valueName: "source"))
+    var source: [String] = []
+
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp(
+            "Replay recorded sources at this multiple of their pace, or as fast as possible (max).", valueName: "n|max",
+            visibility: .hidden))
+    var speed = "1"
+
+    @Option(
+        help: ArgumentHelp(
+            "Ask the receiver for this resolution at all times. The filters of published positions do not change.",
+            valueName: "a/i/d", visibility: .hidden))
+    var sensorResolution: Resolution?
+
+    @Flag(
+        help: ArgumentHelp(
+            "Also publish unfiltered positions, on the topic 'raw' of the trackable.", visibility: .hidden))
+    var raw = false
+
+    @Option(
+        help: ArgumentHelp(
+            "Read the battery from auto, none, file:PATH or fixed:PERCENT.", valueName: "battery", visibility: .hidden))
+    var battery = "auto"
+
+    func validate() throws {
+        guard !self.source.isEmpty else {
+            throw ValidationError("no source of positions is given. Give --source, for example --source simulate:")
+        }
+        do throws(TrackingError) {
+            guard try self.specifications().count(where: \.readsStandardInput) < 2 else {
+                throw TrackingError(
+                    .invalidConfiguration,
+                    "two sources read standard input. Leave one of nmea:- and jsonl:- out")
+            }
+            _ = try ReplayPace.parse(self.speed)
+            _ = try BatterySpecification.parse(self.battery)
+        } catch {
+            throw ValidationError(error.message)
+        }
+    }
+
+    /// The sources, read from their text.
+    ///
+    /// - Throws: `invalidConfiguration` that names the wrong part.
+    func specifications() throws(TrackingError) -> [SourceSpecification] {
+        try self.source.map { (text) throws(TrackingError) in try SourceSpecification.parse(text) }
+    }
+
+    /// `true` if fixes may be left out when they come too fast. Every fix of a recording or a pipe counts, so that it
+    /// stays `false` with one of these.
+    ///
+    /// - Throws: `invalidConfiguration` that names the wrong part.
+    func thinsFixes() throws(TrackingError) -> Bool {
+        let specifications = try self.specifications()
+        return specifications.contains(where: \.cannotBeSlowed) && specifications.allSatisfy(\.isReceiver)
+    }
+}
