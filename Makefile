@@ -1,6 +1,6 @@
 # Everything a newcomer or the CI runs. Each target sets up what it needs (Debian 12 with Swift 6.3; root or sudo).
 SHELL := /bin/bash
-SWIFT_FLAGS := --explicit-target-dependency-import-check error
+SWIFT_FLAGS := $(shell scripts/swift-flags)
 
 .PHONY: demo test bench build release docs lint sanitizer drills setup
 
@@ -19,7 +19,7 @@ build: setup
 	swift build $(SWIFT_FLAGS)
 
 release: setup
-	swift build $(SWIFT_FLAGS) -c release --static-swift-stdlib
+	swift build --explicit-target-dependency-import-check error -c release --static-swift-stdlib
 
 # The documentation of the libraries; a warning of DocC fails it.
 docs: setup

@@ -8,8 +8,10 @@ import TrackingTesting
 ///
 /// `GODWIT_DRILL_DAMAGE`: the number of damaged streams for each role.
 @Suite(.timeLimit(.minutes(180))) struct DamagedStreamDrillTests {
-    private static let streams =
-        ProcessInfo.processInfo.environment["GODWIT_DRILL_DAMAGE"].flatMap { Int($0) } ?? 20
+    private static let demanded = ProcessInfo.processInfo.environment["GODWIT_DRILL_DAMAGE"].flatMap { Int($0) }
+    private static let streams = demanded ?? 20
+    /// The longest time until a program has recovered. The short form runs on busy machines, and only ends what hangs.
+    private static let limit = demanded == nil ? Duration.seconds(60) : .seconds(15)
     /// The number of damaged connections in a row for one program. The backoff grows with each.
     private static let streamsALife = 2
 
@@ -46,7 +48,7 @@ import TrackingTesting
             if losses.count > before, let last = losses.last, last < back {
                 figures.slowest = max(figures.slowest, last.duration(to: back))
             }
-            #expect(figures.slowest <= .seconds(15), "\(damages)")
+            #expect(figures.slowest <= Self.limit, "\(damages)")
         }
         figures.report(role)
     }

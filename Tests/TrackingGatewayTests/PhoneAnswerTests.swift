@@ -35,6 +35,9 @@ import TrackingCore
             responseTopic: nil, correlationData: nil)
     }
 
+    /// The time of a command that stays valid for as long as a test can take.
+    private static var soon: Double { Date().timeIntervalSince1970 + 3_600 }
+
     // MARK: Friends
 
     @Test func friendsAreWhatTheTokenMayReadWithoutItsOwn() {
@@ -254,7 +257,7 @@ import TrackingCore
                     uri: path, method: .post, headers: [.userAgent: agent], body: body
                 ).json
             }
-            desk.receive(Self.received(.report, id: "report", time: Date().timeIntervalSince1970))
+            desk.receive(Self.received(.report, id: "report", time: Self.soon))
             let friends = JSONValue.text("friends of jane beside van-7")
             let plain = try await post("/owntracks", "owntracks-android-location.json", Self.android)
             #expect(plain == .list([friends, .object(["_type": .text("cmd"), "action": .text("reportLocation")])]))
@@ -262,7 +265,7 @@ import TrackingCore
             let data = try #require(sealed?["data"]?.text)
             #expect(secret.open(base64: data) == JSONValue.list([friends]).json)
             let settings: [String: JSONValue] = ["batch-window": .number(300)]
-            desk.receive(Self.received(.configure, settings, id: "set", time: Date().timeIntervalSince1970))
+            desk.receive(Self.received(.configure, settings, id: "set", time: Self.soon))
             let overland = try await post("/overland", "overland-ios-1.3.json", Self.overland)
             #expect(overland?["result"]?.text == "ok")
             #expect(overland?["set"] == .object(["send_interval": .text("5m")]))
