@@ -1,4 +1,4 @@
-/// The decoder of a keyboard's bytes.
+/// Decodes the bytes that a terminal sends for typed keys.
 enum TerminalKeys {
     /// Returns the typed characters. Escape sequences, as of arrow and function keys, are skipped.
     ///

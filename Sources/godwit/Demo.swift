@@ -14,13 +14,14 @@ struct Demo: AsyncParsableCommand {
             """)
 
     @Option(
-        parsing: .unconditional, help: ArgumentHelp("End the demo after this time.", valueName: "seconds"))
+        parsing: .unconditional,
+        help: ArgumentHelp("End the demo after this many seconds. Default: on Ctrl-C.", valueName: "seconds"))
     var duration: Double?
 
-    @Flag(help: "Run all steps once. End with 1 if one of them did not happen.")
+    @Flag(help: "Run all steps once and end. The exit code is 1 if the effect of a step was not observed.")
     var script = false
 
-    @Option(help: ArgumentHelp("The demo has no options in a file.", visibility: .private))
+    @Option(help: ArgumentHelp("Not used: the demo reads no configuration file.", visibility: .private))
     var config: String?
 
     func validate() throws {

@@ -124,7 +124,8 @@ import TrackingPublisher
         #expect(
             fitted.misfits == [
                 .init(
-                    change: "zone", reason: "a value of zone has the wrong form. See --zone in godwit-agent run --help")
+                    change: "zone",
+                    reason: "a value of the setting 'zone' has the wrong form. See --zone in godwit-agent run --help")
             ])
     }
 

@@ -27,7 +27,7 @@ struct Erase: AsyncParsableCommand {
             valueName: "time"))
     var before: String?
 
-    @Flag(help: "Do not ask for confirmation.")
+    @Flag(help: "Erase without asking for confirmation.")
     var yes = false
 
     @OptionGroup(title: "Gateway data") var state: StateOptions
@@ -81,13 +81,14 @@ struct Erase: AsyncParsableCommand {
         return limit
     }
 
-    /// The outcome at the broker as text: the cleared topics, and those that are not proven to be cleared.
+    /// Returns the outcome at the broker as text: the number of cleared topics, and one line for each topic that is not
+    /// proven to be cleared.
     static func text(_ outcome: KeptMessages.Outcome) -> String {
         outcome.remains.map { "not erased: \($0)\n" }.joined()
             + "broker: \(counted(outcome.cleared, "topic")) cleared\n"
     }
 
-    /// The outcome in the history as text: the erased records and the remainders.
+    /// Returns the outcome in the history as text: the numbers of erased records, and one line for each remainder.
     static func text(_ report: EraseReport) -> String {
         let counts = [
             counted(report.points, "point"), counted(report.trips, "trip"), counted(report.events, "event"),

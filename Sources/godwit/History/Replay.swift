@@ -71,19 +71,19 @@ struct Replay: AsyncParsableCommand {
     }
 }
 
-/// The player of a query's records at their pace.
+/// Publishes the records that a query finds in the history again, at the pace of their times.
 struct HistoryPlayer {
     let publisher: AssetPublisher<MQTTTransport>
-    /// The trackable to publish for.
+    /// The trackable for which the records are published.
     let id: TrackableID
     let pace: ReplayPace
     let failsFast: Bool
 
-    /// The longest wait for the acknowledgement of a trip or an event. Afterwards the replay goes on while the
-    /// publisher tries again.
+    /// The longest wait for the acknowledgement of a trip or an event. After it the replay goes on, and the publisher
+    /// continues to send the record.
     private static let patience = Duration.seconds(10)
 
-    /// Runs until every record is acknowledged or a signal ends it.
+    /// Publishes the records until every one is acknowledged or a signal ends the program.
     func run(_ query: PointQuery, of store: any HistoryStore) async throws {
         let ending = Ending()
         await withTaskGroup(of: Void.self) { group in
@@ -139,7 +139,7 @@ struct HistoryPlayer {
     }
 }
 
-/// The clock of a replay: waits until a record is due.
+/// The clock of a replay, which waits until a record is due.
 private struct ReplayClock {
     private var pacer: ReplayPacer
     private let clock = ContinuousClock()
