@@ -28,7 +28,8 @@ extension CaptureOptions {
         get throws(TrackingError) {
             var configuration = CaptureStateMachine.Configuration()
             configuration.mock = self.mock
-            // Earlier times are wrong: GPS began in 1980, and sources correct rolled-over weeks before this point.
+            // Fixes with earlier times are wrong: GPS began in 1980, and the sources correct rolled-over GPS weeks
+            // before this point.
             configuration.fixFloor = ClockTrust.gpsEpoch.advanced(by: .seconds(1))
             configuration.activity = self.activity
             configuration.pause = try self.pauseMachine

@@ -29,7 +29,7 @@ public struct ConfigurationFile: Sendable {
             }
         }
 
-        /// The value as one text; `nil` for a list, a mapping and an empty value.
+        /// The value of a key as one text; `nil` for a list, a mapping and an empty value.
         var text: String? { if case .text(let text) = self { text } else { nil } }
     }
 
@@ -52,7 +52,7 @@ public struct ConfigurationFile: Sendable {
         let root: Node?
         // Yams rejects a byte order mark.
         do { root = try Yams.compose(yaml: text.first == "\u{FEFF}" ? String(text.dropFirst()) : text) } catch {
-            throw ValidationError("'\(path)'\(Self.fault(error))")
+            throw ValidationError("cannot read the configuration file '\(path)'\(Self.fault(error))")
         }
         switch root.map(Self.value) {
         case nil, .nothing: self.entries = []
@@ -77,16 +77,16 @@ public struct ConfigurationFile: Sendable {
         switch error as? YamlError {
         case .scanner(_, let problem, let mark, _), .parser(_, let problem, let mark, _),
             .composer(_, let problem, let mark, _):
-            return ", line \(mark.line), column \(mark.column): is not YAML: \(problem)"
+            return ", line \(mark.line), column \(mark.column): not valid YAML: \(problem)"
         case .reader(let problem, let offset, _, let yaml):
             let line = offset.map { 1 + yaml.prefix($0).count(where: \.isNewline) }
-            return (line.map { ", line \($0)" } ?? "") + ": is not YAML: \(problem)"
+            return (line.map { ", line \($0)" } ?? "") + ": not valid YAML: \(problem)"
         case .duplicatedKeysInMapping(let keys, let context):
             let isName = { (key: String) in key.utf8.count <= 64 && key.allSatisfy { $0.isLetter || $0 == "-" } }
             let key = keys.first(where: isName).map { "the key '\($0)'" } ?? "a key"
             return ", line \(context.mark.line): \(key) is given twice"
         case .no, .memory, .writer, .emitter, .representer, .dataCouldNotBeDecoded, nil:
-            return ": is not YAML"
+            return ": not valid YAML"
         }
     }
 

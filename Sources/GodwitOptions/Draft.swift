@@ -14,7 +14,7 @@ public final class Draft {
     /// Creates a draft: from now on, SIGINT, SIGTERM and SIGHUP remove the files at these paths. The files need not
     /// exist yet.
     public init(_ paths: String...) {
-        // Never freed: a signal may arrive at any moment and read it.
+        // The list is never freed, because a signal may arrive at any moment and its handler reads the list.
         let list = Paths.allocate(capacity: paths.count + 1)
         for (index, path) in paths.enumerated() { (list + index).initialize(to: strdup(path)) }
         (list + paths.count).initialize(to: nil)

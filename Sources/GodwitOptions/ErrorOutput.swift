@@ -38,6 +38,8 @@ final class ErrorOutput: TextOutputStream, Sendable {
     private let queue = DispatchQueue(label: "godwit.errors")
     private let descriptor: Int32
 
+    /// Creates a writer for a file descriptor.
+    ///
     /// - Parameter descriptor: The file descriptor to write to. The caller keeps it open.
     init(descriptor: Int32) { self.descriptor = descriptor }
 
@@ -58,7 +60,7 @@ final class ErrorOutput: TextOutputStream, Sendable {
     /// Holds lines for standard error back until ``release()``, while the terminal shows a table.
     func hold() { self.state.withLock { $0.isHeld = true } }
 
-    /// Writes the lines that were held back, and ends holding.
+    /// Writes the lines for standard error that were held back. Later lines are written at once again.
     func release() {
         let isIdle = self.state.withLock { state in
             guard state.isHeld else { return false }

@@ -49,7 +49,8 @@ public enum LayeredArguments {
         try self.checkValues(own, options)
         var added: [String] = []
         let given = Set(own.prefix { $0 != "--" }.compactMap(self.name))
-        // The environment may name a file for other commands.
+        // The environment may name a configuration file for other commands, so it is ignored for a command without
+        // `--config`.
         let path = options.contains { $0.name == "config" } ? self.file(own, environment) : nil
         let file = try path.map { try ConfigurationFile(path: $0) }
         if let file { try self.check(file, options) }

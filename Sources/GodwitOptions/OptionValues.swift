@@ -42,7 +42,7 @@ public struct OptionValues: Hashable, Sendable {
                 "there is no setting '\(name.prefix(80))'. Use the long name of an option of the command")
         }
         guard let values = text.isEmpty ? [] : option.values(text) else {
-            throw ValidationError("\(name) must be on or off, not '\(text.prefix(80))'")
+            throw ValidationError("the setting '\(name)' must be on or off, not '\(text.prefix(80))'")
         }
         return values
     }
@@ -69,7 +69,7 @@ extension LayeredArguments.Option {
     /// and the text is neither on nor off.
     func values(_ text: String) -> [String]? {
         guard self.isFlag else {
-            // One value for each line: any other separator may be part of a path, an id or an address.
+            // Each line is one value, because any other separator may be part of a path, an id or an address.
             return self.isRepeating ? text.split(whereSeparator: \.isNewline).map(String.init) : [text]
         }
         return switch text.lowercased() {

@@ -13,7 +13,7 @@ public enum Program {
     /// the environment and the configuration file complete the arguments.
     public static func run(_ root: any ParsableCommand.Type) async {
         self.openStandardDescriptors()
-        // Before any part of the program reads the limit.
+        // The limit of open files is raised before any part of the program reads it.
         DescriptorLimit.raise()
         let environment = ProcessInfo.processInfo.environment
         defer { self.finishErrors() }
@@ -34,8 +34,8 @@ public enum Program {
             // The reader closed the output, as `head` does: not a fault.
             if !failure.isClosed { self.end(failure.description, .outputUnwritable) }
         } catch let error as ValidationError {
-            // A command's own `run()` or the merge threw it, so that the parser would print the usage of the root
-            // alone.
+            // The error came from a command's `run()` or from merging the options. The parser would print the usage of
+            // the root command alone for it.
             self.end("\(error.message)\n\(self.usage(root))", .wrongUsage)
         } catch {
             self.finishErrors()
@@ -55,7 +55,7 @@ public enum Program {
     /// would get its number. Writing to a standard output that was closed fails.
     private static func openStandardDescriptors() {
         for descriptor in [STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO] where fcntl(descriptor, F_GETFD) < 0 {
-            // The lowest free number is this descriptor; child programs inherit it.
+            // `open` returns the lowest free number, which is this descriptor. Child programs inherit it.
             _ = open("/dev/null", descriptor == STDOUT_FILENO ? O_RDONLY : O_RDWR)
         }
     }
@@ -93,7 +93,7 @@ public enum Program {
 
     /// Writes an error message to standard error after `Error: `. Returns at once, without waiting for the reader.
     public static func complain(_ message: String) {
-        // The message may contain text from other programs.
+        // The message may contain text from other programs, so control characters are escaped.
         let lines = message.split(separator: "\n", omittingEmptySubsequences: false).map { String($0).printable }
         ErrorOutput.standard.write("Error: \(lines.joined(separator: "\n"))\n")
     }

@@ -5,6 +5,8 @@ public struct ProgressBar: Hashable, Sendable {
     private let done: Int
     private let total: Int
 
+    /// Creates the state of a progress bar.
+    ///
     /// - Parameters:
     ///   - done: The number of finished steps, 0…`total`.
     ///   - total: The number of all steps.
@@ -29,6 +31,8 @@ public struct ErrorProgress {
     private let isShown: Bool
     private var shown: ProgressBar?
 
+    /// Creates a progress bar for standard error.
+    ///
     /// - Parameter isWanted: `false` to draw nothing, for example because the output goes to the same terminal.
     public init(isWanted: Bool) { self.isShown = isWanted && isatty(STDERR_FILENO) == 1 }
 

@@ -59,7 +59,7 @@ public struct ServiceNotifier: Sendable {
         var name = Array(self.address.utf8)
         if name[0] == UInt8(ascii: "@") { name[0] = 0 }
         withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: name) }
-        // An abstract name may end with zeros, so that its length must be exact.
+        // An abstract socket name may end with zero bytes, so its length must be exact.
         let length = socklen_t(MemoryLayout<sockaddr_un>.offset(of: \.sun_path)! + name.count)  // a stored property
         let bytes = Array(message.utf8)
         withUnsafePointer(to: &address) { pointer in

@@ -63,7 +63,7 @@ public struct Terminal: Sendable {
             Terminal.writeAtOnce("\u{1B}[?25h")
             signal(SIGTSTP, SIG_DFL)
             raise(SIGTSTP)
-            // The signal is blocked while it is handled. Unblocking it stops the program here.
+            // SIGTSTP is blocked while its handler runs. Unblocking it stops the program here.
             var stop = sigset_t()
             sigemptyset(&stop)
             sigaddset(&stop, SIGTSTP)

@@ -38,27 +38,27 @@ public struct TrackableOptions: ParsableArguments {
             valueName: "a/i/d"))
     public var resolution: Resolution?
 
-    /// The resolution far from the destination without a subscriber.
+    /// The trackable's resolution while it is far from its destination and has no subscriber; `nil` if not given.
     @Option(
         help: ArgumentHelp(
             "Set the resolution far from the destination without a subscriber.", valueName: "a/i/d",
             visibility: .hidden))
     public var resolutionFar: Resolution?
 
-    /// The resolution far from the destination with a subscriber.
+    /// The trackable's resolution while it is far from its destination and has a subscriber; `nil` if not given.
     @Option(
         help: ArgumentHelp(
             "Set the resolution far from the destination with a subscriber.", valueName: "a/i/d", visibility: .hidden))
     public var resolutionFarWatched: Resolution?
 
-    /// The resolution near the destination without a subscriber.
+    /// The trackable's resolution while it is near its destination and has no subscriber; `nil` if not given.
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp(
             "Set the resolution near the destination without a subscriber.", valueName: "a/i/d", visibility: .hidden))
     public var resolutionNear: Resolution?
 
-    /// The resolution near the destination with a subscriber.
+    /// The trackable's resolution while it is near its destination and has a subscriber; `nil` if not given.
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp(
@@ -146,7 +146,7 @@ public struct TrackableOptions: ParsableArguments {
         if named.count + listed.count > 1, flags != TrackableSettings() {
             let names = flags.names.map { "--\($0)" }.joined(separator: ", ")
             throw ValidationError(
-                "\(named.count + listed.count) trackables are given, but \(names) can apply to one trackable only. Give each trackable its settings under the key 'trackables' of --config"
+                "\(named.count + listed.count) trackables are given, but the settings \(names) can apply to one trackable only. Give each trackable its settings under the key 'trackables' of --config"
             )
         }
         guard !(named.isEmpty && listed.isEmpty) else {
@@ -180,13 +180,13 @@ public struct TrackableSettings: Hashable, Sendable {
     /// The resolution in all four cases (near or far from the destination, with or without a subscriber); `nil` if not
     /// given.
     public var resolution: Resolution?
-    /// The resolution far from the destination without a subscriber.
+    /// The trackable's resolution while it is far from its destination and has no subscriber; `nil` if not given.
     public var resolutionFar: Resolution?
-    /// The resolution far from the destination with a subscriber.
+    /// The trackable's resolution while it is far from its destination and has a subscriber; `nil` if not given.
     public var resolutionFarWatched: Resolution?
-    /// The resolution near the destination without a subscriber.
+    /// The trackable's resolution while it is near its destination and has no subscriber; `nil` if not given.
     public var resolutionNear: Resolution?
-    /// The resolution near the destination with a subscriber.
+    /// The trackable's resolution while it is near its destination and has a subscriber; `nil` if not given.
     public var resolutionNearWatched: Resolution?
     /// The charge of the battery, in percent, below which the interval between positions is stretched; `nil` for never.
     public var batteryThreshold: Double?
@@ -232,10 +232,10 @@ public struct TrackableSettings: Hashable, Sendable {
         return .seconds(seconds)
     }
 
-    /// Makes the constraints of the trackable; `nil` without settings for resolution, battery and proximity. A floor or
-    /// a ceiling alone makes none, because each limits requests only.
+    /// Makes the trackable's resolution constraints. Returns `nil` if there is no setting for resolution, battery or
+    /// proximity. A floor or a ceiling alone makes no constraints, because both only limit requests.
     ///
-    /// - Parameter default: The resolution where the settings give none.
+    /// - Parameter default: The resolution in all cases for which the settings give none.
     /// - Throws: `ValidationError` for a value out of range.
     public func constraints(default: Resolution) throws -> ResolutionConstraints? {
         let members = [self.resolutionFar, self.resolutionFarWatched, self.resolutionNear, self.resolutionNearWatched]

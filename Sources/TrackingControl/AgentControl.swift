@@ -5,7 +5,7 @@ public import TrackingCore
 /// The protocol separates the control interfaces from the agent. Each method returns when its work is done. A method
 /// that throws has changed nothing.
 public protocol AgentControl: Sendable {
-    /// Returns the state of the agent.
+    /// Returns the present state of the agent.
     func status() async -> AgentStatus
 
     /// Waits until the part of the agent that makes decisions responds, which shows that the agent works. The state of
@@ -109,7 +109,8 @@ public typealias ControlProgress = @Sendable (_ done: Int, _ total: Int) async -
 
 /// One setting of the agent that a command changed, or would change.
 public struct SettingChange: Hashable, Sendable {
-    /// The long name of the option.
+    /// The long name of the option that changed, or of the setting `broker`, `user`, `password`, `trackable` or
+    /// `destination`.
     public var key: String
     /// The value before the change; `nil` if the setting had none or is secret.
     public var before: String?

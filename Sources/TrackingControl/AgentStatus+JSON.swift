@@ -180,7 +180,9 @@ struct JSONMembers {
     }
 
     private func required<Value>(_ name: String, _ what: String, _ value: Value?) throws(TrackingError) -> Value {
-        guard let value else { throw TrackingError(.invalidPayload, "\(name) must be \(what)") }
+        guard let value else {
+            throw TrackingError(.invalidPayload, "the member '\(name)' of the agent's status must be \(what)")
+        }
         return value
     }
 }

@@ -4,7 +4,7 @@ public import TrackingCore
 public struct AgentStatus: Hashable, Sendable {
     /// The state of the agent's connection to the broker.
     public struct Connection: Hashable, Sendable {
-        /// `true` while the agent is connected.
+        /// `true` while the agent is connected to the broker.
         public var isUp: Bool
         /// The broker's address, without credentials.
         public var broker: String
@@ -60,7 +60,7 @@ public struct AgentStatus: Hashable, Sendable {
 
     /// The time at which this status was made, by the device's clock.
     public var time: UnixTime
-    /// `true` while the agent samples and sends.
+    /// `true` while the agent is switched on, that is, while it samples and sends.
     public var isOn: Bool
     /// The connection to the broker.
     public var connection: Connection
@@ -72,9 +72,9 @@ public struct AgentStatus: Hashable, Sendable {
     public var trackables: [Trackable] = []
     /// The number and the size of all pending records, including those of trackables that are no longer tracked.
     public var queue = SpoolAmount()
-    /// The number of records that were dropped because of a limit, over the life of the log.
+    /// The number of records that the log dropped because of a limit, since the log was created.
     public var dropped = 0
-    /// The number of quarantined records.
+    /// The number of quarantined records in the log.
     public var quarantined = 0
     /// The time at which a batch of records or a live position was last sent; `nil` for never.
     public var lastAttempt: UnixTime?

@@ -51,7 +51,7 @@ public final class ControlClient {
         do throws(TrackingError) {
             try await self.channel.write(CommandCodec.encode(command) + [UInt8(ascii: "\n")])
         } catch {
-            // An agent that closed the connection may have sent the reason before.
+            // An agent that closed the connection may have sent the reason before, so the answer is still read.
             guard error.code == .inputUnreadable else { throw error }
         }
         while true {

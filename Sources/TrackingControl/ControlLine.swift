@@ -59,7 +59,7 @@ struct LineBuffer {
 
     init(limit: Int) { self.limit = limit }
 
-    /// Appends received bytes.
+    /// Appends bytes that were received on the socket.
     ///
     /// - Returns: The lines that are now complete, without line ends; `nil` when a line exceeds the limit, after which
     ///   nothing more can be read.

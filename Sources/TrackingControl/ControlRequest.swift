@@ -74,7 +74,7 @@ struct ReplacementCheck: Hashable, Sendable {
         self.own = own
     }
 
-    /// Checks that `next` may replace the tracked trackables.
+    /// Checks that the trackable `next` may replace all tracked trackables.
     ///
     /// - Throws: `notAllowed` when the device tracks a trackable that the command may not replace.
     func check(_ tracked: [TrackableID], for next: TrackableID) throws(CommandFailure) {

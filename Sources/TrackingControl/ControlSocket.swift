@@ -66,7 +66,7 @@ public enum ControlSocket {
         try self.removeStale(path)
         let descriptor = try self.socket()
         do throws(TrackingError) {
-            // The file takes the mode of the socket, so no other user can connect at any time.
+            // The socket's file is created with the mode of the socket, so no other user can connect at any time.
             guard fchmod(descriptor, 0o600) == 0,
                 self.withAddress(path, { SystemLibrary.bind(descriptor, $0, $1) }) == 0,
                 SystemLibrary.listen(descriptor, 16) == 0

@@ -18,7 +18,7 @@ enum SetupLink {
         guard link.utf8.count <= Self.maximumBytes, link.hasPrefix(start) else {
             throw TrackingError(.invalidConfiguration, "\(form), at most \(Self.maximumBytes) bytes")
         }
-        // A fragment would cut off a value, whatever it was meant to belong to.
+        // The text after a '#' would be a fragment of the URL, and missing from the value.
         guard !link.contains("#") else {
             throw TrackingError(.invalidConfiguration, "the set-up link contains a '#'. Write %23 in its place")
         }

@@ -21,7 +21,7 @@ struct ControlOptions: ParsableArguments {
 
     @Option(
         defaultAsFlag: RemoteCommands.Acceptance.restricted,
-        // `.next` accepts a value after `=` even if another option follows, in contrast to the standard strategy.
+        // The strategy `.next` accepts a value after `=` even if another option follows, unlike the default strategy.
         parsing: .next,
         help: ArgumentHelp(
             "Also accept commands from the broker. With the value unrestricted, these may also change settings so that records are discarded or subscribers see more.",
@@ -100,7 +100,7 @@ struct ControlService: Sendable {
                 metadata: ["reason": "\(error)"])
             self.notifier?.ready()
             listening()
-            // Runs on until cancelled, so that the service manager learns of the end.
+            // The task goes on until it is cancelled, so that the service manager learns of the end.
             let (nothing, sender) = AsyncStream.makeStream(of: Never.self)
             for await _ in nothing {}
             sender.finish()

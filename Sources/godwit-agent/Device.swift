@@ -47,7 +47,7 @@ struct Device: Sendable {
     ///
     /// - Throws: The error that ended the connection; nothing after an orderly end.
     func run(_ dispatcher: ControlDispatcher) async throws {
-        // Subscribed before the publisher runs, so that no event is missed.
+        // The events are subscribed to before the publisher runs, so that no event is missed.
         let events = self.notifier.map { _ in self.publisher.trackingEvents }
         await withTaskGroup(of: Part.self) { group in
             guard let notifier = self.notifier, let events else { return await self.track(dispatcher) }
@@ -61,7 +61,7 @@ struct Device: Sendable {
                 return .waited
             }
             let first = await group.next()
-            // Cancelling the runner would lose the count of the remaining events.
+            // The runner is not cancelled here, because that would lose the count of the remaining events.
             if first == .waited { notifier.leave() } else { group.cancelAll() }
         }
         if let error = self.ending.error { throw error }
@@ -116,7 +116,7 @@ struct Device: Sendable {
             last[change.trackable] = change.state
             if let reason = change.reason {
                 self.logger.warning(
-                    "Publishing state of a trackable changed for a reason",
+                    "Publishing state of a trackable changed because of a problem",
                     metadata: [
                         "trackable": "\(change.trackable)", "state": "\(change.state.rawValue)", "reason": "\(reason)",
                     ])

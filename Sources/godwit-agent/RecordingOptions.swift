@@ -5,7 +5,7 @@ import TrackingCore
 public import TrackingPublisher
 import TrackingSpool
 
-/// The options for the device's log and for sending from it.
+/// The options for the device's log of records, and for sending the records from it.
 struct RecordingOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(

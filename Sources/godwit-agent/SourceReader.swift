@@ -23,6 +23,8 @@ struct SourceReader: Sendable {
     /// The number of fixes from a file or a pipe after which the reader waits until they are in the log.
     private static let unloggedFixes = 256
 
+    /// Makes a reader of the sources that the options of `godwit-agent run` describe.
+    ///
     /// - Throws: `invalidConfiguration` for an invalid `--source` or `--speed`.
     init(_ run: Run, _ power: Power) throws {
         let outlet = Outlet<AssetPublisher<MQTTTransport>>()
@@ -152,7 +154,7 @@ struct SourceReader: Sendable {
 
     private func publish(_ kind: TrackingEvent.Kind, _ detail: [String: TrackingEvent.DetailValue]) async {
         await self.outlet.deliver { publisher, receipt in
-            // Cannot fail: the details are few and short.
+            // Recording the event cannot fail, because its details are few and short.
             try? publisher.recordEvent(kind, detail)
             receipt.resume()
         }

@@ -28,6 +28,8 @@ struct CommandSenderState {
     /// The trackables whose outcome ``takeNews()`` has not returned yet.
     private var news: [TrackableID] = []
 
+    /// Creates the state in which no command is sent yet.
+    ///
     /// - Parameter commands: One command for each trackable, each with its own id.
     init(root: TopicRoot, client: ClientID, commands: [(id: TrackableID, command: Command)]) {
         self.root = root

@@ -31,8 +31,8 @@ struct Demo: AsyncParsableCommand {
     }
 
     func run() async throws {
-        // A closed output is then an error, after which the child programs are ended. The signal would leave them
-        // running.
+        // With SIGPIPE ignored, a closed output is an error, after which the child programs are ended. The signal would
+        // leave them running.
         signal(SIGPIPE, SIG_IGN)
         let stage = try DemoStage()
         defer { stage.end() }

@@ -27,7 +27,7 @@ final class DemoShow: Service {
         self.duration = duration
     }
 
-    /// `true` if the effect of every step was observed.
+    /// `true` once the effect of every step of the demo was observed.
     var hasSucceeded: Bool { self.succeeded.withLock { $0 } }
 
     func run() async throws {

@@ -84,7 +84,7 @@ struct LiveTable {
     func lines(width: Int, height: Int, now: UnixTime, due: (TrackableID) -> Duration?) -> [String] {
         let head = self.row(
             ["trackable", "state", "position", "speed", "bearing", "age", "resolution", "next due", "trip"])
-        // Reserved: the heading, the empty line, the foot and the cursor's own line.
+        // Four lines are reserved: the heading, an empty line, the foot and the line of the cursor.
         let events = self.events.suffix(max(0, height - 4) / 4)
         let logged = self.logged(width: width).prefix(max(0, height - 4 - events.count) / 2)
         let room = max(1, height - 4 - events.count - logged.count)
@@ -171,7 +171,7 @@ extension Resolution {
         let all = Accuracy.allCases
         let present = Double(self.desiredInterval.inMilliseconds)
         let stepped = min(max(present * intervalFactor, 125), 3_600_000)
-        // A value beyond the bounds remains, so that a finer step never gets coarser.
+        // An interval beyond the bounds remains as it is, so that a finer step never makes it longer.
         let milliseconds = intervalFactor < 1 ? min(present, stepped) : max(present, stepped)
         let changed = try? Resolution(
             accuracy: all[min(max(self.accuracy.rank + change, 0), all.count - 1)],

@@ -104,13 +104,14 @@ struct Record: AsyncParsableCommand {
         if group != nil, case .sqlite = try self.store.location() {
             throw TrackingError(
                 .invalidConfiguration,
-                "--share needs a history that recorders can share. Give --store postgres://user@host/database")
+                "--share needs a history in PostgreSQL, which several recorders can share. Give --store postgres://user@host/database"
+            )
         }
         let health = Health(listen: self.listen)
         let notifier = ServiceNotifier(environment: ProcessInfo.processInfo.environment)
         notifier?.ready()
         let store = try await self.openStore(notifier)
-        // Held until the program ends: meanwhile a gateway on the same file does not record.
+        // The lock is held until the program ends. Until then a gateway with the same history does not record.
         let lock = try self.lock()
         defer { withExtendedLifetime(lock) {} }
         var configuration = RecorderConfiguration(client: names.voice, session: try self.broker.identity().session)

@@ -46,7 +46,7 @@ struct Send: AsyncParsableCommand {
         let identity = try self.broker.identity()
         var generator = SystemRandomNumberGenerator()
         let now = TimeText.now
-        // After that time nobody waits for the answer, so that the device should not carry out the command.
+        // After that time, no program waits for the answer, so the device must not perform the command.
         let expires = now.advanced(by: .seconds(self.timeout))
         let arguments = try self.arguments()
         let commands = try self.trackables().map { id in
@@ -94,7 +94,7 @@ struct Send: AsyncParsableCommand {
     /// Parses the value of an argument of the command. Returns `nil` for a value that means none, so that the argument
     /// is left out.
     private func value(_ key: String, _ text: String) throws -> JSONValue? {
-        // A setting keeps its form on the command line.
+        // The destination as a setting of `configure` has the form of the command line.
         if key == "destination", self.name == .configure { return .text(text) }
         if key == "destination" {
             if text == "none" { return nil }

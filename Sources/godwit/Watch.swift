@@ -100,7 +100,7 @@ struct Watch: AsyncParsableCommand {
         }
         try await self.store.use { store in
             let ids = try await self.all ? store.allTrackables() : self.ids.map { try TrackableID($0) }
-            // A page of every trackable is in memory at once.
+            // One page of points of each trackable is in memory at a time, so the page is smaller for many trackables.
             let limit = max(10, min(1000, 100_000 / max(1, ids.count)))
             let events = subscriber.events(since: start, of: ids) { id, from, after throws(TrackingError) in
                 let query = PointQuery(id, during: TimeSpan(from: from))

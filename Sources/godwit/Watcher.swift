@@ -15,7 +15,7 @@ struct Watcher: Sendable {
     let failsFast: Bool
     /// The ids of the trackables to watch; empty to watch all.
     let named: Set<TrackableID>
-    /// `true` if the watcher never asks for a resolution.
+    /// `true` if the watcher is not counted as a subscriber and never asks for a resolution.
     let isSilent: Bool
     let units: DisplayUnits
 
@@ -155,7 +155,7 @@ struct Watcher: Sendable {
             }
             try await group.next()
         }
-        // Draws the events since the last time.
+        // The table is drawn once more, with the events since the last time.
         try await draw()
     }
 

@@ -355,10 +355,10 @@ import TrackingCore
         // The answer names the zone without its position.
         #expect(try await scene.done(["configure", "zone=home,52,-8,100"]) == "zone: replaced\n")
         for (settings, message) in [
-            (["default-resolution=LOW/1000/0", "source=simulate:"], "source cannot change while the agent runs"),
+            (["default-resolution=LOW/1000/0", "source=simulate:"], "'source' cannot change while the agent runs"),
             (["default-resolution=LOW/1000/0", "keep-points=0"], "--keep-points must be 1 or more"),
             (["default-resolution=often"], "default-resolution"), (["nothing=1"], "there is no setting 'nothing'"),
-            (["destination=north"], "destination must be LAT,LON"), (["raw=perhaps"], "raw must be on or off"),
+            (["destination=north"], "destination' must be LAT,LON"), (["raw=perhaps"], "'raw' must be on or off"),
         ] {
             let refused = try await scene.control(["configure"] + settings)
             #expect(refused.code == 1 && refused.errors.contains(message), "\(settings): \(refused.errors)")

@@ -294,7 +294,8 @@ import TrackingStore
         #expect(holed.code == 1)
         #expect(
             holed.lines == [
-                "van: 100 points", "stream one: ends with 120", "  1–50  stored", "  51–60  gone", "  61–100  stored",
+                "van: 100 points", "stream one: ends with record 120", "  1–50  stored", "  51–60  gone",
+                "  61–100  stored",
                 "  101–110  missing", "  111–120  stored", "1 undeclared gap",
             ], "\(holed.output)")
         try await shelf.store(Self.points(101...110))

@@ -264,7 +264,7 @@ import TrackingPublisher
                 _ = try LiveSettings.values([name: "on"], of: options, isFromAfar: false)
                 #expect(isLive, "\(name)")
             } catch {
-                #expect(error.message.hasPrefix("\(name) cannot change while the agent runs"))
+                #expect(error.message.hasPrefix("the setting '\(name)' cannot change while the agent runs"))
             }
         }
     }

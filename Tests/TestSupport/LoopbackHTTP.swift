@@ -94,7 +94,7 @@ public final class EventStream: Sendable {
     public func close() { self.connection.close() }
 
     /// Returns the first event of the stream that matches.
-    /// ///
+    ///
     /// - Throws: `TestSupportError` if no event matches within 60 s or the stream ends.
     public func first(where isIt: @escaping @Sendable (ServerSentEvent) -> Bool) async throws -> ServerSentEvent {
         try await withThrowingTaskGroup(of: ServerSentEvent?.self) { group in

@@ -22,7 +22,7 @@ public final class TestTerminal: Sendable {
 
     /// Creates a terminal of this size.
     public init(columns: UInt16 = 120, rows: UInt16 = 30) throws {
-        // The equivalent of posix_openpt, unlockpt and ptsname on Linux, which Swift does not import.
+        // These calls do on Linux what posix_openpt, unlockpt and ptsname do, which Swift does not import.
         self.descriptor = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC)
         var (unlocked, number): (Int32, Int32) = (0, 0)
         guard self.descriptor >= 0, ioctl(self.descriptor, 0x4004_5431, &unlocked) == 0,

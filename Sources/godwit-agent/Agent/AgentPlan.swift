@@ -72,7 +72,8 @@ struct AgentPlan {
             // A trackable added at run time has the settings that the options give.
             var settings = own[tracked.id] ?? run.trackables.single
             settings.destination = tracked.destination
-            // A trackable without a destination is never near. Given at a start, such options are an error.
+            // A trackable without a destination is never near, so these settings have no effect. At a start they are an
+            // error.
             if isChanged, tracked.destination == nil { (settings.proximity, settings.arrival) = (nil, nil) }
             return try run.trackable(tracked.id, settings)
         }

@@ -8,17 +8,19 @@ import TrackingCore
 struct FittedPlan {
     /// A kept run-time change that is no longer valid with the options given now.
     struct Misfit: Equatable {
-        /// The name of the change, for people.
+        /// The name of the run-time change, for people.
         var change: String
         /// The reason why the change is invalid, for people.
         var reason: String
     }
 
-    /// The plan with all valid changes.
+    /// The plan with the given options and all valid changes.
     let plan: AgentPlan
     /// The kept changes that are left out because they are invalid.
     let misfits: [Misfit]
 
+    /// Makes the plan from the options given now and the changes kept from earlier runs.
+    ///
     /// - Throws: `ValidationError` or `TrackingError` if the given options are invalid without any change.
     init(given: OptionValues, kept: AgentSettings) throws {
         let whole = kept.parts
@@ -85,7 +87,7 @@ extension AgentSettings {
         /// The changes of ``AgentSettings/loginOptions`` together.
         case login
 
-        /// The name of the change, for people.
+        /// The name of the run-time change, for people.
         var text: String {
             switch self {
             case .option(let name): name
@@ -102,7 +104,7 @@ extension AgentSettings {
             + (names.count == self.options.count ? [] : [.login])
     }
 
-    /// Returns the settings with these changes only.
+    /// Returns the settings without all changes but these.
     fileprivate func only(_ parts: [Part]) -> AgentSettings {
         var settings = self
         settings.options = self.options.filter { name, _ in

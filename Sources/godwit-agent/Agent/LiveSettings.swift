@@ -42,14 +42,15 @@ enum LiveSettings {
         for (name, text) in settings.sorted(by: { $0.key < $1.key }) where name != "destination" {
             if isFromAfar, self.local.contains(name) {
                 throw CommandFailure(
-                    .notAllowed, "\(name) cannot be set through the broker. Set it with godwit-agent on the device")
+                    .notAllowed,
+                    "the setting '\(name)' cannot be set through the broker. Set it with godwit-agent on the device")
             }
             do {
                 let new = try options.values(of: name, in: text)
                 guard self.names.contains(name) else {
                     throw CommandFailure(
                         .invalidArguments,
-                        "\(name) cannot change while the agent runs. Set it where the agent is started, and restart the agent"
+                        "the setting '\(name)' cannot change while the agent runs. Set it where the agent is started, and restart the agent"
                     )
                 }
                 values[name] = .some(new.isEmpty ? nil : new)

@@ -92,7 +92,7 @@ extension RunningAgent: AgentControl {
         let bound = try self.planned { try $0.tracking(tracked) }
         do throws(TrackingError) {
             if unsent == .send {
-                // Nearly all points are sent here, before new fixes have to wait.
+                // Nearly all unsent points are sent here, so that new fixes wait only briefly below.
                 _ = try await publisher.flush(progress)
                 try await self.holdingFixes(from: publisher) { () async throws(TrackingError) in
                     try await publisher.bind(bound.trackables[0], unsent: unsent, progress)
@@ -103,7 +103,7 @@ extension RunningAgent: AgentControl {
         } catch {
             throw CommandFailure(error)
         }
-        // Other commands may have changed the plan while points were sent.
+        // Other commands may have changed the plan while points were sent, so the change is made to the present plan.
         self.plan = try self.planned { try $0.tracking(tracked) }
         do throws(TrackingError) { try self.file.write(self.plan.settings) } catch {
             throw CommandFailure(
@@ -221,7 +221,7 @@ extension RunningAgent: AgentControl {
             let next = try self.planned { plan in
                 let tracked = setup.trackable.map { [AgentSettings.TrackedTrackable(id: $0)] }
                 let next = try (tracked.map { try plan.tracking($0) } ?? plan).setting(values)
-                // Every error appears here, before unsent points or the old connection are given up.
+                // Every error must appear here, before unsent points or the old connection are given up.
                 _ = try next.run.broker.transport(for: next.configuration(for: next.run.broker.identity()))
                 return next
             }

@@ -27,6 +27,8 @@ actor RunningAgent: Service {
     /// The outcome of the sources, once they have ended: an error, or `nil` for a regular end.
     private var sourcesEnd: TrackingError??
 
+    /// Makes an agent that is not connected yet, and reads the changes that were made in earlier runs.
+    ///
     /// - Parameter given: The options of `godwit-agent run` as text.
     /// - Throws: `ValidationError` or `TrackingError` for an invalid option and for a log folder that cannot be
     ///   created.
@@ -129,7 +131,8 @@ actor RunningAgent: Service {
             } catch {
                 // During a renewal, the end of the old connection is expected, even if the broker refused the old user.
                 guard self.isRenewing else { throw error }
-                self.logger.info("Previous connection ended", metadata: ["reason": "\(error)"])
+                self.logger.info(
+                    "Previous connection to the broker ended before the new one", metadata: ["reason": "\(error)"])
             }
             guard self.isRenewing, !Task.isShuttingDownGracefully, !Task.isCancelled else { return }
         }
@@ -139,7 +142,7 @@ actor RunningAgent: Service {
     /// //
     func renew() {
         self.isRenewing = true
-        // Closed before the end: fixes read from now on are for the next connection.
+        // The outlet is closed before the connection ends, because fixes read from now on are for the next connection.
         self.reader.outlet.close()
         self.device?.publisher.finish(within: .milliseconds(2_500))
     }
@@ -226,7 +229,7 @@ actor RunningAgent: Service {
     private func apply(_ next: AgentPlan, _ configuration: PublisherConfiguration, on device: Device) async {
         let last = self.plan
         self.plan = next
-        // Switched off first, so that no further fix is published; switched on last.
+        // Power is switched off first, so that no further fix is published, and switched on last.
         if !next.settings.isOn { self.power.isOn = false }
         await device.publisher.configure(configuration)
         Self.replace(last.trackables, with: next.trackables, in: device.publisher)

@@ -17,6 +17,8 @@ struct SetupPlan {
     /// `true` if the broker, the user or the password changes, so that the agent connects again.
     var isNewConnection: Bool { self.password != nil || !self.values.isEmpty }
 
+    /// Computes the changes that a set-up link makes to an agent's plan.
+    ///
     /// - Throws: `CommandFailure` that names the missing or invalid part of the link.
     init(_ request: SetupRequest, for plan: AgentPlan) throws(CommandFailure) {
         do throws(TrackingError) {
@@ -42,7 +44,8 @@ struct SetupPlan {
             let hasMoved = !changes.isEmpty || request.token != nil
             let place = addresses ?? oldAddresses
             self.values = hasMoved ? ["broker": place.map { BrokerAddress($0).of(user: user) }] : [:]
-            // The new address replaces the old one together with the password in it.
+            // The new address replaces the old one and the password in it, so an unchanged password is written to a
+            // file.
             self.password = request.token ?? (hasMoved ? old?.password : nil)
             if request.token != nil { changes.append(.init(key: "password", before: nil, after: nil)) }
             let tracked = plan.tracked.map(\.id)

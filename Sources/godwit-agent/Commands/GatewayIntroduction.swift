@@ -9,7 +9,7 @@ struct GatewayIntroduction {
     let link: OverlandLink
 
     /// Asks the gateway and returns the settings of the set-up.
-    /// ///
+    ///
     /// - Throws: `inputUnreadable` if the gateway does not answer; the errors of ``OverlandLink/request(answer:)``.
     func fetch() async throws -> SetupRequest {
         let folder = FileManager.default.temporaryDirectory.appending(path: "godwit-\(UUID().uuidString)")

@@ -90,7 +90,7 @@ struct StatusView {
     /// the number of the missing ones.
     func lines(width: Int, height: Int) -> [String] {
         var body = self.status.map { StatusText($0, units: self.units).lines } ?? ["waiting for the agent's state"]
-        // Reserved: the empty line, the message, the keys and the cursor's own line.
+        // Four lines are reserved: an empty line, the message, the keys and the line of the cursor.
         let room = max(1, height - 4)
         if body.count > room { body = body.prefix(room - 1) + ["… and \(body.count - room + 1) more"] }
         let isActive = self.status?.trip?.state == .active

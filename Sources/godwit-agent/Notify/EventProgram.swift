@@ -42,7 +42,7 @@ struct EventProgram: Sendable {
 
     /// The program and its arguments. A name without a slash is looked up in `PATH`.
     let words: [String]
-    /// The longest time of one run.
+    /// The longest time that one run of the program may take.
     let limit: Duration
 
     /// Runs the program once with `input` on its standard input, and returns the outcome. Kills the program when its
@@ -68,9 +68,9 @@ struct EventProgram: Sendable {
         }
     }
 
-    /// Starts the program.
+    /// Starts the program with the event on its standard input.
     ///
-    /// - Returns: The reason why it could not be started; `nil` for success.
+    /// - Returns: The reason why the program could not be started; `nil` for success.
     private func start(_ input: [UInt8], _ environment: [String: String], _ id: inout pid_t) -> String? {
         var ends: [Int32] = [-1, -1]
         guard input.count <= Self.maximumInput else {

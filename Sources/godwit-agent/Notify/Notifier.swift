@@ -30,6 +30,8 @@ final class Notifier: Sendable {
     private let logger: Logger
     private let isLeaving = Atomic(false)
 
+    /// Creates the runner of a program for events.
+    ///
     /// - Parameters:
     ///   - command: The command line of the program.
     ///   - limit: The longest time that the program may run for one event.

@@ -141,7 +141,7 @@ extension Bridge {
                 guard let id = value.text, device.split(separator: "/").count == 2 else {
                     throw TrackingError(
                         .invalidConfiguration,
-                        "wrong entry '\(device.prefix(80))' in '\(path)'. An entry must be \"user/device\": \"trackable\""
+                        "the entry '\(device.prefix(80))' of the OwnTracks devices in '\(path)' is invalid. An entry must be \"user/device\": \"trackable\""
                     )
                 }
                 trackables[device] = try TrackableID(id)

@@ -63,7 +63,8 @@ struct Erase: AsyncParsableCommand {
             Program.complain("cannot clear the broker's retained messages: \(error.message). Erase again")
             failure = error
         }
-        // After the broker: a running gateway has then forgotten the position, and writes nothing more of it.
+        // The files are erased after the messages of the broker. A running gateway has then forgotten the position, and
+        // writes no more of it.
         let files = await GatewayFiles(state: self.state).erase(self.id, before: before, now: now)
         writes.append(Output.writeAll(files.map { "not erased: \($0)\n" }.joined()))
         if let failure { throw failure.exitCode }

@@ -12,8 +12,8 @@ struct GatewayFiles {
     /// The time within which a running gateway must erase the trackable, in seconds.
     private static let patience = Duration.seconds(30)
 
-    /// Erases a trackable from the files: directly if no program runs on the folder, otherwise through the running
-    /// gateway.
+    /// Erases a trackable from the files of a gateway and a bridge: directly if no program uses the folder, otherwise
+    /// through the running gateway.
     ///
     /// - Parameter before: The time before which records are erased; `nil` erases all records.
     /// - Returns: One sentence for each file that may still contain the trackable.

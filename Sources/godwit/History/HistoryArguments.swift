@@ -90,8 +90,8 @@ func nothingIsStored(of id: TrackableID) throws -> Never {
 
 /// The output formats of commands that print lists.
 enum ListFormat: String, ExpressibleByArgument, CaseIterable {
-    /// Text for people.
+    /// The list is text for people.
     case text
-    /// One JSON object a line.
+    /// The list is one JSON object a line.
     case json
 }

@@ -10,7 +10,7 @@ struct HistoryExport {
     let format: HistoryFormat
     let maximumPoints: Int?
 
-    /// The outcome of an export.
+    /// The outcome of an export: the counts of points and the error of the written track.
     struct Summary: Equatable {
         /// The number of points that the query found.
         var found = 0

@@ -56,7 +56,7 @@ extension HistoryReader.Format: ExpressibleByArgument {}
 
 /// Imports the points of a file into a history, with a commit after each 2,000 points.
 struct HistoryImport {
-    /// The outcome of an import.
+    /// The outcome of an import: the counts of stored, repeated, discarded and invalid points.
     struct Summary: Equatable {
         var stored = 0
         var duplicates = 0

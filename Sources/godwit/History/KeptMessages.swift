@@ -12,6 +12,8 @@ struct KeptMessages {
         /// One sentence for each topic that is not proven to be cleared.
         var remains: [String]
 
+        /// Creates the outcome from the evidence.
+        ///
         /// - Parameters:
         ///   - proof: The evidence for each topic.
         ///   - topics: The topics that this program cleared.
@@ -32,8 +34,10 @@ struct KeptMessages {
     /// The time after the broker's last answer within which retained messages must arrive, in seconds.
     private static let patience = Duration.seconds(1)
 
+    /// Names the topics of one trackable's retained messages.
+    ///
     /// - Parameters:
-    ///   - id: The trackable.
+    ///   - id: The trackable whose retained messages are cleared.
     ///   - before: The time before which messages are cleared; `nil` clears all messages.
     ///   - root: The first levels of every topic.
     init(of id: TrackableID, before: UnixTime?, root: TopicRoot) {

@@ -42,7 +42,7 @@ struct Replay: AsyncParsableCommand {
 
     private func pace() throws -> ReplayPace {
         try checked { () throws(TrackingError) in
-            // `max` ends with an x as well.
+            // The word `max` also ends with an x, which is no multiplication sign.
             let isTimes = self.speed.hasSuffix("x") && self.speed != "max"
             return try ReplayPace.parse(isTimes ? String(self.speed.dropLast()) : self.speed)
         }
@@ -130,7 +130,7 @@ struct HistoryPlayer {
             case .payloadTooLarge:
                 // The history may contain larger events than subscribers accept.
                 Program.complain(
-                    "the event of \(TimeText.rfc3339(draft.time)) is not published: \(error.message)")
+                    "cannot publish the recorded event of \(TimeText.rfc3339(draft.time)): \(error.message)")
             // The end of the publisher reports the reason.
             case .stopped: throw CancellationError()
             default: throw error

@@ -41,7 +41,7 @@ extension Trackables {
 }
 
 extension Trackables {
-    /// `godwit trackables list`.
+    /// `godwit trackables list`: prints the stored trackables.
     struct List: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "List the stored trackables.",
