@@ -6,7 +6,7 @@ public struct AgentStatus: Hashable, Sendable {
     public struct Connection: Hashable, Sendable {
         /// `true` while the agent is connected to the broker.
         public var isUp: Bool
-        /// The broker's address, without credentials.
+        /// The addresses of the broker, separated by spaces, without user and password.
         public var broker: String
         /// The time since which the agent has been connected or disconnected, by the device's clock; `nil` if it is
         /// unknown.

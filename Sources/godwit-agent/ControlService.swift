@@ -51,7 +51,7 @@ struct ControlService: Sendable {
     private let notifier: ServiceNotifier?
     private let logger = Logger(label: "godwit.control")
 
-    /// The time between two writes of the metrics file, in seconds.
+    /// The time between two writes of the metrics file.
     static let metricsInterval: Duration = .seconds(15)
 
     init(

@@ -22,7 +22,11 @@ import TrackingCore
         }
         members = Samples.status.members
         members["mode"] = .text("FAST")
-        #expect(throws: TrackingError(.invalidPayload, "the member 'mode' of the agent's status must be one of ACTIVE, BALANCED, PASSIVE, CUSTOM")) {
+        #expect(
+            throws: TrackingError(
+                .invalidPayload,
+                "the member 'mode' of the agent's status must be one of ACTIVE, BALANCED, PASSIVE, CUSTOM")
+        ) {
             try AgentStatus(members: members)
         }
     }

@@ -1,8 +1,8 @@
 // The gateway: the rate at which batches of Overland become durable, the time of a position to many browsers, the
 // memory of idle streams, and the time of requests for last positions.
 //
-// `gateway-benchmarks PROGRAM`, where PROGRAM is a release build of `godwit`. Broker, gateway and load share the machine. The
-// reference is a bare Hummingbird handler, run beside it.
+// Run `gateway-benchmarks PROGRAM`, where PROGRAM is a release build of `godwit`. Broker, gateway and load share the
+// machine. The reference is a bare Hummingbird handler, which runs beside the gateway.
 
 import BenchmarkSupport
 import Glibc

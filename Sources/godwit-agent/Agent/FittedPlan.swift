@@ -104,7 +104,7 @@ extension AgentSettings {
             + (names.count == self.options.count ? [] : [.login])
     }
 
-    /// Returns the settings without all changes but these.
+    /// Returns the settings with these changes and without all others.
     fileprivate func only(_ parts: [Part]) -> AgentSettings {
         var settings = self
         settings.options = self.options.filter { name, _ in

@@ -169,7 +169,7 @@ actor RunningAgent: Service {
 
     /// Returns the part of the agent that belongs to the present connection.
     ///
-    /// - Throws: `failed` while there is no connection part, because the agent is starting or ending.
+    /// - Throws: `failed` while there is no connection, because the agent is starting, ending or connecting again.
     func running() throws(CommandFailure) -> Device {
         guard let device = self.device else {
             throw CommandFailure(

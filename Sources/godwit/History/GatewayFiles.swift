@@ -9,7 +9,7 @@ import TrackingSpool
 struct GatewayFiles {
     let state: StateOptions
 
-    /// The time within which a running gateway must erase the trackable, in seconds.
+    /// The time within which a running gateway must erase the trackable.
     private static let patience = Duration.seconds(30)
 
     /// Erases a trackable from the files of a gateway and a bridge: directly if no program uses the folder, otherwise

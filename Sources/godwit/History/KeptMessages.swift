@@ -31,7 +31,7 @@ struct KeptMessages {
     private let trip: String
     private let raw: String
 
-    /// The time after the broker's last answer within which retained messages must arrive, in seconds.
+    /// The time after the broker's last answer within which retained messages must arrive.
     private static let patience = Duration.seconds(1)
 
     /// Names the topics of one trackable's retained messages.
