@@ -30,7 +30,8 @@ struct SourceOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Read the charge of the battery from auto (this device), none, file:PATH or fixed:PERCENT.", valueName: "battery", visibility: .hidden))
+            "Read the charge of the battery from auto (this device), none, file:PATH or fixed:PERCENT.",
+            valueName: "battery", visibility: .hidden))
     var battery = "auto"
 
     func validate() throws {
