@@ -1,9 +1,11 @@
 public import ArgumentParser
 public import TrackingCore
 
-/// `ACCURACY/INTERVAL/DISPLACEMENT`: for example `HIGH/1000/1` is HIGH accuracy, every 1,000 ms, every metre.
+/// A resolution as the value of an option: `ACCURACY/INTERVAL/DISPLACEMENT`, with the interval in milliseconds and the
+/// displacement in metres. For example, `HIGH/1000/1` is HIGH accuracy, every 1,000 ms, every metre.
 extension Resolution: ExpressibleByArgument {
-    /// Reads `A/I/D`. Returns `nil` for a text that is not of that form.
+    /// Parses a resolution such as `HIGH/1000/1`: accuracy, interval in milliseconds, displacement in metres. Returns
+    /// `nil` for a text of another form and for a value out of range.
     public init?(argument: String) {
         let parts = argument.split(separator: "/", omittingEmptySubsequences: false)
         guard parts.count == 3, let accuracy = Accuracy(rawValue: parts[0].uppercased()),
@@ -16,7 +18,8 @@ extension Resolution: ExpressibleByArgument {
         self = resolution
     }
 
-    /// The form that ``init(argument:)`` reads.
+    /// The resolution as an option's value, such as `HIGH/1000/1`: accuracy, interval in milliseconds, displacement in
+    /// metres.
     public var argumentText: String {
         let metres = self.minimumDisplacement.value
         let text = metres == metres.rounded() && metres < 1e9 ? String(Int(metres)) : String(metres)
@@ -24,9 +27,10 @@ extension Resolution: ExpressibleByArgument {
     }
 }
 
-/// `LATITUDE,LONGITUDE` in degrees.
+/// A coordinate as the value of an option: `LATITUDE,LONGITUDE` in degrees.
 extension Coordinate: ExpressibleByArgument {
-    /// Reads `LAT,LON`. Returns `nil` for a text that is not of that form or out of range.
+    /// Parses a coordinate, `LATITUDE,LONGITUDE` in degrees. Returns `nil` for a text of another form and for a
+    /// coordinate out of range.
     public init?(argument: String) {
         let parts = argument.split(separator: ",").map { $0.filter { $0 != " " } }
         guard parts.count == 2, let latitude = Double(parts[0]), let longitude = Double(parts[1]) else { return nil }
@@ -35,9 +39,10 @@ extension Coordinate: ExpressibleByArgument {
 }
 
 extension Set<ClientID> {
-    /// Reads the recorders in the values of `--acknowledge-by`, each a client id or several separated by commas.
+    /// Parses the recorders' client ids from the values of `--acknowledge-by`. Each value is one client id, or several
+    /// separated by commas.
     ///
-    /// - Throws: `ValidationError` that names the broken rule.
+    /// - Throws: `ValidationError` that names the rule for client ids that a value breaks.
     public init(acknowledgeBy texts: [String]) throws {
         let names = texts.flatMap { $0.split(separator: ",", omittingEmptySubsequences: false) }
         do throws(TrackingError) {

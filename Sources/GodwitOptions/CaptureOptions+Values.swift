@@ -1,12 +1,12 @@
 public import ArgumentParser
 public import TrackingCore
 
-/// The values that the capture options describe.
+/// The rules and filters for recording positions that the capture options describe.
 extension CaptureOptions {
     /// The resolution in force while no subscriber asks for a finer one: `--default-resolution`, else that of `--mode`,
     /// else the standard one. `--desired-accuracy` replaces its accuracy.
     ///
-    /// - Throws: `invalidConfiguration`.
+    /// - Throws: `invalidConfiguration` for a resolution out of range.
     public var resolution: Resolution {
         get throws(TrackingError) {
             let resolution = self.defaultResolution ?? self.mode?.resolution ?? .standard
@@ -17,17 +17,19 @@ extension CaptureOptions {
         }
     }
 
-    /// The mode that points report: `custom` with `--default-resolution`, else `--mode`; `nil` without either.
+    /// The tracking mode that each recorded point names: `custom` with `--default-resolution`, else `--mode`; `nil` if
+    /// neither option is given.
     public var modeInForce: TrackingMode? { self.defaultResolution == nil ? self.mode : .custom }
 
-    /// The rules that a fix passes before it is recorded.
+    /// The rules that decide whether a fix from the receiver is recorded, and in which form.
     ///
     /// - Throws: `invalidConfiguration` for a value out of range.
     public var captureMachine: CaptureStateMachine {
         get throws(TrackingError) {
             var configuration = CaptureStateMachine.Configuration()
             configuration.mock = self.mock
-            // Earlier times are wrong: GPS began in 1980, and sources correct rolled-over weeks before this point.
+            // Fixes with earlier times are wrong: GPS began in 1980, and the sources correct rolled-over GPS weeks
+            // before this point.
             configuration.fixFloor = ClockTrust.gpsEpoch.advanced(by: .seconds(1))
             configuration.activity = self.activity
             configuration.pause = try self.pauseMachine
@@ -47,7 +49,7 @@ extension CaptureOptions {
         TripStateMachine(automatic: self.automaticTrips, rest: try self.restDetector, seed: seed)
     }
 
-    /// The filter between the receiver and the log.
+    /// The filter that decides by distance, time and accuracy which fixes of the receiver are written to the log.
     public var captureFilter: CaptureFilter {
         get throws(TrackingError) {
             try CaptureFilter(
@@ -58,7 +60,8 @@ extension CaptureOptions {
         }
     }
 
-    /// The rule for a trackable that rests: it stays within a radius for a time. Pauses and automatic trips use it.
+    /// The rule that finds that a trackable rests: it stays within a radius (metres) for a time. Pauses and automatic
+    /// trips use this rule.
     private var restDetector: PauseStateMachine {
         get throws(TrackingError) {
             try PauseStateMachine(
@@ -69,7 +72,7 @@ extension CaptureOptions {
         }
     }
 
-    /// The rule that pauses recording; `nil` with `--pause off`.
+    /// The rule that stops recording while the trackable rests; `nil` with `--pause off`.
     public var pauseMachine: PauseStateMachine? {
         get throws(TrackingError) {
             let restDetector = try self.restDetector
@@ -77,26 +80,28 @@ extension CaptureOptions {
         }
     }
 
-    /// The zones that hide positions.
+    /// The privacy zones of `--zone`, in which positions are hidden.
     public var privacyZones: PrivacyZones {
         get throws(TrackingError) { try PrivacyZones(self.zone) }
     }
 
-    /// The rule for `LOW_BATTERY` events of trackables without a battery threshold of their own.
+    /// The rule that publishes `LOW_BATTERY` events, for trackables without a battery threshold of their own.
     public var lowBatteryDetector: LowBatteryDetector {
         get throws(TrackingError) { try LowBatteryDetector(threshold: self.lowBattery) }
     }
 
-    /// The rule that delays sending; `nil` with `--defer 0`.
+    /// The rule that delays sending of recorded points until the trackable has moved a distance; `nil` with `--defer
+    /// 0`.
     public var deferral: SendDeferral? {
         get throws(TrackingError) {
             self.deferredDistance == 0 ? nil : try SendDeferral(distance: Meters(self.deferredDistance))
         }
     }
 
-    /// The figures added to each point; `nil` without `--tracking-stats`.
+    /// Returns the figures about the receiver's settings that are added to each recorded point; `nil` without
+    /// `--tracking-stats`.
     ///
-    /// - Parameter accuracy: The accuracy in force.
+    /// - Parameter accuracy: The accuracy that the agent asks of the receiver at present.
     public func stats(accuracy: Resolution.Accuracy) -> TrackingStats? {
         guard self.trackingStats else { return nil }
         let desired = self.desiredAccuracy ?? DesiredAccuracy.allCases.first { $0.accuracy == accuracy } ?? .best
@@ -105,17 +110,18 @@ extension CaptureOptions {
             deferral: (try? self.deferral)?.distance, significantChange: self.significantChange)
     }
 
-    /// Checks a number of seconds: 0 to 365 days.
+    /// Converts a number of seconds to a duration.
     private static func seconds(_ seconds: Double, _ what: String) throws(TrackingError) -> Duration {
         guard (0...31_536_000).contains(seconds) else {
-            throw TrackingError(.invalidConfiguration, "\(what) must be 0 s to 365 days, not \(seconds) s")
+            throw TrackingError(.invalidConfiguration, "\(what) must be 0 to 31536000 s (365 days), not \(seconds) s")
         }
         return .seconds(seconds)
     }
 }
 
 extension TrackingMode: ExpressibleByArgument {
-    /// Reads `active`, `balanced`, `passive` or `custom`, in upper or lower case.
+    /// Parses a tracking mode: `active`, `balanced`, `passive` or `custom`, in upper or lower case. Returns `nil` for
+    /// any other text.
     public init?(argument: String) { self.init(rawValue: argument.uppercased()) }
 }
 
@@ -124,18 +130,19 @@ extension Activity: ExpressibleByArgument {}
 extension MockPolicy: ExpressibleByArgument {}
 
 extension TripMode: ExpressibleByArgument {
-    /// Reads a mode of 1 to 64 bytes.
+    /// Parses a mode of travel, 1 to 64 bytes. Returns `nil` for any other text.
     public init?(argument: String) {
         guard let mode = try? TripMode(argument) else { return nil }
         self = mode
     }
 
-    /// The name of the mode.
+    /// The name of the mode of travel, for `--help`.
     public var defaultValueDescription: String { self.rawValue }
 }
 
 extension CaptureFilter.SignificantChange: ExpressibleByArgument {
-    /// Reads metres above 0, `only` or `off`.
+    /// Parses the value of `--significant-change`: a distance in metres above 0, `only` or `off`. Returns `nil` for any
+    /// other text.
     public init?(argument: String) {
         switch argument {
         case "off": self = .off
@@ -146,7 +153,7 @@ extension CaptureFilter.SignificantChange: ExpressibleByArgument {
         }
     }
 
-    /// The form that ``init(argument:)`` reads.
+    /// The value as the text for `--significant-change`: a distance in metres, `only` or `off`.
     public var defaultValueDescription: String {
         switch self {
         case .off: "off"
@@ -156,9 +163,11 @@ extension CaptureFilter.SignificantChange: ExpressibleByArgument {
     }
 }
 
-/// `NAME,LAT,LON,RADIUS[,replace|omit]`.
+/// A privacy zone as the value of `--zone`: `NAME,LAT,LON,RADIUS[,replace|omit]`, with the centre in degrees and the
+/// radius in metres.
 extension PrivacyZone: ExpressibleByArgument {
-    /// Reads a zone. Returns `nil` for a text that is not of that form or out of range. A name has no comma.
+    /// Parses a privacy zone from `NAME,LAT,LON,RADIUS[,replace|omit]`. Returns `nil` for a text of another form and
+    /// for a value out of range. A name contains no comma.
     public init?(argument: String) {
         let parts = argument.split(separator: ",", omittingEmptySubsequences: false).map { part in
             String(part.drop { $0 == " " })

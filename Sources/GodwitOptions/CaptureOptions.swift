@@ -1,95 +1,105 @@
 public import ArgumentParser
 public import TrackingCore
 
-/// The options for what the device records, and for what it does before a position is sent (`docs/reference/capture.md`).
+/// The options that decide which positions the device records, and how it treats them before they are sent
+/// (`docs/reference/capture.md`).
 public struct CaptureOptions: ParsableArguments {
-    /// The tracking mode.
+    /// The tracking mode in force while no subscriber asks for a finer resolution; `nil` if it is not given.
     @Option(
         help: ArgumentHelp(
             "Track in this mode while no subscriber asks for more: active (1 s), balanced (15 s, 25 m), passive (120 s, 200 m) or custom (--default-resolution).",
             valueName: "mode"))
     public var mode: TrackingMode?
 
-    /// The resolution while no subscriber asks for more, in place of that of the mode.
+    /// The resolution while no subscriber asks for a finer one, in place of that of the mode; `nil` for that of the
+    /// mode.
     @Option(
         help: ArgumentHelp(
-            "Use this resolution where no other setting applies. Default: BALANCED/30000/0.", valueName: "a/i/d",
+            "Use this resolution (accuracy/milliseconds/metres) where no other setting applies. Default: BALANCED/30000/0.",
+            valueName: "a/i/d",
             visibility: .hidden))
     public var defaultResolution: Resolution?
 
-    /// The set of options beneath all others.
+    /// The profile: a named set of option values. An option given elsewhere wins over the profile; `nil` for no
+    /// profile.
     @Option(
         help: ArgumentHelp(
-            "Begin with the options of this profile: high-resolution, battery-saving, overland or nextbillion. Single options win over it.",
+            "Begin with the options of this profile: high-resolution, battery-saving, overland or nextbillion. Options given elsewhere win over the profile.",
             valueName: "name"))
     public var profile: Profile?
 
-    /// The accuracy to ask of the receiver, in place of that of the mode.
+    /// The accuracy to ask of the receiver, in metres or `best`, in place of that of the tracking mode; `nil` for that
+    /// of the mode.
     @Option(
         help: ArgumentHelp(
             "Ask the receiver for this accuracy: best, 10, 100, 1000 or 3000 metres. Default: that of the mode.",
             valueName: "metres", visibility: .hidden))
     public var desiredAccuracy: DesiredAccuracy?
 
-    /// The least distance between two records, in metres.
+    /// The least distance between two recorded points of a trackable, in metres; 0 for no limit.
     @Option(
         help: ArgumentHelp(
             "Record a point only when it is this many metres from the last one.", valueName: "metres",
             visibility: .hidden))
     public var minimumDistance = 0.0
 
-    /// The least time between two records, in seconds.
+    /// The least time between two recorded points of a trackable, in seconds; 0 for no limit.
     @Option(
         help: ArgumentHelp(
             "Record a point only this many seconds after the last one.", valueName: "seconds", visibility: .hidden))
     public var minimumTime = 0.0
 
-    /// The largest accuracy radius of a record, in metres; `nil` is no limit.
+    /// The largest accuracy radius of a recorded point, in metres; `nil` for no limit.
     @Option(
         help: ArgumentHelp(
             "Record a point only when its accuracy radius is at most this many metres. Default: no limit.",
             valueName: "metres", visibility: .hidden))
     public var maximumAccuracyRadius: Double?
 
-    /// The rule for points after a long way.
+    /// The rule for recording points after a significant change of the position: beside the other rules after a
+    /// distance in metres, `only` after 500 m, or `off`.
     @Option(
         help: ArgumentHelp(
-            "Also record points this many metres from the last one, whatever --minimum-time is; only: record nothing but points 500 m apart; off.",
+            "Also record each point this many metres from the last one, even before --minimum-time has passed. only: record only points 500 m apart. off: no such rule.",
             valueName: "metres|only|off", visibility: .hidden))
     public var significantChange = CaptureFilter.SignificantChange.off
 
-    /// The distance in metres after which recorded points are sent.
+    /// The distance in metres that the trackable moves before its recorded points are sent; 0 sends them at once.
     @Option(
         name: .customLong("defer"),
         help: ArgumentHelp(
-            "Send recorded points only after this many metres or ten minutes; 0 sends at once.", valueName: "metres",
+            "Send recorded points only after the trackable has moved this many metres, or after ten minutes; 0 sends them at once.",
+            valueName: "metres",
             visibility: .hidden))
     public var deferredDistance = 0.0
 
-    /// The use of the device.
+    /// The activity for which the device is used. It decides when a trackable counts as resting and the names of its
+    /// motions.
     @Option(
         help: ArgumentHelp(
-            "Set the use: automotive, fitness, other-navigation, airborne or other. It decides when the trackable rests and the names of its motions.",
+            "Set the activity that the device is used for: automotive, fitness, other-navigation, airborne or other. It decides when the trackable counts as resting and the names of its motions.",
             valueName: "activity", visibility: .hidden))
     public var activity = Activity.other
 
-    /// The switch for pauses.
+    /// `on` to stop recording while the trackable rests.
     @Option(
         help: ArgumentHelp(
             "Stop recording while the trackable rests, until it moves away.", valueName: "on|off", visibility: .hidden))
     public var pause = Switch.off
 
-    /// The radius of a rest, in metres; `nil` for that of the activity.
+    /// The radius within which a trackable must stay to count as resting, in metres; `nil` for that of the activity.
     @Option(
         help: ArgumentHelp(
-            "Count as rest: staying within this many metres. Default: by --activity.", valueName: "metres",
+            "Count the trackable as resting while it stays within this many metres. Default: by --activity.",
+            valueName: "metres",
             visibility: .hidden))
     public var pauseRadius: Double?
 
-    /// The least time of a rest, in seconds; `nil` for that of the activity.
+    /// The time for which a trackable must stay to count as resting, in seconds; `nil` for that of the activity.
     @Option(
         help: ArgumentHelp(
-            "Count as rest: staying for this many seconds. Default: by --activity.", valueName: "seconds",
+            "Count the trackable as resting after it has stayed for this many seconds. Default: by --activity.",
+            valueName: "seconds",
             visibility: .hidden))
     public var pauseAfter: Double?
 
@@ -97,34 +107,36 @@ public struct CaptureOptions: ParsableArguments {
     @Flag(help: ArgumentHelp("Publish a VISIT event when a stay is over.", visibility: .hidden))
     public var visits = false
 
-    /// The privacy zones.
+    /// The privacy zones, in which positions are hidden.
     @Option(
         help: ArgumentHelp(
-            "Hide positions in this zone, with a radius of 10 to 100000 metres: replace shows the centre, omit shows nothing. Repeatable.",
+            "Hide positions in this privacy zone, with a radius of 10 to 100000 metres: replace publishes the centre instead (default), omit publishes no position. Repeatable.",
             valueName: "name,lat,lon,radius[,replace|omit]"))
     public var zone: [PrivacyZone] = []
 
-    /// The rule for positions that no receiver measured.
+    /// The treatment of mock positions, which no receiver measured: mark them as such, or reject them.
     @Option(
         help: ArgumentHelp(
-            "Mark or reject positions that no receiver measured.", valueName: "mark|reject", visibility: .hidden))
+            "Mark or reject mock positions, which no receiver measured.", valueName: "mark|reject", visibility: .hidden)
+    )
     public var mock = MockPolicy.mark
 
-    /// The charge in percent below which a `LOW_BATTERY` event is published.
+    /// The charge of the battery, in percent, below which a `LOW_BATTERY` event is published; 0 for never.
     @Option(
         help: ArgumentHelp(
-            "Publish a LOW_BATTERY event below this charge; 0 never. --battery-threshold replaces it for a trackable.",
+            "Publish a LOW_BATTERY event when the battery's charge falls below this percentage; 0 never. For a trackable with --battery-threshold, that threshold applies instead.",
             valueName: "percent", visibility: .hidden))
     public var lowBattery = 10.0
 
-    /// The mode of automatic trips; `nil` for trips by command only.
+    /// The mode of travel of automatic trips; `nil` for trips by command only.
     @Option(
         help: ArgumentHelp(
-            "Begin a trip of this mode when the trackable moves off, and end it when the trackable rests. Default: only by command.",
+            "Begin a trip of this mode when the trackable moves off, and end the trip when the trackable rests. Default: trips begin and end by command only.",
             valueName: "mode", visibility: .hidden))
     public var automaticTrips: TripMode?
 
-    /// `true` to add figures about the receiver to each point.
+    /// `true` to add the resolution asked of the receiver to each point, and to publish `STARTED` and `STOPPING`
+    /// events.
     @Flag(
         help: ArgumentHelp(
             "Add the resolution asked of the receiver to the 'extra' of each point, and publish STARTED and STOPPING events.",
@@ -140,7 +152,7 @@ public struct CaptureOptions: ParsableArguments {
     /// Creates the options with their defaults; the parser sets the values.
     public init() {}
 
-    /// Checks the ranges.
+    /// Checks that the values of the capture options are in range.
     ///
     /// - Throws: `ValidationError` that names the value and its range.
     public func validate() throws {
@@ -156,7 +168,8 @@ public struct CaptureOptions: ParsableArguments {
     }
 }
 
-/// On or off. A flag would not do: a higher layer could not turn it off again.
+/// The value of an option that is on or off. Unlike a flag, such an option can be switched off by a higher layer (the
+/// environment, the command line) after a lower layer switched it on.
 public enum Switch: String, Sendable, CaseIterable, ExpressibleByArgument {
     case on
     case off

@@ -1,20 +1,22 @@
 import ArgumentParser
 
 extension Terminal {
-    /// Asks the user for consent on the terminal.
+    /// Asks the user on the terminal to confirm an operation, unless `--yes` was given.
     ///
     /// - Parameters:
     ///   - question: The question, with its question mark.
-    ///   - isYes: `true` if `--yes` was given: nothing is asked.
-    /// - Throws: Exit code 64 if standard input is not a terminal, 1 if the answer is no.
+    ///   - isYes: `true` if `--yes` was given, so that the user is not asked.
+    /// - Throws: `ValidationError` (exit code 64) if standard input is not a terminal; exit code 1 if the answer is no.
     public static func confirm(_ question: String, isYes: Bool) throws {
         guard !isYes else { return }
         guard Self.isInput else {
-            throw ValidationError("\(question) Standard input is not a terminal, so nobody can answer: give --yes")
+            throw ValidationError(
+                "\(question) Standard input is not a terminal, so this question cannot be answered. Give --yes to confirm"
+            )
         }
         try Output.print("\(question) [y/N] ")
         guard let answer = readLine(), ["y", "yes"].contains(answer.lowercased()) else {
-            Program.complain("nothing was changed")
+            Program.complain("not confirmed, so nothing was changed")
             throw ExitCode(1)
         }
     }

@@ -1,14 +1,14 @@
 public import ArgumentParser
 public import TrackingCore
 
-/// The units of speeds, distances and altitudes in text for people. Messages and files are always in metres and
-/// seconds.
+/// The units of speeds, distances and altitudes in text for people. Messages and files always use metres and metres per
+/// second.
 public enum DisplayUnits: String, Sendable, CaseIterable, ExpressibleByArgument {
     case metric
     case imperial
     case nautical
 
-    /// The unit of long distances: kilometre, mile or nautical mile.
+    /// The unit of long distances, kilometre, mile or nautical mile: its length in metres and its name.
     private var long: (metres: Double, name: String) {
         switch self {
         case .metric: (1000, "km")
@@ -17,7 +17,7 @@ public enum DisplayUnits: String, Sendable, CaseIterable, ExpressibleByArgument 
         }
     }
 
-    /// The unit of short distances and heights: metre or foot.
+    /// The unit of short distances and heights, metre or foot: its length in metres and its name.
     private var short: (metres: Double, name: String) {
         switch self {
         case .metric, .nautical: (1, "m")
@@ -25,7 +25,7 @@ public enum DisplayUnits: String, Sendable, CaseIterable, ExpressibleByArgument 
         }
     }
 
-    /// A speed given in metres a second: `29.5 km/h`, `18.3 mph`, `15.9 kn`.
+    /// Returns a speed as text, with one decimal: `29.5 km/h`, `18.3 mph`, `15.9 kn`.
     public func speed(_ metresPerSecond: Double) -> String {
         let name =
             switch self {
@@ -36,19 +36,19 @@ public enum DisplayUnits: String, Sendable, CaseIterable, ExpressibleByArgument 
         return "\(Self.rounded(metresPerSecond * 3600 / self.long.metres, 1)) \(name)"
     }
 
-    /// A distance: `830 m`, `12.4 km`, `2720 ft`, `7.7 mi`, `6.7 nmi`. Distances below one long unit are in the short
-    /// unit.
+    /// Returns a distance as text: `830 m`, `12.4 km`, `2720 ft`, `7.7 mi`, `6.7 nmi`. A distance below one kilometre,
+    /// mile or nautical mile is in metres or feet.
     public func distance(_ distance: Meters) -> String {
         guard distance.value >= self.long.metres else { return self.length(distance) }
         return "\(Self.rounded(distance.value / self.long.metres, 1)) \(self.long.name)"
     }
 
-    /// A height or a radius in the short unit: `19 m`, `62 ft`.
+    /// Returns a height or a radius as text, in whole metres or feet: `19 m`, `62 ft`.
     public func length(_ length: Meters) -> String {
         "\(Self.rounded(length.value / self.short.metres, 0)) \(self.short.name)"
     }
 
-    /// The number with 0 or 1 digits after the point.
+    /// Returns the number as text with 0 or 1 decimals; `–` for a number that is not finite.
     private static func rounded(_ value: Double, _ decimals: Int) -> String {
         guard value.isFinite else { return "–" }
         if decimals == 0 { return value.magnitude < 1e15 ? String(Int(value.rounded())) : String(value) }

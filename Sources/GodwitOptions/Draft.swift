@@ -1,18 +1,20 @@
 private import SystemLibrary
 import Synchronization
 
-/// An unfinished file, which is removed if SIGINT, SIGTERM or SIGHUP ends the program before the file is complete.
+/// The temporary files of an operation in progress. They are removed if SIGINT, SIGTERM or SIGHUP ends the program
+/// before the operation is complete.
 ///
-/// Only one draft can exist at a time.
+/// Only one draft can exist at a time in a program.
 public final class Draft {
     private typealias Paths = UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>
 
-    /// The address of a list of C strings that ends with `nil`; 0 without a draft.
+    /// The address of the list of the files' paths as C strings, which ends with `nil`; 0 while there is no draft.
     private static let paths = Atomic<UInt>(0)
 
-    /// Begins to remove these files on a signal. They need not exist yet.
+    /// Creates a draft: from now on, SIGINT, SIGTERM and SIGHUP remove the files at these paths. The files need not
+    /// exist yet.
     public init(_ paths: String...) {
-        // Never freed: a signal may arrive at any moment and read it.
+        // The list is never freed, because a signal may arrive at any moment and its handler reads the list.
         let list = Paths.allocate(capacity: paths.count + 1)
         for (index, path) in paths.enumerated() { (list + index).initialize(to: strdup(path)) }
         (list + paths.count).initialize(to: nil)
@@ -28,7 +30,8 @@ public final class Draft {
 
     deinit { Self.paths.store(0, ordering: .releasing) }
 
-    /// Removes the files. A signal handler calls it, so that it takes neither memory nor a lock.
+    /// Removes the temporary files. A signal handler calls this function, so it neither allocates memory nor takes a
+    /// lock.
     private static func remove() {
         guard var next = Paths(bitPattern: self.paths.load(ordering: .acquiring)) else { return }
         while let path = next.pointee {
@@ -37,7 +40,8 @@ public final class Draft {
         }
     }
 
-    /// `true` if the signal has its default action. It is ignored, for example, under `nohup`.
+    /// Returns `true` if the signal has its default action, which ends the program; `false` if it is ignored, as under
+    /// `nohup`.
     private static func endsTheProgram(_ number: Int32) -> Bool {
         var action = sigaction()
         return sigaction(number, nil, &action) == 0

@@ -1,15 +1,15 @@
 private import Synchronization
 
-/// The error with which a program ends: the first one that any task reports.
+/// The outcome of a program with several tasks: the first error that any of its tasks reports.
 public final class Ending: Sendable {
     private let first = Mutex<(any Error)?>(nil)
 
-    /// Creates an ending without an error.
+    /// Creates the outcome of a program that has not failed yet.
     public init() {}
 
-    /// The first error; `nil` for success.
+    /// The first error that a task reported; `nil` if no task failed.
     public var error: (any Error)? { self.first.withLock { $0 } }
 
-    /// Records an error. Only the first one is kept.
+    /// Records the error of a task; `nil` changes nothing. Only the first error is kept.
     public func note(_ error: (any Error)?) { self.first.withLock { $0 = $0 ?? error } }
 }

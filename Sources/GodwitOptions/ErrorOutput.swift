@@ -4,18 +4,18 @@ import Synchronization
 import TrackingCore
 import TrackingRuntime
 
-/// Standard error, written by its own thread, so that a reader that stalls blocks nobody else. The buffer is bounded:
-/// the oldest lines are dropped and counted.
+/// Writes lines to standard error on a thread of its own, so that a reader that stalls does not block the program. At
+/// most 1,024 lines of together 256 KiB wait; beyond that, the oldest lines are dropped and counted.
 final class ErrorOutput: TextOutputStream, Sendable {
     private struct State {
         var waiting = BoundedBuffer<String>(count: 1_024, bytes: 256 * 1_024)
         var lost = 0
         var isWriting = false
-        /// The newest line that is held back.
+        /// The newest line that is held back while a table is on the terminal; `nil` if there is none.
         var newest: String?
         var isHeld = false
 
-        /// Returns the next line to write; `nil` if there is none.
+        /// Removes and returns the next line to write; `nil` if no line waits or lines are held back.
         mutating func next() -> String? {
             guard !self.isHeld else {
                 self.isWriting = false
@@ -31,17 +31,19 @@ final class ErrorOutput: TextOutputStream, Sendable {
         }
     }
 
-    /// Standard error of this process.
+    /// The writer for standard error of this process.
     static let standard = ErrorOutput(descriptor: STDERR_FILENO)
 
     private let state = Mutex(State())
     private let queue = DispatchQueue(label: "godwit.errors")
     private let descriptor: Int32
 
+    /// Creates a writer for a file descriptor.
+    ///
     /// - Parameter descriptor: The file descriptor to write to. The caller keeps it open.
     init(descriptor: Int32) { self.descriptor = descriptor }
 
-    /// Queues a line, its line end included. Returns at once.
+    /// Queues a line for writing to standard error and returns at once. The line includes its line end.
     func write(_ line: String) {
         let isIdle = self.state.withLock { state in
             state.lost += state.waiting.append(line, bytes: line.utf8.count)
@@ -55,10 +57,10 @@ final class ErrorOutput: TextOutputStream, Sendable {
         if isIdle { self.queue.async { self.drain() } }
     }
 
-    /// Holds lines back until ``release()``.
+    /// Holds lines for standard error back until ``release()``, while the terminal shows a table.
     func hold() { self.state.withLock { $0.isHeld = true } }
 
-    /// Writes the lines that were held back, and ends holding.
+    /// Writes the lines for standard error that were held back. Later lines are written at once again.
     func release() {
         let isIdle = self.state.withLock { state in
             guard state.isHeld else { return false }
@@ -69,19 +71,19 @@ final class ErrorOutput: TextOutputStream, Sendable {
         if isIdle { self.queue.async { self.drain() } }
     }
 
-    /// The number of lines that are held back, and the newest of them; `nil` without any.
+    /// The number of lines for standard error that are held back, and the newest of them; `nil` if there are none.
     var held: (count: Int, newest: String)? {
         self.state.withLock { state in state.newest.map { (state.waiting.count + state.lost, $0) } }
     }
 
-    /// Waits until all queued lines are written, at most for `limit`.
+    /// Blocks until all queued lines are written to standard error, at most for `limit`.
     func flush(within limit: Duration) {
         let isWritten = DispatchSemaphore(value: 0)
         self.queue.async { isWritten.signal() }
         _ = isWritten.wait(timeout: .now() + limit.inSeconds)
     }
 
-    /// Writes the queued lines. A line that cannot be written is dropped.
+    /// Writes the queued lines to standard error. A line that cannot be written is dropped.
     private func drain() {
         while let line = self.state.withLock({ $0.next() }) { _ = WholeWrite.write(line, to: self.descriptor) }
     }

@@ -3,15 +3,15 @@ public import TrackingCore
 
 /// The exit codes of both programs, as in `sysexits.h`.
 extension ExitCode {
-    /// The command line is wrong.
+    /// The exit code 64: the command line, the environment or the configuration file has an invalid option.
     public static let wrongUsage = ExitCode(64)
-    /// Input or the history cannot be read.
+    /// The exit code 66: a file, the log or the history cannot be read or written.
     public static let inputUnreadable = ExitCode(66)
-    /// The broker cannot be reached, with `--fail-fast`.
+    /// The exit code 69: the broker cannot be reached and `--fail-fast` is given.
     public static let brokerUnreachable = ExitCode(69)
-    /// Output cannot be written, for example on a full disk.
+    /// The exit code 74: standard output cannot be written, for example on a full disk.
     public static let outputUnwritable = ExitCode(74)
-    /// The broker refuses the program for good.
+    /// The exit code 77: the broker refuses the program, and trying again would not help.
     public static let refused = ExitCode(77)
 }
 
@@ -28,6 +28,7 @@ extension TrackingError {
         }
     }
 
-    /// `true` if the broker refused, so that waiting does not help.
+    /// `true` if the error is a refusal by the broker (wrong credentials, missing rights), so that trying again does
+    /// not help.
     public var isRefusal: Bool { [.badCredentials, .notAuthorized, .refused].contains(self.code) }
 }

@@ -8,7 +8,7 @@ import FoundationEssentials
 /// `--broker`) and the file (`broker:`) are inserted before the command's own arguments, so that one parser reads and
 /// checks all of them.
 public enum LayeredArguments {
-    /// One option of a command.
+    /// One option that a command accepts.
     struct Option: Hashable, Sendable {
         var name: String
         var isFlag: Bool
@@ -17,7 +17,8 @@ public enum LayeredArguments {
         var isValueOptional = false
     }
 
-    /// Returns the arguments of the command line together with those from the environment, the file and the profile.
+    /// Returns the arguments of the command line, completed with options from the environment, the configuration file
+    /// and the profile.
     ///
     /// - Throws: `ValidationError` for an unknown key or a value of the wrong form, with the key and its line;
     ///   ``ConfigurationFileError`` for a file that cannot be read.
@@ -27,8 +28,8 @@ public enum LayeredArguments {
         try self.merge(arguments, environment: environment, for: root, withProfile: true)
     }
 
-    /// Returns the given values of each option of the command that `arguments` name, by long name and without the
-    /// profile's.
+    /// Returns the values that the command line, the environment and the configuration file give to the options of a
+    /// command, by long name. Values of the profile are left out.
     ///
     /// - Throws: As ``merge(_:environment:for:)``.
     public static func values(
@@ -48,7 +49,8 @@ public enum LayeredArguments {
         try self.checkValues(own, options)
         var added: [String] = []
         let given = Set(own.prefix { $0 != "--" }.compactMap(self.name))
-        // The environment may name a file for other commands.
+        // The environment may name a configuration file for other commands, so it is ignored for a command without
+        // `--config`.
         let path = options.contains { $0.name == "config" } ? self.file(own, environment) : nil
         let file = try path.map { try ConfigurationFile(path: $0) }
         if let file { try self.check(file, options) }
@@ -66,7 +68,7 @@ public enum LayeredArguments {
         return Array(arguments.prefix(words)) + added + own
     }
 
-    /// The path of the configuration file, named on the command line or in the environment.
+    /// Returns the path of the configuration file named on the command line or in the environment; `nil` for none.
     private static func file(_ arguments: [String], _ environment: [String: String]) -> String? {
         for (index, argument) in arguments.enumerated() {
             if argument.hasPrefix("--config=") { return String(argument.dropFirst("--config=".count)) }
@@ -75,13 +77,14 @@ public enum LayeredArguments {
         return self.value(of: "config", in: environment)
     }
 
-    /// The value of an option's environment variable; `nil` for an empty variable, which services and containers often
-    /// set.
+    /// Returns the value of an option's environment variable, such as `GODWIT_BROKER` for `broker`; `nil` if the
+    /// variable is not set or empty. Services and containers often set empty variables.
     static func value(of option: String, in environment: [String: String]) -> String? {
         environment[self.variable(option)].flatMap { $0.isEmpty ? nil : $0 }
     }
 
-    /// The profile named on the command line, in the environment or in the file. The parser reports an unknown name.
+    /// Returns the profile named on the command line, in the environment or in the file; `nil` for none and for an
+    /// unknown name, which the parser reports.
     private static func profile(
         _ arguments: [String], _ environment: [String: String], _ file: ConfigurationFile?
     ) -> Profile? {
@@ -95,7 +98,8 @@ public enum LayeredArguments {
 
     // MARK: - The command
 
-    /// The subcommand that the first words name, or the default one, and the number of those words.
+    /// Returns the subcommand that the first arguments name, or the default subcommand, and the number of those
+    /// arguments.
     static func command(
         _ arguments: [String], _ root: any ParsableCommand.Type
     ) -> (any ParsableCommand.Type, Int) {
@@ -126,10 +130,12 @@ public enum LayeredArguments {
         var command: Command
     }
 
-    /// The options that are also accepted without a value (`defaultAsFlag`). The parser's list does not mark them.
+    /// The names of the options that are also accepted without a value (`defaultAsFlag`). The parser's description of
+    /// the command does not mark them.
     private static let optionalValues: Set<String> = ["allow-commands"]
 
-    /// The long options of a command, hidden ones included, from the parser's own list.
+    /// Returns the options of a command that have a long name, hidden ones included, from the parser's description of
+    /// the command.
     static func options(of command: any ParsableCommand.Type) throws -> [Option] {
         let dump = try JSONDecoder().decode(Dump.self, from: Data(command._dumpHelp().utf8))
         return (dump.command.arguments ?? []).compactMap { argument in
@@ -150,18 +156,20 @@ public enum LayeredArguments {
         return String(argument.dropFirst(2).prefix { $0 != "=" })
     }
 
-    /// The environment variable of an option.
+    /// Returns the name of an option's environment variable, such as `GODWIT_PASSWORD_FILE` for `password-file`.
     static func variable(_ option: String) -> String {
         "GODWIT_" + option.uppercased().replacing("-", with: "_")
     }
 
-    /// Rejects `--option=` without a value: the parser would take the next word for the value.
+    /// Rejects `--option=` without a value, because the parser would take the next argument as the value.
     private static func checkValues(_ own: [String], _ options: [Option]) throws {
         let names = Set(options.filter { !$0.isFlag }.map(\.name))
         let empty = own.prefix { $0 != "--" }.first { argument in
             argument.hasSuffix("=") && self.name(argument).map { argument == "--\($0)=" && names.contains($0) } == true
         }
-        if let empty { throw ValidationError("\(empty) has no value behind it. Give one, or leave the option out") }
+        if let empty {
+            throw ValidationError("\(empty) has no value after the equals sign. Give a value, or leave the option out")
+        }
     }
 
     private static func check(_ file: ConfigurationFile, _ options: [Option]) throws {
@@ -170,11 +178,12 @@ public enum LayeredArguments {
         if known.contains("trackable") { known.insert("trackables") }
         if let config = file["config"] {
             throw ValidationError(
-                "\(file.place(config)) would name a second configuration file. Leave it out")
+                "\(file.place(config)) would name a second configuration file, which is not supported. Remove the key")
         }
         guard let unknown = file.entries.first(where: { !known.contains($0.key) }) else { return }
         throw ValidationError(
-            "\(file.place(unknown)) is unknown. The keys are the long options of the command, without dashes")
+            "\(file.place(unknown)) is unknown. Use the long names of the command's options, without the leading dashes"
+        )
     }
 
     private static func arguments(_ option: Option, environment value: String) throws -> [String] {

@@ -1,13 +1,13 @@
 import ArgumentParser
 
-/// The given values of a command's options as text, by long name.
+/// The values given to a command's options, as text, by the long name of the option.
 ///
-/// A flag has the one value `true`, and so has an option that is given without its optional value.
+/// A flag that is given has the value `true`. So has an option that is given without its optional value.
 public struct OptionValues: Hashable, Sendable {
     private var values: [String: [String]] = [:]
     private let options: [String: LayeredArguments.Option]
 
-    /// Reads arguments. The words that name the command must be left out.
+    /// Reads the values from a command's arguments, without the leading words that name the command.
     init(_ arguments: [String], of options: [LayeredArguments.Option]) {
         self.options = Dictionary(options.map { ($0.name, $0) }) { first, _ in first }
         var rest = arguments[...]
@@ -32,19 +32,22 @@ public struct OptionValues: Hashable, Sendable {
         set { self.values[name] = newValue?.isEmpty == true ? nil : newValue }
     }
 
-    /// Splits a text into the values of an option, as for the environment: one line for each value of a repeatable
-    /// option, `true` or `false` (or `on`, `off`, `1`, `0` …) for a flag, none for an empty text.
+    /// Splits a text into the values of an option, by the rules for environment variables: a repeatable option has one
+    /// value on each line, a flag takes `true` or `false` (or `on`, `off`, `1`, `0` …), and an empty text is no value.
     ///
-    /// - Throws: `ValidationError` for an unknown option, and for a flag that is neither on nor off.
+    /// - Throws: `ValidationError` for an unknown option, and for a flag whose text is neither on nor off.
     public func values(of name: String, in text: String) throws -> [String] {
-        guard let option = self.options[name] else { throw ValidationError("there is no setting '\(name.prefix(80))'") }
+        guard let option = self.options[name] else {
+            throw ValidationError(
+                "there is no setting '\(name.prefix(80))'. Use the long name of an option of the command")
+        }
         guard let values = text.isEmpty ? [] : option.values(text) else {
-            throw ValidationError("\(name) must be on or off, not '\(text.prefix(80))'")
+            throw ValidationError("the setting '\(name)' must be on or off, not '\(text.prefix(80))'")
         }
         return values
     }
 
-    /// The values together with those of the named profile, which given values win over.
+    /// The values together with those of the profile that `profile` names. A given value wins over that of the profile.
     public var profiled: OptionValues {
         var all = self
         for (name, value) in self["profile"]?.first.flatMap(Profile.init)?.keys ?? [] where self[name] == nil {
@@ -53,7 +56,7 @@ public struct OptionValues: Hashable, Sendable {
         return all
     }
 
-    /// The values as arguments for the parser of the command.
+    /// The values as command-line arguments (`--name=value`), which the parser of the command reads.
     public var arguments: [String] {
         self.values.sorted { $0.key < $1.key }.flatMap { name, values in
             self.options[name]?.arguments(values) ?? []
@@ -62,10 +65,11 @@ public struct OptionValues: Hashable, Sendable {
 }
 
 extension LayeredArguments.Option {
-    /// Splits a text into values; `nil` if the option is a flag and the text is neither on nor off.
+    /// Splits a text into values of this option, one for each line if it is repeatable; `nil` if the option is a flag
+    /// and the text is neither on nor off.
     func values(_ text: String) -> [String]? {
         guard self.isFlag else {
-            // One value for each line: any other separator may be part of a path, an id or an address.
+            // Each line is one value, because any other separator may be part of a path, an id or an address.
             return self.isRepeating ? text.split(whereSeparator: \.isNewline).map(String.init) : [text]
         }
         return switch text.lowercased() {
@@ -75,7 +79,7 @@ extension LayeredArguments.Option {
         }
     }
 
-    /// Writes the values as arguments.
+    /// Returns the values as command-line arguments of this option: `--name=value`, or `--name` for a flag.
     func arguments(_ values: [String]) -> [String] {
         self.isFlag ? values.prefix(1).map { _ in "--\(self.name)" } : values.map { "--\(self.name)=\($0)" }
     }

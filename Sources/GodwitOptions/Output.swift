@@ -2,20 +2,20 @@ import Dispatch
 private import SystemLibrary
 import Synchronization
 
-/// Standard output, written by its own thread, so that a reader that stalls blocks nobody else.
+/// Writes text to standard output on a thread of its own, so that a reader that stalls does not block the program.
 public final class Output: Sendable {
-    /// An error of standard output.
+    /// A failed write to standard output.
     public struct Failure: Error, CustomStringConvertible {
         /// The error number (`errno`).
         public let code: Int32
 
-        /// `true` if the reader closed its end, as `head` does. This is not a fault.
+        /// `true` if the reader of standard output closed its end, as `head` does. This is not a fault.
         public var isClosed: Bool { self.code == EPIPE }
-        /// The error in words.
+        /// The operation and the cause as text.
         public var description: String { "cannot write to standard output: \(String(cString: strerror(self.code)))" }
     }
 
-    /// One caller that waits until its text is written or its task is cancelled.
+    /// One caller of ``Output/write(_:)``, which waits until its text is written or its task is cancelled.
     private final class Receipt: Sendable {
         private enum State {
             case new
@@ -46,10 +46,11 @@ public final class Output: Sendable {
 
     private let queue = DispatchQueue(label: "godwit.output")
 
-    /// Creates the output. From then on, a closed pipe is an error in place of a signal.
+    /// Creates the writer for standard output and ignores SIGPIPE, so that a closed pipe is an error in place of a
+    /// signal.
     public init() { signal(SIGPIPE, SIG_IGN) }
 
-    /// Writes a text.
+    /// Writes a text to standard output.
     ///
     /// - Throws: ``Failure``; `CancellationError` at once when the task is cancelled, whether or not the text was
     ///   written.
@@ -65,7 +66,7 @@ public final class Output: Sendable {
         }
     }
 
-    /// Writes a text after all others. Gives up after half a second.
+    /// Writes a last text to standard output, after all texts that wait. Gives up after half a second.
     public func writeLast(_ text: String) {
         let isWritten = DispatchSemaphore(value: 0)
         self.queue.async {
@@ -75,12 +76,12 @@ public final class Output: Sendable {
         _ = isWritten.wait(timeout: .now() + .milliseconds(500))
     }
 
-    /// Writes a text and blocks until it is written.
+    /// Writes a text to standard output directly, and blocks until it is written.
     ///
     /// - Throws: ``Failure``.
     public static func print(_ text: String) throws { try self.writeAll(text).get() }
 
-    /// Writes a text and blocks until it is written.
+    /// Writes a text to standard output directly, and blocks until it is written.
     ///
     /// - Returns: ``Failure`` if the text could not be written.
     @discardableResult

@@ -5,9 +5,10 @@ private import TrackingRuntime
 /// The output of an export: a file, which appears only once it is complete; or standard output, a pipe or a device,
 /// which receive bytes at once. Bytes are written in pieces of 64 KiB.
 public final class OutputFile {
-    /// The path as given; `nil` for standard output.
+    /// The path of the output as the user gave it; `nil` for standard output.
     private let path: String?
-    /// The file to replace at the end, and the temporary file beside it; `nil` if the output is not a regular file.
+    /// The file to replace when the output is complete, and the temporary file beside it; `nil` if the output is not a
+    /// regular file.
     private let replaced: (file: String, temporary: String)?
     private let descriptor: Int32
     private let draft: Draft?
@@ -15,7 +16,7 @@ public final class OutputFile {
 
     private static let piece = 65_536
 
-    /// Opens the output.
+    /// Opens the output of an export.
     ///
     /// - Parameter path: The file; `-` or `nil` for standard output. ``finish()`` replaces a regular file, or the
     ///   target of a symbolic link. Opening a named pipe waits for its reader.
@@ -55,7 +56,7 @@ public final class OutputFile {
     /// `true` if the output is standard output, under any name.
     public var isStandardOutput: Bool { self.path == nil }
 
-    /// Writes bytes.
+    /// Appends bytes to the output, buffered in pieces of 64 KiB.
     ///
     /// - Throws: `inputUnreadable` if a file, ``Output/Failure`` if standard output cannot be written.
     public func write(_ bytes: [UInt8]) throws {
@@ -63,7 +64,7 @@ public final class OutputFile {
         if self.waiting.count >= Self.piece { try self.flush() }
     }
 
-    /// Writes the remaining bytes, and puts the complete file in its place.
+    /// Writes the remaining bytes. A regular file then replaces the earlier file of the same name.
     ///
     /// - Throws: As ``write(_:)``.
     public func finish() throws {

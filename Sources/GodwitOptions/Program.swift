@@ -7,12 +7,13 @@ import TrackingCore
 import TrackingRuntime
 import UnixSignals
 
-/// The start and the end of both programs.
+/// The start and the end of the programs `godwit` and `godwit-agent`, and their error output.
 public enum Program {
-    /// Merges the arguments, runs the command that they name, and exits with the code of its outcome.
+    /// Runs the command that the arguments of this process name, and exits with the code of its outcome. Options from
+    /// the environment and the configuration file complete the arguments.
     public static func run(_ root: any ParsableCommand.Type) async {
         self.openStandardDescriptors()
-        // Before any part of the program reads the limit.
+        // The limit of open files is raised before any part of the program reads it.
         DescriptorLimit.raise()
         let environment = ProcessInfo.processInfo.environment
         defer { self.finishErrors() }
@@ -33,8 +34,8 @@ public enum Program {
             // The reader closed the output, as `head` does: not a fault.
             if !failure.isClosed { self.end(failure.description, .outputUnwritable) }
         } catch let error as ValidationError {
-            // A command's own `run()` or the merge threw it, so that the parser would print the usage of the root
-            // alone.
+            // The error came from a command's `run()` or from merging the options. The parser would print the usage of
+            // the root command alone for it.
             self.end("\(error.message)\n\(self.usage(root))", .wrongUsage)
         } catch {
             self.finishErrors()
@@ -42,7 +43,7 @@ public enum Program {
         }
     }
 
-    /// The usage of the command that the arguments name, in the parser's words.
+    /// Returns the usage text of the command that the arguments name, as the parser writes it.
     private static func usage(_ root: any ParsableCommand.Type) -> String {
         let arguments = Array(CommandLine.arguments.dropFirst())
         let (command, words) = LayeredArguments.command(arguments, root)
@@ -50,11 +51,11 @@ public enum Program {
         return "Usage: \(root.usageString(for: command))\n  See '\(name) --help' for more information."
     }
 
-    /// Opens `/dev/null` for each closed standard descriptor: otherwise the next opened file or connection would get
-    /// its number. Writing to a standard output that was closed fails.
+    /// Opens `/dev/null` for each closed standard descriptor, because otherwise the next opened file or connection
+    /// would get its number. Writing to a standard output that was closed fails.
     private static func openStandardDescriptors() {
         for descriptor in [STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO] where fcntl(descriptor, F_GETFD) < 0 {
-            // The lowest free number is this descriptor; child programs inherit it.
+            // `open` returns the lowest free number, which is this descriptor. Child programs inherit it.
             _ = open("/dev/null", descriptor == STDOUT_FILENO ? O_RDONLY : O_RDWR)
         }
     }
@@ -83,31 +84,31 @@ public enum Program {
             == unsafeBitCast(SIG_IGN, to: Int.self)
     }
 
-    /// Writes an error to standard error and exits.
+    /// Writes an error message to standard error and exits with a code.
     public static func end(_ message: String, _ code: ExitCode) -> Never {
         self.complain(message)
         self.finishErrors()
         SystemLibrary.exit(code.rawValue)
     }
 
-    /// Writes an error to standard error. Does not wait for the reader.
+    /// Writes an error message to standard error after `Error: `. Returns at once, without waiting for the reader.
     public static func complain(_ message: String) {
-        // The message may contain text from other programs.
+        // The message may contain text from other programs, so control characters are escaped.
         let lines = message.split(separator: "\n", omittingEmptySubsequences: false).map { String($0).printable }
         ErrorOutput.standard.write("Error: \(lines.joined(separator: "\n"))\n")
     }
 
-    /// Writes a text to standard error that is not an error. The text includes its line end.
+    /// Writes a note that is not an error to standard error. The text includes its line end.
     public static func note(_ text: String) { ErrorOutput.standard.write(text) }
 
-    /// Writes the last lines, at most for half a second.
+    /// Writes the queued lines to standard error before the program ends, for at most half a second.
     private static func finishErrors() {
         ErrorOutput.standard.release()
         ErrorOutput.standard.flush(within: .milliseconds(500))
     }
 
-    /// Writes logs from this level on to standard error. Logging never waits for the reader, and the program goes on if
-    /// the reader closes.
+    /// Starts logging to standard error, from the given level on. Logging never waits for the reader, and the program
+    /// goes on if the reader closes standard error.
     public static func startLogging(_ level: Logger.Level) {
         signal(SIGPIPE, SIG_IGN)
         LoggingSystem.bootstrap { label in

@@ -5,15 +5,17 @@ public struct ProgressBar: Hashable, Sendable {
     private let done: Int
     private let total: Int
 
+    /// Creates the state of a progress bar.
+    ///
     /// - Parameters:
-    ///   - done: The finished part, 0…`total`.
-    ///   - total: The whole.
+    ///   - done: The number of finished steps, 0…`total`.
+    ///   - total: The number of all steps.
     public init(done: Int, total: Int) {
         self.done = done
         self.total = total
     }
 
-    /// The bar, at most `width` characters long.
+    /// Returns the progress bar with its count, such as `[###...] 3/6`, at most `width` characters long.
     public func text(width: Int) -> String {
         let count = " \(self.done)/\(self.total)"
         let room = max(0, min(60, width - count.count - 3))
@@ -29,22 +31,24 @@ public struct ErrorProgress {
     private let isShown: Bool
     private var shown: ProgressBar?
 
+    /// Creates a progress bar for standard error.
+    ///
     /// - Parameter isWanted: `false` to draw nothing, for example because the output goes to the same terminal.
     public init(isWanted: Bool) { self.isShown = isWanted && isatty(STDERR_FILENO) == 1 }
 
-    /// Draws the bar.
+    /// Draws the progress bar on standard error, if it differs from the shown one.
     public mutating func show(_ bar: ProgressBar) {
         guard self.isShown, bar != self.shown else { return }
         self.shown = bar
         _ = WholeWrite.write(Array("\r\(bar.text(width: Terminal.size.width))\u{1B}[K".utf8), to: STDERR_FILENO)
     }
 
-    /// Removes the bar.
+    /// Removes the progress bar from the terminal.
     public mutating func clear() {
         guard self.shown.take() != nil else { return }
         _ = WholeWrite.write(Array("\r\u{1B}[K".utf8), to: STDERR_FILENO)
     }
 }
 
-/// A count with its noun: `1 point`, `2 points`.
+/// Returns a count with its noun, with an `s` unless the count is 1: `1 point`, `2 points`.
 public func counted(_ count: Int, _ noun: String) -> String { "\(count) \(noun)\(count == 1 ? "" : "s")" }

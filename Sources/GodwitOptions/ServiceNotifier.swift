@@ -5,12 +5,13 @@ private import SystemLibrary
 ///
 /// Reports never block and never fail: a program works the same without a service manager.
 public struct ServiceNotifier: Sendable {
-    /// The path of the socket, or a name in the abstract namespace after `@`.
+    /// The path of the service manager's socket, or its name in the abstract namespace after `@`.
     private let address: String
-    /// The time within which the service manager expects a sign of life; `nil` if it expects none.
+    /// The time within which the service manager expects a report that the program is alive; `nil` if it expects none.
     public let watchdogInterval: Duration?
 
-    /// Reads `NOTIFY_SOCKET`, `WATCHDOG_USEC` and `WATCHDOG_PID`. Returns `nil` without a service manager.
+    /// Reads the service manager's socket and watchdog from `NOTIFY_SOCKET`, `WATCHDOG_USEC` and `WATCHDOG_PID`.
+    /// Returns `nil` if the environment names no socket.
     public init?(environment: [String: String]) {
         guard let address = environment["NOTIFY_SOCKET"], address.hasPrefix("/") || address.hasPrefix("@"),
             (2...107).contains(address.utf8.count)
@@ -21,24 +22,25 @@ public struct ServiceNotifier: Sendable {
         self.watchdogInterval = isForThisProcess && microseconds > 0 ? .microseconds(microseconds) : nil
     }
 
-    /// Reports that the program has started and does its work.
+    /// Reports to the service manager that the program has started and does its work.
     public func ready() { self.send("READY=1") }
 
-    /// Reports that the program is about to end.
+    /// Reports to the service manager that the program is about to end.
     public func stopping() { self.send("STOPPING=1") }
 
-    /// Reports one line of text for people: the program's current work.
+    /// Reports the program's current work to the service manager as one line of text for people, at most 200
+    /// characters.
     public func status(_ text: String) {
         self.send("STATUS=" + String(text.map { $0.isNewline ? " " : $0 }.prefix(200)))
     }
 
-    /// Reports that the program is alive.
+    /// Reports to the service manager's watchdog once that the program is alive.
     public func watchdog() { self.send("WATCHDOG=1") }
 
-    /// Reports that the program is alive, twice in each watchdog interval, until cancelled. Returns at once without a
-    /// watchdog.
+    /// Reports to the service manager's watchdog that the program is alive, twice in each interval, until the task is
+    /// cancelled. Returns at once if the service manager has no watchdog.
     ///
-    /// - Parameter check: Returns when the program has shown that it is alive. Nothing is reported before it returns.
+    /// - Parameter check: Returns when the program has shown that it is alive. The report is sent after it returns.
     public func keepAlive(_ check: @Sendable () async -> Void) async {
         guard let interval = self.watchdogInterval else { return }
         while !Task.isCancelled {
@@ -57,7 +59,7 @@ public struct ServiceNotifier: Sendable {
         var name = Array(self.address.utf8)
         if name[0] == UInt8(ascii: "@") { name[0] = 0 }
         withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: name) }
-        // An abstract name may end with zeros, so that its length must be exact.
+        // An abstract socket name may end with zero bytes, so its length must be exact.
         let length = socklen_t(MemoryLayout<sockaddr_un>.offset(of: \.sun_path)! + name.count)  // a stored property
         let bytes = Array(message.utf8)
         withUnsafePointer(to: &address) { pointer in

@@ -3,15 +3,16 @@ public import TrackingCore
 
 /// The folder for the files that a program keeps between runs.
 public enum StateFolder {
-    /// Returns the path of a file in the folder, and creates the folder for its owner alone.
+    /// Returns the path of a file in the program's state folder, and creates the folder with access for its owner
+    /// alone.
     ///
-    /// The folder is the first of these that is set: `given`, `$STATE_DIRECTORY` (systemd), `$XDG_STATE_HOME/godwit`,
-    /// `~/.local/state/godwit`.
+    /// The state folder is the first of these that is set: `given`, `$STATE_DIRECTORY` (systemd),
+    /// `$XDG_STATE_HOME/godwit`, `~/.local/state/godwit`.
     ///
     /// - Parameters:
     ///   - name: The file's name.
     ///   - given: The folder that the user named; `nil` for a default.
-    ///   - option: The option that names another place, for the error.
+    ///   - option: The option with which the user names another folder, for the error message.
     ///   - environment: The environment variables.
     /// - Throws: `inputUnreadable` that names the folder and the remedy.
     public static func path(
@@ -24,7 +25,8 @@ public enum StateFolder {
                 atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
         } catch {
             throw TrackingError(
-                .inputUnreadable, "cannot create the folder '\(folder)'. Name another place with \(option)")
+                .inputUnreadable,
+                "cannot create the folder '\(folder)' for the program's files. Name another place with \(option)")
         }
         return "\(folder)/\(name)"
     }

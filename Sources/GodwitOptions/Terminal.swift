@@ -3,7 +3,7 @@ private import Synchronization
 
 /// A terminal in which a program reads single keys and redraws a table.
 public struct Terminal: Sendable {
-    /// Hides the cursor and clears the screen.
+    /// The control sequence that hides the cursor and clears the screen.
     public static let start = "\u{1B}[?25l\u{1B}[2J"
 
     private let saved: termios
@@ -14,15 +14,15 @@ public struct Terminal: Sendable {
 
     /// `true` if standard output is a terminal.
     public static var isOutput: Bool { isatty(STDOUT_FILENO) == 1 }
-    /// `true` if standard input is a terminal, so that the user can be asked.
+    /// `true` if standard input is a terminal, so that the user can be asked a question.
     public static var isInput: Bool { isatty(STDIN_FILENO) == 1 }
-    /// `true` if the terminal supports colours; see no-color.org.
+    /// `true` if output may have colours: `TERM` is set and not `dumb`, and `NO_COLOR` is not set (no-color.org).
     public static var hasColour: Bool {
         guard getenv("NO_COLOR") == nil, let term = getenv("TERM") else { return false }
         return String(cString: term) != "dumb"
     }
 
-    /// The size in columns and rows.
+    /// The size of the terminal in columns and rows; 100 × 24 if standard output is not a terminal.
     public static var size: (width: Int, height: Int) {
         var size = winsize()
         guard ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0, size.ws_row > 0 else {
@@ -31,12 +31,12 @@ public struct Terminal: Sendable {
         return (Int(size.ws_col), Int(size.ws_row))
     }
 
-    /// The lines written to standard error while the terminal shows a table: their number and the newest. They are
-    /// written when the table ends. `nil` without any, and if standard error is not a terminal.
+    /// The lines for standard error that are held back while the terminal shows a table: their number and the newest of
+    /// them. They are written when the table ends. `nil` if there are none, and if standard error is not a terminal.
     public static var heldErrors: (count: Int, newest: String)? { ErrorOutput.standard.held }
 
-    /// Turns on reading of single keys, without echo, and holds standard error back if it is a terminal. ``restore()``
-    /// undoes both. Ctrl-Z shows the cursor until the program continues.
+    /// Prepares the terminal for a table: keys are read singly and without echo, and standard error is held back if it
+    /// is a terminal. ``restore()`` undoes both. Ctrl-Z shows the cursor until the program continues.
     public init(_ output: Output) {
         self.output = output
         if isatty(STDERR_FILENO) == 1 { ErrorOutput.standard.hold() }
@@ -54,8 +54,8 @@ public struct Terminal: Sendable {
         tcsetattr(STDIN_FILENO, TCSANOW, &settings)
     }
 
-    /// Handles Ctrl-Z: shows the cursor, stops, and hides it again when the program continues. Only calls that are safe
-    /// in a signal handler are used.
+    /// Installs the handler of Ctrl-Z, which shows the cursor, stops the program, and hides the cursor when the program
+    /// continues. The handler uses only calls that are safe in a signal handler.
     private static func handleStopSignal() {
         signal(SIGTSTP) { _ in
             let code = errno
@@ -63,7 +63,7 @@ public struct Terminal: Sendable {
             Terminal.writeAtOnce("\u{1B}[?25h")
             signal(SIGTSTP, SIG_DFL)
             raise(SIGTSTP)
-            // The signal is blocked while it is handled. Unblocking it stops the program here.
+            // SIGTSTP is blocked while its handler runs. Unblocking it stops the program here.
             var stop = sigset_t()
             sigemptyset(&stop)
             sigaddset(&stop, SIGTSTP)
@@ -78,7 +78,7 @@ public struct Terminal: Sendable {
         _ = write(STDOUT_FILENO, text.utf8Start, text.utf8CodeUnitCount)
     }
 
-    /// Restores the terminal's settings.
+    /// Restores the terminal's settings and the cursor, and writes the lines of standard error that were held back.
     public func restore() {
         signal(SIGTSTP, SIG_DFL)
         var settings = self.saved
@@ -87,7 +87,7 @@ public struct Terminal: Sendable {
         ErrorOutput.standard.release()
     }
 
-    /// The keys pressed since the last call.
+    /// Returns the keys that the user pressed since the last call; empty if there are none.
     public var keys: [Character] {
         if Self.wasStopped.exchange(false, ordering: .relaxed) { self.readSingleKeys() }
         var bytes = Self.typed(within: 0)
@@ -100,7 +100,7 @@ public struct Terminal: Sendable {
         return read.keys
     }
 
-    /// Returns the bytes typed, after waiting at most this many milliseconds.
+    /// Returns the typed bytes, at most 64, after waiting at most this many milliseconds for the first one.
     private static func typed(within milliseconds: Int32) -> [UInt8] {
         var descriptor = pollfd(fd: STDIN_FILENO, events: Int16(POLLIN), revents: 0)
         guard poll(&descriptor, 1, milliseconds) > 0 else { return [] }
@@ -109,7 +109,7 @@ public struct Terminal: Sendable {
         return count > 0 ? Array(buffer[..<count]) : []
     }
 
-    /// Draws lines over the last ones, at most one fewer than the terminal has.
+    /// Draws the lines of a table over the last ones, at most one line fewer than the terminal has rows.
     ///
     /// - Throws: As ``Output/write(_:)``.
     public func draw(_ lines: [String]) async throws {

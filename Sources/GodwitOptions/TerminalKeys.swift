@@ -1,4 +1,4 @@
-/// The decoder of a keyboard's bytes.
+/// Decodes the bytes that a terminal sends for typed keys.
 enum TerminalKeys {
     /// Returns the typed characters. Escape sequences, as of arrow and function keys, are skipped.
     ///
@@ -11,7 +11,8 @@ enum TerminalKeys {
                 typed.append(byte)
                 continue
             }
-            // ECMA-48: ESC [ parameters letter; VT100: ESC O letter; Alt key: ESC letter.
+            // Escape sequences are `ESC [ parameters letter` (ECMA-48), `ESC O letter` (VT100), and `ESC letter` for
+            // the Alt key.
             guard var last = rest.popFirst() else { return (Self.characters(typed), true) }
             if last == UInt8(ascii: "[") || last == UInt8(ascii: "O") {
                 repeat {

@@ -1,6 +1,7 @@
-/// The width of text on a terminal.
+/// The width of a character on a terminal.
 extension Character {
-    /// The number of columns: two for East Asian characters and emoji, none for invisible ones.
+    /// The number of columns that the character takes on a terminal: two for East Asian characters and emoji, none for
+    /// invisible characters, else one.
     public var columns: Int {
         guard let first = self.unicodeScalars.first else { return 0 }
         switch first.properties.generalCategory {
@@ -11,7 +12,7 @@ extension Character {
         return isPicture || Self.wide.contains { $0.contains(first.value) } ? 2 : 1
     }
 
-    /// Wide and full-width characters, after Unicode Standard Annex 11.
+    /// The ranges of wide and full-width characters (Unicode Standard Annex 11), which take two columns.
     private static let wide: [ClosedRange<UInt32>] = [
         0x1100...0x115F, 0x2E80...0x303E, 0x3041...0x4DBF, 0x4E00...0xA4CF, 0xA960...0xA97F, 0xAC00...0xD7A3,
         0xF900...0xFAFF, 0xFE10...0xFE19, 0xFE30...0xFE6F, 0xFF00...0xFF60, 0xFFE0...0xFFE6, 0x1F300...0x1F64F,
@@ -20,10 +21,10 @@ extension Character {
 }
 
 extension StringProtocol {
-    /// The number of columns of the text.
+    /// The number of columns that the text takes on a terminal.
     public var columns: Int { self.reduce(0) { $0 + $1.columns } }
 
-    /// The longest beginning of the text that fits into this many columns.
+    /// Returns the longest beginning of the text that fits into this many columns of a terminal.
     public func prefix(columns: Int) -> SubSequence {
         var left = columns
         return self.prefix { character in

@@ -1,9 +1,9 @@
 private import SystemLibrary
 public import TrackingCore
 
-/// Times as text.
+/// Converts times to text, and reads the wall clock.
 public enum TimeText {
-    /// RFC 3339 in UTC with milliseconds: `2026-05-04T09:30:00.250Z`.
+    /// Returns a time as RFC 3339 text in UTC with milliseconds: `2026-05-04T09:30:00.250Z`.
     public static func rfc3339(_ time: UnixTime) -> String {
         let (whole, milliseconds) = self.split(time)
         var parts = tm()
@@ -14,7 +14,7 @@ public enum TimeText {
         return "\(date)T\(self.clock(parts)).\(self.pad(milliseconds, 3))Z"
     }
 
-    /// The time of day in this device's zone: `09:30:00`.
+    /// Returns the time of day in this device's time zone: `09:30:00`.
     public static func local(_ time: UnixTime) -> String {
         var parts = tm()
         var seconds = time_t(self.split(time).0)
@@ -46,7 +46,7 @@ public enum TimeText {
 }
 
 extension Double {
-    /// The number with this many digits after the point.
+    /// Returns the number as text with this many digits after the decimal point.
     public func text(digits: Int) -> String {
         let scale = (0..<digits).reduce(1.0) { scale, _ in scale * 10 }
         guard abs(self) < 1e15 / scale else { return "\(self)" }

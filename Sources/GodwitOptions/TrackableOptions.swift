@@ -4,113 +4,121 @@ public import TrackingCore
 
 /// The options for the tracked trackables and their resolutions.
 public struct TrackableOptions: ParsableArguments {
-    /// The ids of the trackables.
+    /// The ids of the trackables to track.
     @Option(help: ArgumentHelp("Track this trackable: an id of 1 to 128 bytes. Repeatable.", valueName: "id"))
     public var trackable: [String] = []
 
-    /// The destination of the only trackable.
+    /// The destination in degrees, if one trackable alone is given; `nil` for none.
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp("Set the destination of the trackable, in degrees.", valueName: "lat,lon"))
     public var destination: Coordinate?
 
-    /// The distance to the destination below which the trackable is near, in metres.
+    /// The distance to the destination, in metres, below which the trackable counts as near; `nil` for no limit by
+    /// distance.
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp(
-            "Count the trackable as near below this distance to the destination.", valueName: "metres"))
+            "Count the trackable as near its destination below this distance (metres).", valueName: "metres"))
     public var proximity: Double?
 
-    /// The time to arrival below which the trackable is near, in seconds.
+    /// The time to arrival, in seconds, below which the trackable counts as near its destination; `nil` for no limit by
+    /// time.
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp(
-            "Count the trackable as near below this time to arrival.", valueName: "seconds", visibility: .hidden))
+            "Count the trackable as near its destination below this estimated time to arrival (seconds).",
+            valueName: "seconds", visibility: .hidden))
     public var arrival: Double?
 
-    /// The resolution for all four cases: near or far, watched or not.
+    /// The trackable's resolution, whether it is near or far from its destination and has a subscriber or not.
     @Option(
         help: ArgumentHelp(
             "Set the trackable's resolution: accuracy (MINIMUM LOW BALANCED HIGH MAXIMUM), interval in ms, displacement in metres, as HIGH/1000/1.",
             valueName: "a/i/d"))
     public var resolution: Resolution?
 
-    /// The resolution far from the destination without a subscriber.
+    /// The trackable's resolution while it is far from its destination and has no subscriber; `nil` if not given.
     @Option(
         help: ArgumentHelp(
             "Set the resolution far from the destination without a subscriber.", valueName: "a/i/d",
             visibility: .hidden))
     public var resolutionFar: Resolution?
 
-    /// The resolution far from the destination with a subscriber.
+    /// The trackable's resolution while it is far from its destination and has a subscriber; `nil` if not given.
     @Option(
         help: ArgumentHelp(
             "Set the resolution far from the destination with a subscriber.", valueName: "a/i/d", visibility: .hidden))
     public var resolutionFarWatched: Resolution?
 
-    /// The resolution near the destination without a subscriber.
+    /// The trackable's resolution while it is near its destination and has no subscriber; `nil` if not given.
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp(
             "Set the resolution near the destination without a subscriber.", valueName: "a/i/d", visibility: .hidden))
     public var resolutionNear: Resolution?
 
-    /// The resolution near the destination with a subscriber.
+    /// The trackable's resolution while it is near its destination and has a subscriber; `nil` if not given.
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp(
             "Set the resolution near the destination with a subscriber.", valueName: "a/i/d", visibility: .hidden))
     public var resolutionNearWatched: Resolution?
 
-    /// The charge in percent below which the interval is stretched.
+    /// The charge of the battery, in percent, below which the interval between positions is stretched; `nil` for never.
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp(
-            "Stretch the interval below this charge, 0 to 100. Default: 0, never.", valueName: "percent",
+            "Stretch the interval between positions below this charge of the battery, 0 to 100 percent. Default: 0, never.",
+            valueName: "percent",
             visibility: .hidden))
     public var batteryThreshold: Double?
 
-    /// The factor of the interval below the battery threshold.
+    /// The factor, 1 or more, by which the interval between positions is multiplied below the battery threshold; `nil`
+    /// for 1.
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp(
-            "Multiply the interval by this factor below --battery-threshold; 1 or more. Default: 1.", valueName: "x",
+            "Multiply the interval between positions by this factor below --battery-threshold; 1 or more. Default: 1.",
+            valueName: "x",
             visibility: .hidden))
     public var lowBatteryMultiplier: Double?
 
-    /// The finest resolution that a request can reach.
+    /// The finest resolution that a subscriber's request can reach; `nil` for the default.
     @Option(
         help: ArgumentHelp(
-            "Limit requests to this resolution or a coarser one. Default: \(Resolution.standardFloor.argumentText).",
+            "Limit subscribers' requests to this resolution or a coarser one. Default: \(Resolution.standardFloor.argumentText).",
             valueName: "a/i/d", visibility: .hidden))
     public var floor: Resolution?
 
-    /// The coarsest resolution that a request can reach.
+    /// The coarsest resolution that a subscriber's request can reach; `nil` for the default.
     @Option(
         help: ArgumentHelp(
-            "Limit requests to this resolution or a finer one. Default: \(Resolution.standardCeiling.argumentText).",
+            "Limit subscribers' requests to this resolution or a finer one. Default: \(Resolution.standardCeiling.argumentText).",
             valueName: "a/i/d", visibility: .hidden))
     public var ceiling: Resolution?
 
-    /// The condition of the update filter.
+    /// The condition for sending a position: after the resolution's interval and its displacement (both), or after one
+    /// of them (either).
     @Option(
         help: ArgumentHelp(
-            "Send a position after the interval and the displacement (both), or after one of them (either).",
+            "Send a position after the resolution's interval and its displacement (both), or after one of them (either).",
             valueName: "rule", visibility: .hidden))
     public var filter = FilterRule.both
 
-    /// The longest time without a position, in seconds; 0 is no limit, `nil` is the default.
+    /// The longest time, in seconds, for which no position is sent while the trackable does not move; 0 for no limit,
+    /// `nil` for the default.
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp(
-            "Send a position after this time even without movement; 0 never. Default: the larger of 60 s and 10 intervals of the trackable's resolution.",
+            "Send a position after this many seconds even without movement; 0 never. Default: the larger of 60 s and 10 intervals of the trackable's resolution.",
             valueName: "seconds", visibility: .hidden))
     public var maximumSilence: Double?
 
     /// Creates the options with their defaults; the parser sets the values.
     public init() {}
 
-    /// The settings given as options. They apply to a single trackable.
+    /// The trackable settings given as options. They apply if one trackable alone is given.
     public var single: TrackableSettings {
         TrackableSettings(
             destination: self.destination, proximity: self.proximity, arrival: self.arrival,
@@ -125,8 +133,8 @@ public struct TrackableOptions: ParsableArguments {
     ///
     /// - Parameters:
     ///   - file: The configuration file; `nil` for none.
-    ///   - one: The only trackable that is tracked in place of the given ones, which the options apply to; `nil` for
-    ///     the given ones.
+    ///   - one: The single trackable to track in place of the given ones. The settings given as options apply to it.
+    ///     `nil` to track the given ones.
     /// - Throws: `ValidationError` that names the ambiguous, missing or wrong setting.
     public func settings(
         file: ConfigurationFile?, one: TrackableID? = nil
@@ -138,7 +146,7 @@ public struct TrackableOptions: ParsableArguments {
         if named.count + listed.count > 1, flags != TrackableSettings() {
             let names = flags.names.map { "--\($0)" }.joined(separator: ", ")
             throw ValidationError(
-                "\(named.count + listed.count) trackables are given, but \(names) can apply to one trackable only. Give each trackable its settings under the key 'trackables' of --config"
+                "\(named.count + listed.count) trackables are given, but the settings \(names) can apply to one trackable only. Give each trackable its settings under the key 'trackables' of --config"
             )
         }
         guard !(named.isEmpty && listed.isEmpty) else {
@@ -149,7 +157,7 @@ public struct TrackableOptions: ParsableArguments {
             named.map { ($0, flags) }
             + listed.map { ($0.0, named.isEmpty && listed.count == 1 && flags != TrackableSettings() ? flags : $0.1) }
         if let twice = Dictionary(grouping: all, by: \.0).first(where: { $0.value.count > 1 })?.key {
-            throw ValidationError("the trackable '\(twice)' is given twice. Leave one of them out")
+            throw ValidationError("the trackable '\(twice)' is given twice. Give it once")
         }
         return all
     }
@@ -159,38 +167,44 @@ public struct TrackableOptions: ParsableArguments {
     }
 }
 
-/// The settings of one trackable, from flags or from the file.
+/// The settings of one trackable, from options or from an entry of `trackables` in the configuration file.
 public struct TrackableSettings: Hashable, Sendable {
-    /// The destination in degrees.
+    /// The trackable's destination in degrees; `nil` for none.
     public var destination: Coordinate?
-    /// The distance to the destination below which the trackable is near, in metres.
+    /// The distance to the destination, in metres, below which the trackable counts as near; `nil` for no limit by
+    /// distance.
     public var proximity: Double?
-    /// The time to arrival below which the trackable is near, in seconds.
+    /// The time to arrival, in seconds, below which the trackable counts as near its destination; `nil` for no limit by
+    /// time.
     public var arrival: Double?
-    /// The resolution for all four cases.
+    /// The resolution in all four cases (near or far from the destination, with or without a subscriber); `nil` if not
+    /// given.
     public var resolution: Resolution?
-    /// The resolution far from the destination without a subscriber.
+    /// The trackable's resolution while it is far from its destination and has no subscriber; `nil` if not given.
     public var resolutionFar: Resolution?
-    /// The resolution far from the destination with a subscriber.
+    /// The trackable's resolution while it is far from its destination and has a subscriber; `nil` if not given.
     public var resolutionFarWatched: Resolution?
-    /// The resolution near the destination without a subscriber.
+    /// The trackable's resolution while it is near its destination and has no subscriber; `nil` if not given.
     public var resolutionNear: Resolution?
-    /// The resolution near the destination with a subscriber.
+    /// The trackable's resolution while it is near its destination and has a subscriber; `nil` if not given.
     public var resolutionNearWatched: Resolution?
-    /// The charge in percent below which the interval is stretched.
+    /// The charge of the battery, in percent, below which the interval between positions is stretched; `nil` for never.
     public var batteryThreshold: Double?
-    /// The factor of the interval below the battery threshold, 1 or more.
+    /// The factor, 1 or more, by which the interval between positions is multiplied below the battery threshold; `nil`
+    /// for 1.
     public var lowBatteryMultiplier: Double?
-    /// The finest resolution that a request can reach.
+    /// The finest resolution that a subscriber's request can reach; `nil` for the default.
     public var floor: Resolution?
-    /// The coarsest resolution that a request can reach.
+    /// The coarsest resolution that a subscriber's request can reach; `nil` for the default.
     public var ceiling: Resolution?
-    /// The condition of the update filter.
+    /// The condition for sending a position: after the resolution's interval and its displacement (both), or after one
+    /// of them (either).
     public var filter = FilterRule.both
-    /// The longest time without a position, in seconds; 0 is no limit, `nil` is the default.
+    /// The longest time, in seconds, for which no position is sent while the trackable does not move; 0 for no limit,
+    /// `nil` for the default.
     public var maximumSilence: Double?
 
-    /// The long names of the options that are given.
+    /// The long names of the options that these settings give, for an error message.
     fileprivate var names: [String] {
         let all: [(String, Bool)] = [
             ("destination", self.destination != nil), ("proximity", self.proximity != nil),
@@ -207,9 +221,9 @@ public struct TrackableSettings: Hashable, Sendable {
         return all.filter(\.1).map(\.0)
     }
 
-    /// The longest time without a position; `nil` derives it from the trackable's resolution.
+    /// Returns the longest time for which no position is sent; `nil` derives it from the trackable's resolution.
     ///
-    /// - Throws: `ValidationError` that names the range.
+    /// - Throws: `ValidationError` if the number of seconds is not 0 to 1,000,000,000.
     public func silence() throws -> Duration? {
         guard let seconds = self.maximumSilence else { return nil }
         guard (0...1e9).contains(seconds) else {
@@ -218,10 +232,10 @@ public struct TrackableSettings: Hashable, Sendable {
         return .seconds(seconds)
     }
 
-    /// Makes the constraints of the trackable; `nil` without settings for resolution, battery and proximity. A floor or
-    /// a ceiling alone makes none, because each limits requests only.
+    /// Makes the trackable's resolution constraints. Returns `nil` if there is no setting for resolution, battery or
+    /// proximity. A floor or a ceiling alone makes no constraints, because both only limit requests.
     ///
-    /// - Parameter default: The resolution where the settings give none.
+    /// - Parameter default: The resolution in all cases for which the settings give none.
     /// - Throws: `ValidationError` for a value out of range.
     public func constraints(default: Resolution) throws -> ResolutionConstraints? {
         let members = [self.resolutionFar, self.resolutionFarWatched, self.resolutionNear, self.resolutionNearWatched]
@@ -261,14 +275,14 @@ public struct TrackableSettings: Hashable, Sendable {
 // MARK: - The file's list
 
 extension TrackableSettings {
-    /// The keys of one entry of `trackables`.
+    /// The keys that one entry of `trackables` in the configuration file may have.
     static let keys: Set<String> = [
         "id", "destination", "proximity", "arrival", "resolution", "resolution-far", "resolution-far-watched",
         "resolution-near", "resolution-near-watched", "battery-threshold", "low-battery-multiplier", "floor", "ceiling",
         "filter", "maximum-silence",
     ]
 
-    /// Reads the key `trackables` of a configuration file.
+    /// Reads the trackables under the key `trackables` of a configuration file; empty without the key.
     ///
     /// - Throws: `ValidationError` that names the key, its line and the entry.
     static func list(_ file: ConfigurationFile) throws -> [(TrackableID, TrackableSettings)] {
@@ -285,7 +299,7 @@ extension TrackableSettings {
     }
 }
 
-/// The reader of one entry of `trackables`.
+/// Reads one entry of the key `trackables` in a configuration file.
 private struct TrackableReader {
     let file: ConfigurationFile
     let number: Int
@@ -293,7 +307,8 @@ private struct TrackableReader {
 
     func read() throws -> (TrackableID, TrackableSettings) {
         if let unknown = self.members.first(where: { !TrackableSettings.keys.contains($0.key) }) {
-            throw self.error(unknown, "is unknown. The keys are the long options for a trackable, without dashes")
+            throw self.error(
+                unknown, "is unknown. Use the long names of the options for a trackable, without the leading dashes")
         }
         guard let id = self.member("id")?.value.text else {
             throw ValidationError("'\(self.file.path)': entry \(self.number) of 'trackables' has no 'id'")

@@ -1,11 +1,12 @@
 public import ArgumentParser
 
-/// The option for the units of figures.
+/// The option `--units` for commands that print speeds, distances and altitudes.
 public struct UnitsOptions: ParsableArguments {
-    /// The units of speeds, distances and altitudes.
+    /// The units in which speeds, distances and altitudes are printed.
     @Option(
         help: ArgumentHelp(
-            "Show figures in these units: metric (km/h), imperial (mph) or nautical (kn).", valueName: "units"))
+            "Show speeds, distances and altitudes in these units: metric (km/h), imperial (mph) or nautical (kn).",
+            valueName: "units"))
     public var units = DisplayUnits.metric
 
     /// Creates the options with their defaults; the parser sets the values.

@@ -1,15 +1,15 @@
 private import SystemLibrary
 
-/// Writes to a file descriptor that may accept fewer bytes than are given.
+/// Writes complete texts to file descriptors that may accept fewer bytes than are given.
 enum WholeWrite {
-    /// Writes a text, and blocks until it is written.
+    /// Writes a text to a file descriptor, and blocks until it is written.
     ///
     /// - Returns: 0, or the error number (`errno`) that ended writing.
     static func write(_ text: String, to descriptor: Int32) -> Int32 {
         self.write(Array(text.utf8), to: descriptor)
     }
 
-    /// Writes bytes, and blocks until they are written.
+    /// Writes bytes to a file descriptor, and blocks until they are written.
     ///
     /// - Returns: 0, or the error number (`errno`) that ended writing.
     static func write(_ bytes: [UInt8], to descriptor: Int32) -> Int32 {

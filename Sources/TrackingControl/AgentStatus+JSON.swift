@@ -1,7 +1,7 @@
 public import TrackingCore
 
 extension AgentStatus {
-    /// The status as the members of an object.
+    /// The agent's status as the members of a JSON object.
     public var members: [String: JSONValue] {
         var members: [String: JSONValue] = [
             "time": .number(self.time.seconds), "on": .flag(self.isOn), "connection": .object(self.connection.members),
@@ -17,11 +17,11 @@ extension AgentStatus {
         return members
     }
 
-    /// The largest number of bytes of trackables in one line of the socket.
+    /// The largest number of bytes of JSON that trackables take in one line on the control socket.
     private static let pieceBytes = 65_536
 
-    /// ``members`` in lines of the socket. If the status is too large for one line, its first trackables are in pieces
-    /// and the members contain the last ones.
+    /// The members of the status, divided into lines for the control socket. If the status is too large for one line,
+    /// the pieces contain its first trackables, and the members contain the last ones.
     var membersInPieces: (pieces: [[JSONValue]], last: [String: JSONValue]) {
         var pieces: [[JSONValue]] = [[]]
         var bytes = 0
@@ -39,9 +39,9 @@ extension AgentStatus {
         return (pieces, last)
     }
 
-    /// Reads a status.
+    /// Parses the agent's status from the members of a JSON object.
     ///
-    /// - Throws: `invalidPayload` that names the member.
+    /// - Throws: `invalidPayload` that names the missing or invalid member.
     public init(members: [String: JSONValue]) throws(TrackingError) {
         let message = JSONMembers(members)
         let connection = try message.members("connection")
@@ -144,7 +144,7 @@ extension Resolution {
     }
 }
 
-/// The members of an object, read as their expected types.
+/// The members of a JSON object. Each function reads one member as its expected type, or throws `invalidPayload`.
 struct JSONMembers {
     private let members: [String: JSONValue]
 
@@ -180,7 +180,9 @@ struct JSONMembers {
     }
 
     private func required<Value>(_ name: String, _ what: String, _ value: Value?) throws(TrackingError) -> Value {
-        guard let value else { throw TrackingError(.invalidPayload, "\(name) must be \(what)") }
+        guard let value else {
+            throw TrackingError(.invalidPayload, "the member '\(name)' of the agent's status must be \(what)")
+        }
         return value
     }
 }

@@ -1,39 +1,51 @@
 import TrackingCore
 
 extension AgentStatus {
-    /// The status in Prometheus' text format (0.0.4), without coordinates. Unknown values are omitted.
+    /// The agent's status as metrics in Prometheus' text format (0.0.4), without coordinates. Unknown values are
+    /// omitted.
     public var metrics: String {
         var text = MetricsText()
-        text.gauge("godwit_on", "Whether the agent samples and sends.", [([:], self.isOn ? 1 : 0)])
-        text.gauge("godwit_connected", "Whether the broker is connected.", [([:], self.connection.isUp ? 1 : 0)])
         text.gauge(
-            "godwit_queue_records", "Records that wait to be sent.",
+            "godwit_on", "1 while the agent samples and sends, 0 while it is switched off.", [([:], self.isOn ? 1 : 0)])
+        text.gauge(
+            "godwit_connected", "1 while the agent is connected to the broker, otherwise 0.",
+            [([:], self.connection.isUp ? 1 : 0)])
+        text.gauge(
+            "godwit_queue_records", "Records in the log that are not acknowledged yet, by kind.",
             [
                 (["kind": "point"], Double(self.queue.points)), (["kind": "trip"], Double(self.queue.trips)),
                 (["kind": "event"], Double(self.queue.events)),
             ])
-        text.gauge("godwit_queue_bytes", "Bytes that wait to be sent.", [([:], Double(self.queue.bytes))])
         text.gauge(
-            "godwit_queue_oldest_timestamp_seconds", "Time of the oldest record that waits.",
+            "godwit_queue_bytes", "Bytes of the records in the log that are not acknowledged yet.",
+            [([:], Double(self.queue.bytes))])
+        text.gauge(
+            "godwit_queue_oldest_timestamp_seconds", "Unix time of the oldest record that is not acknowledged yet.",
             [([:], self.queue.oldest?.seconds)])
-        text.counter("godwit_dropped_records_total", "Records that a limit has cost.", Double(self.dropped))
+        text.counter(
+            "godwit_dropped_records_total",
+            "Records that the log dropped because of a limit, over the life of the log.", Double(self.dropped))
         text.gauge(
-            "godwit_quarantined_records", "Records that were refused for good.", [([:], Double(self.quarantined))])
+            "godwit_quarantined_records", "Quarantined records: those that were rejected for good.",
+            [([:], Double(self.quarantined))])
         text.gauge(
-            "godwit_last_attempt_timestamp_seconds", "When something was last sent.", [([:], self.lastAttempt?.seconds)]
+            "godwit_last_attempt_timestamp_seconds", "Unix time at which a batch or a position was last sent.",
+            [([:], self.lastAttempt?.seconds)]
         )
         text.gauge(
-            "godwit_last_acknowledged_timestamp_seconds", "When something was last acknowledged.",
+            "godwit_last_acknowledged_timestamp_seconds",
+            "Unix time at which a batch or a position was last acknowledged.",
             [([:], self.lastAcknowledged?.seconds)])
         self.addFix(&text)
         self.addTrackables(&text)
         return text.text
     }
 
-    /// The largest number of bytes in a piece. As JSON, a piece fits into a line of the socket, whatever it contains.
+    /// The largest number of bytes of metrics in one piece. As JSON, a piece fits into a line of the control socket,
+    /// whatever it contains.
     private static let pieceBytes = 16_384
 
-    /// ``metrics`` in pieces of complete lines.
+    /// The text of the metrics, divided into pieces of complete lines for the control socket.
     var metricsInPieces: [String] {
         var pieces: [String] = []
         for line in self.metrics.split(separator: "\n") {
@@ -46,7 +58,8 @@ extension AgentStatus {
 
     private func addFix(_ text: inout MetricsText) {
         text.gauge(
-            "godwit_last_fix_timestamp_seconds", "Time of the last fix.", [([:], self.lastFix?.time.seconds)])
+            "godwit_last_fix_timestamp_seconds", "Unix time of the last fix that was accepted.",
+            [([:], self.lastFix?.time.seconds)])
         text.gauge("godwit_last_fix_speed_meters_per_second", "Speed of the last fix.", [([:], self.lastFix?.speed)])
         text.gauge(
             "godwit_last_fix_accuracy_meters", "Horizontal accuracy of the last fix (68 %).",
@@ -56,7 +69,7 @@ extension AgentStatus {
 
     private func addTrackables(_ text: inout MetricsText) {
         text.gauge(
-            "godwit_trackable_state", "1 for the state that the trackable is in.",
+            "godwit_trackable_state", "1 for the present state of the trackable, 0 for its other states.",
             self.trackables.flatMap { trackable in
                 PublisherState.allCases.map {
                     (["trackable": trackable.id.rawValue, "state": $0.rawValue], trackable.state == $0 ? 1 : 0)
@@ -65,18 +78,29 @@ extension AgentStatus {
         func each(_ name: String, _ help: String, _ value: (Trackable) -> Double?) {
             text.gauge(name, help, self.trackables.map { (["trackable": $0.id.rawValue], value($0)) })
         }
-        each("godwit_trackable_interval_seconds", "Desired interval of the resolution in force.") {
+        each(
+            "godwit_trackable_interval_seconds",
+            "Desired interval between positions of the trackable's resolution in force."
+        ) {
             $0.resolution?.resolution.desiredInterval.inSeconds
         }
-        each("godwit_trackable_subscribers", "How many watch.") { $0.resolution.map { Double($0.subscribers) } }
-        each("godwit_trackable_queue_points", "Points that wait to be sent.") { Double($0.queue.points) }
-        each("godwit_trip_active", "Whether a trip is under way.") { $0.trip?.state == .active ? 1 : 0 }
-        each("godwit_trip_distance_meters", "Way of the trip under way, or of the last one.") { $0.trip?.distance }
-        each("godwit_trip_duration_seconds", "Time of the trip under way, or of the last one.") { $0.trip?.duration }
+        each("godwit_trackable_subscribers", "Subscribers of the trackable.") {
+            $0.resolution.map { Double($0.subscribers) }
+        }
+        each("godwit_trackable_queue_points", "Points of the trackable that are not acknowledged yet.") {
+            Double($0.queue.points)
+        }
+        each("godwit_trip_active", "1 while a trip of the trackable is under way, otherwise 0.") {
+            $0.trip?.state == .active ? 1 : 0
+        }
+        each("godwit_trip_distance_meters", "Distance of the trip under way, or of the last one.") { $0.trip?.distance }
+        each("godwit_trip_duration_seconds", "Duration of the trip under way, or of the last one.") {
+            $0.trip?.duration
+        }
     }
 }
 
-/// Builds Prometheus' text format.
+/// Builds a text of metrics in Prometheus' text format. Values that are `nil` are omitted.
 private struct MetricsText {
     private(set) var text = ""
 

@@ -1,19 +1,21 @@
 public import TrackingCore
 
-/// The state of an agent.
+/// The state of a running agent: its connection, trackables, pending records, last fix and battery.
 public struct AgentStatus: Hashable, Sendable {
-    /// The connection to the broker.
+    /// The state of the agent's connection to the broker.
     public struct Connection: Hashable, Sendable {
-        /// `true` while the agent is connected.
+        /// `true` while the agent is connected to the broker.
         public var isUp: Bool
-        /// The broker's address, without credentials.
+        /// The addresses of the broker, separated by spaces, without user and password.
         public var broker: String
-        /// The time from which the agent has been connected or disconnected, by the device's clock.
+        /// The time since which the agent has been connected or disconnected, by the device's clock; `nil` if it is
+        /// unknown.
         public var since: UnixTime?
-        /// The reason why there is no connection.
+        /// The reason why the agent is not connected to the broker; `nil` while it is connected or if no reason is
+        /// known.
         public var reason: String?
 
-        /// Creates a value.
+        /// Creates the state of a connection.
         public init(isUp: Bool, broker: String, since: UnixTime? = nil, reason: String? = nil) {
             self.isUp = isUp
             self.broker = broker
@@ -22,25 +24,25 @@ public struct AgentStatus: Hashable, Sendable {
         }
     }
 
-    /// One tracked trackable.
+    /// The state of one tracked trackable.
     public struct Trackable: Hashable, Sendable {
         /// The trackable's name.
         public var id: TrackableID
-        /// The publisher's state for it.
+        /// The state of the trackable that its publisher reports.
         public var state: PublisherState
-        /// The resolution in force, and its reason.
+        /// The resolution in force for the trackable, with the reason; `nil` while none is decided.
         public var resolution: ResolutionInForce?
-        /// The destination; `nil` for none.
+        /// The destination of the trackable in degrees; `nil` for none.
         public var destination: Coordinate?
-        /// The trackable's pending records.
+        /// The number and the size of the trackable's pending records.
         public var queue: SpoolAmount
-        /// The current trip, or the last one.
+        /// The trackable's current trip, or its last one; `nil` if it had no trip.
         public var trip: Trip?
         /// The failure of the trackable, or the reason for which the broker refuses its positions or records; `nil` for
         /// none.
         public var refusal: String?
 
-        /// Creates a value.
+        /// Creates the state of a trackable.
         public init(
             id: TrackableID, state: PublisherState, resolution: ResolutionInForce? = nil,
             destination: Coordinate? = nil, queue: SpoolAmount = SpoolAmount(), trip: Trip? = nil,
@@ -56,31 +58,31 @@ public struct AgentStatus: Hashable, Sendable {
         }
     }
 
-    /// The time of the status, by the device's clock.
+    /// The time at which this status was made, by the device's clock.
     public var time: UnixTime
-    /// `true` while the agent samples and sends.
+    /// `true` while the agent is switched on, that is, while it samples and sends.
     public var isOn: Bool
     /// The connection to the broker.
     public var connection: Connection
     /// The tracking mode of the device.
     public var mode: TrackingMode
-    /// The resolution that the agent requests from the receiver.
+    /// The resolution that the agent requests from the receiver; `nil` while it requests none.
     public var sensorResolution: Resolution?
     /// The tracked trackables.
     public var trackables: [Trackable] = []
-    /// All pending records, including those of trackables that are no longer tracked.
+    /// The number and the size of all pending records, including those of trackables that are no longer tracked.
     public var queue = SpoolAmount()
-    /// The number of records that were dropped because of a limit, over the life of the log.
+    /// The number of records that the log dropped because of a limit, since the log was created.
     public var dropped = 0
-    /// The number of quarantined records.
+    /// The number of quarantined records in the log.
     public var quarantined = 0
-    /// The time at which a batch or an update was last sent.
+    /// The time at which a batch of records or a live position was last sent; `nil` for never.
     public var lastAttempt: UnixTime?
-    /// The time at which a batch or an update was last acknowledged.
+    /// The time at which a batch of records or a live position was last acknowledged; `nil` for never.
     public var lastAcknowledged: UnixTime?
-    /// The last fix that was accepted.
+    /// The last fix of the receiver that was accepted; `nil` for none.
     public var lastFix: Location?
-    /// The charge of the battery, 0…1.
+    /// The charge of the battery, 0…1; `nil` if it is unknown.
     public var battery: Double?
 
     /// Creates a status without optional values.
@@ -91,7 +93,7 @@ public struct AgentStatus: Hashable, Sendable {
         self.mode = mode
     }
 
-    /// The current trip of a trackable, or the last one.
+    /// The current trip of any trackable, or else the trip that began last; `nil` for none.
     public var trip: Trip? {
         let trips = self.trackables.compactMap(\.trip)
         return trips.first { $0.state == .active } ?? trips.max { $0.start < $1.start }

@@ -1,6 +1,7 @@
 import TrackingCore
 
-/// The arguments of a command, read as their expected types.
+/// The arguments of a command to the agent. Each function reads one argument as its expected type, or throws
+/// `invalidArguments`.
 struct CommandArguments {
     private let arguments: [String: JSONValue]
     private let origin: ControlDispatcher.Origin
@@ -10,16 +11,19 @@ struct CommandArguments {
         self.origin = origin
     }
 
-    /// `true` for a command from the broker.
+    /// `true` for a command that arrived through the broker, `false` for one from the local socket.
     var isFromAfar: Bool { self.origin != .socket }
 
-    /// Returns the named trackable, or the one of the command's topic.
+    /// Returns the trackable that the command names, or the trackable of the topic on which the command arrived.
     func trackable() throws(CommandFailure) -> TrackableID {
-        guard let id = try self.trackableOrNone() else { throw Self.failure("trackable is missing") }
+        guard let id = try self.trackableOrNone() else {
+            throw Self.failure("the argument 'trackable' is missing. Name the trackable of the command")
+        }
         return id
     }
 
-    /// Returns the named trackable, or the one of the command's topic; `nil` where there is neither.
+    /// Returns the trackable that the command names, or the trackable of the topic on which the command arrived; `nil`
+    /// if there is neither.
     func trackableOrNone() throws(CommandFailure) -> TrackableID? {
         guard let text = try self.text("trackable") else {
             if case .topic(let id) = self.origin { return id }
@@ -28,59 +32,70 @@ struct CommandArguments {
         do throws(TrackingError) { return try TrackableID(text) } catch { throw CommandFailure(error) }
     }
 
-    /// Returns the trackable to command, as ``trackableOrNone()``. A command from the broker may only command the
-    /// trackable of its topic, because the right to command one trackable does not include the others of its device.
+    /// Returns the trackable that the command concerns; `nil` if the command and its topic name none. A command from
+    /// the broker may only concern the trackable of its topic, because the right to command one trackable does not
+    /// include the others of its device.
     func commandedOrNone() throws(CommandFailure) -> TrackableID? {
         let id = try self.trackableOrNone()
         if case .topic(let own) = self.origin, let id, id != own { throw Self.notOwn("'\(id)'", own) }
         return id
     }
 
-    /// Returns the trackable to command.
+    /// Returns the trackable that the command concerns.
     func commanded() throws(CommandFailure) -> TrackableID {
-        guard let id = try self.commandedOrNone() else { throw Self.failure("trackable is missing") }
+        guard let id = try self.commandedOrNone() else {
+            throw Self.failure("the argument 'trackable' is missing. Name the trackable of the command")
+        }
         return id
     }
 
-    /// The error of a command from the broker that names a trackable other than its topic's.
+    /// Returns the error of a command from the broker that concerns a trackable other than that of its topic.
     static func notOwn(_ what: String, _ own: TrackableID) -> CommandFailure {
-        CommandFailure(.notAllowed, "\(what) is not commanded through '\(own)'")
+        CommandFailure(
+            .notAllowed,
+            "a command on the topic of '\(own)' may not change \(what). Publish the command on that trackable's topic")
     }
 
-    /// Returns `[longitude, latitude]` in degrees; `nil` where there is none.
+    /// Returns the argument `destination`, `[longitude, latitude]` in degrees; `nil` if it is missing.
     func destination() throws(CommandFailure) -> Coordinate? {
         guard let value = self.arguments["destination"] else { return nil }
         guard let place = value.list?.compactMap(\.number), place.count == 2, value.list?.count == 2,
             let coordinate = Coordinate(latitude: place[1], longitude: place[0])
-        else { throw Self.failure("destination must be [longitude, latitude] in degrees") }
+        else { throw Self.failure("the argument 'destination' must be [longitude, latitude] in degrees") }
         return coordinate
     }
 
-    /// Returns the mode of travel: 1 to 64 bytes.
+    /// Returns the argument `mode`, the mode of travel in 1 to 64 bytes; `nil` if it is missing.
     func tripMode() throws(CommandFailure) -> String? {
         guard let mode = try self.text("mode") else { return nil }
-        guard (1...64).contains(mode.utf8.count) else { throw Self.failure("mode must have 1 to 64 bytes") }
+        guard (1...64).contains(mode.utf8.count) else {
+            throw Self.failure("the argument 'mode' must have 1 to 64 bytes")
+        }
         return mode
     }
 
-    /// Returns the largest number of records: 1 to 200, by default 50.
+    /// Returns the argument `limit`, the largest number of records to list: 1 to 200, or 50 if it is missing.
     func limit() throws(CommandFailure) -> Int {
         guard let value = self.arguments["limit"] else { return 50 }
-        guard let limit = value.count, (1...200).contains(limit) else { throw Self.failure("limit must be 1 to 200") }
+        guard let limit = value.count, (1...200).contains(limit) else {
+            throw Self.failure("the argument 'limit' must be 1 to 200")
+        }
         return limit
     }
 
-    /// Returns the records named as `STREAM:SEQ`; `nil` for all.
+    /// Returns the argument `records`, names of records in the form `STREAM:SEQ`; `nil` if it is missing, which means
+    /// all records.
     func records() throws(CommandFailure) -> [RecordName]? {
         guard let value = self.arguments["records"] else { return nil }
         let names = value.list?.compactMap { $0.text.flatMap { RecordName($0) } }
         guard let names, names.count == value.list?.count else {
-            throw Self.failure("records must be a list of 'stream:seq'")
+            throw Self.failure("the argument 'records' must be a list of record names in the form 'stream:seq'")
         }
         return names
     }
 
-    /// Returns the settings of a CONFIGURE, each in the form of the command line.
+    /// Returns the settings of a CONFIGURE command: option names, each with its value as it is written on the command
+    /// line.
     func settings() throws(CommandFailure) -> [String: String] {
         var settings: [String: String] = [:]
         for (key, value) in self.arguments {
@@ -88,29 +103,31 @@ struct CommandArguments {
             case .text(let text): settings[key] = text
             case .number: settings[key] = String(decoding: value.json, as: UTF8.self)
             case .flag(let flag): settings[key] = flag ? "on" : "off"
-            case .list, .object: throw Self.failure("\(key) must be a text, a number, true or false")
+            case .list, .object: throw Self.failure("the setting '\(key)' must be a text, a number, true or false")
             }
         }
-        guard !settings.isEmpty else { throw Self.failure("no setting is named") }
+        guard !settings.isEmpty else {
+            throw Self.failure("the command names no setting. Name at least one option with its new value")
+        }
         return settings
     }
 
     func flag(_ name: String) throws(CommandFailure) -> Bool {
         guard let value = self.arguments[name] else { return false }
-        guard let flag = value.flag else { throw Self.failure("\(name) must be true or false") }
+        guard let flag = value.flag else { throw Self.failure("the argument '\(name)' must be true or false") }
         return flag
     }
 
-    /// Returns the handling of unsent points, by default `refuse`.
+    /// Returns the argument `unsent`, the handling of unsent points of replaced trackables; `refuse` if it is missing.
     func unsent() throws(CommandFailure) -> UnsentPoints {
         guard let text = try self.text("unsent") else { return .refuse }
         guard let unsent = UnsentPoints(rawValue: text) else {
-            throw Self.failure("unsent must be refuse, clear or send")
+            throw Self.failure("the argument 'unsent' must be refuse, clear or send")
         }
         return unsent
     }
 
-    /// Returns the values of a set-up link.
+    /// Returns the values of a set-up link that a SETUP command contains.
     func setup() throws(CommandFailure) -> SetupRequest {
         let (broker, user) = (try self.text("broker"), try self.text("user"))
         let (token, trackable) = (try self.text("token"), try self.text("trackable"))
@@ -121,7 +138,7 @@ struct CommandArguments {
 
     private func text(_ name: String) throws(CommandFailure) -> String? {
         guard let value = self.arguments[name] else { return nil }
-        guard let text = value.text else { throw Self.failure("\(name) must be a string") }
+        guard let text = value.text else { throw Self.failure("the argument '\(name)' must be a string") }
         return text
     }
 

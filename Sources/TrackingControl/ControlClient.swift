@@ -1,7 +1,7 @@
 public import TrackingCore
 import TrackingRuntime
 
-/// One connection to a running agent's local socket. It is not `Sendable`: use it in the task that created it.
+/// A client's connection to a running agent's local socket. It is not `Sendable`: use it in the task that created it.
 public final class ControlClient {
     /// The path of the socket that answered.
     public let path: String
@@ -12,7 +12,8 @@ public final class ControlClient {
 
     /// Connects to the first of `paths` on which an agent listens.
     ///
-    /// - Throws: `agentUnreachable` where no agent listens; `notAuthorized` where this user may not connect.
+    /// - Throws: `agentUnreachable` if no agent listens on any of the paths; `notAuthorized` if this user may not
+    ///   connect.
     public init(paths: [String]) throws(TrackingError) {
         let (descriptor, path) = try Self.connect(paths)
         self.path = path
@@ -20,7 +21,8 @@ public final class ControlClient {
     }
 
     private static func connect(_ paths: [String]) throws(TrackingError) -> (Int32, String) {
-        var failure = TrackingError(.agentUnreachable, "no socket is named")
+        var failure = TrackingError(
+            .agentUnreachable, "no control socket is named. Name the agent's socket with --socket")
         for path in paths {
             do throws(TrackingError) {
                 return (try ControlSocket.connect(path), path)
@@ -32,14 +34,14 @@ public final class ControlClient {
         throw failure
     }
 
-    /// Sends a command and waits for its answer.
+    /// Sends a command to the agent and waits for its answer.
     ///
     /// - Parameters:
-    ///   - limit: The longest wait for each line of the answer; `nil` for no limit.
-    ///   - heard: Receives the lines before the answer.
-    /// - Returns: The members of the result.
+    ///   - limit: The longest wait for each line that the agent sends until its answer is complete; `nil` for no limit.
+    ///   - received: Receives the lines (progress and items) that the agent sends before the answer.
+    /// - Returns: The members of the command's result.
     /// - Throws: `CommandFailure` if the command failed; `TrackingError.agentUnreachable` if the agent ended or did not
-    ///   answer in time; the error of `heard`.
+    ///   answer in time; the error of `received`.
     public func ask(
         _ name: Command.Name, _ arguments: [String: JSONValue] = [:], within limit: Duration? = .seconds(30),
         received: (ControlLine) throws -> Void = { _ in }
@@ -49,7 +51,7 @@ public final class ControlClient {
         do throws(TrackingError) {
             try await self.channel.write(CommandCodec.encode(command) + [UInt8(ascii: "\n")])
         } catch {
-            // An agent that closed the connection may have sent the reason before.
+            // An agent that closed the connection may have sent the reason before, so the answer is still read.
             guard error.code == .inputUnreadable else { throw error }
         }
         while true {
@@ -59,9 +61,9 @@ public final class ControlClient {
         }
     }
 
-    /// Returns the members of an ``AgentStatus`` with any number of trackables.
+    /// Asks the agent for its status and returns the members of an ``AgentStatus``, with any number of trackables.
     ///
-    /// - Throws: The errors of ``ask(_:_:within:heard:)``.
+    /// - Throws: The errors of ``ask(_:_:within:received:)``.
     public func status() async throws -> [String: JSONValue] {
         var first: [JSONValue] = []
         var members = try await self.ask(.status) { line in
@@ -78,16 +80,26 @@ public final class ControlClient {
                 switch try await self.channel.read(until: deadline) {
                 case .bytes(let bytes):
                     guard let lines = self.buffer.append(bytes) else {
-                        throw TrackingError(.agentUnreachable, "the agent at '\(self.path)' says more than it should")
+                        throw TrackingError(
+                            .agentUnreachable,
+                            "the agent at '\(self.path)' sent a line that is too long. Use programs of one version")
                     }
                     for line in lines { self.waiting.append(try ControlLine(line: line)) }
-                case .end: throw TrackingError(.agentUnreachable, "the agent at '\(self.path)' has ended")
-                case .quiet: throw TrackingError(.agentUnreachable, "the agent at '\(self.path)' does not answer")
+                case .end:
+                    throw TrackingError(
+                        .agentUnreachable,
+                        "the agent at '\(self.path)' closed the connection before its answer. Check that it runs")
+                case .quiet:
+                    throw TrackingError(
+                        .agentUnreachable,
+                        "the agent at '\(self.path)' did not answer in time. Try again, or restart the agent")
                 case .news: continue
                 }
             } catch {
                 guard error.code == .inputUnreadable else { throw error }
-                throw TrackingError(.agentUnreachable, "the agent at '\(self.path)' has ended")
+                throw TrackingError(
+                    .agentUnreachable,
+                    "the agent at '\(self.path)' closed the connection before its answer. Check that it runs")
             }
         }
         return self.waiting.removeFirst()

@@ -1,43 +1,44 @@
 public import TrackingCore
 
-/// The commands of the local socket alone.
+/// The commands that an agent accepts on its local socket only.
 extension Command.Name {
     /// Return the state of the agent.
     public static let status = Command.Name(rawValue: "STATUS")
     /// Return the status in Prometheus' text format.
     public static let metrics = Command.Name(rawValue: "METRICS")
-    /// List pending records: `limit`.
+    /// List pending records, at most `limit` of them.
     public static let queueList = Command.Name(rawValue: "QUEUE_LIST")
-    /// Return every pending record, one in each item.
+    /// Return every pending record, one in each line before the answer.
     public static let queueExport = Command.Name(rawValue: "QUEUE_EXPORT")
     /// Delete every pending record.
     public static let queuePurge = Command.Name(rawValue: "QUEUE_PURGE")
-    /// List quarantined records: `limit`.
+    /// List quarantined records, at most `limit` of them.
     public static let quarantineList = Command.Name(rawValue: "QUARANTINE_LIST")
-    /// Make quarantined records pending again: `records`, or all.
+    /// Make the quarantined records named in `records` pending again, or all of them without `records`.
     public static let quarantineRetry = Command.Name(rawValue: "QUARANTINE_RETRY")
-    /// Delete quarantined records: `records`, or all.
+    /// Delete the quarantined records named in `records`, or all of them without `records`.
     public static let quarantineDrop = Command.Name(rawValue: "QUARANTINE_DROP")
-    /// Track another trackable: `trackable`, `unsent`.
+    /// Track `trackable` in place of the tracked ones. `unsent` decides about their unsent points.
     public static let bind = Command.Name(rawValue: "BIND")
-    /// Apply a set-up link: `broker`, `user`, `token`, `trackable`, `trial`.
+    /// Apply the values of a set-up link: `broker`, `user`, `token`, `trackable`. With `trial`, only return the
+    /// changes.
     public static let setUp = Command.Name(rawValue: "SETUP")
 
-    /// The commands that are accepted from the local socket only.
+    /// The commands that the agent accepts from its local socket only, never through the broker.
     public static let localOnly: Set<Command.Name> = [
         .status, .metrics, .queueList, .queueExport, .queuePurge, .quarantineList, .quarantineRetry, .quarantineDrop,
         .bind,
         .setUp,
     ]
 
-    /// The commands that are accepted from the broker, where the agent accepts commands from the broker at all.
+    /// The commands that the agent accepts through the broker, if it accepts commands from the broker at all.
     public static let allowedRemotely: Set<Command.Name> = [
         .report, .sendNow, .flush, .startTrip, .stopTrip, .on, .off, .configure, .track, .add, .remove, .destination,
     ]
 }
 
 extension SettingChange {
-    /// The change as a JSON object.
+    /// The changed setting as a JSON object.
     var json: JSONValue {
         var members: [String: JSONValue] = ["key": .text(self.key)]
         members["before"] = self.before.map { .text($0) }
@@ -45,7 +46,7 @@ extension SettingChange {
         return .object(members)
     }
 
-    /// Parses a change; `nil` for any other value.
+    /// Parses a changed setting from a JSON object; returns `nil` for any other value.
     public init?(_ value: JSONValue) {
         guard let key = value["key"]?.text else { return nil }
         self.init(key: key, before: value["before"]?.text, after: value["after"]?.text)
@@ -53,7 +54,7 @@ extension SettingChange {
 }
 
 extension SpoolEntry {
-    /// The description of a record in a list: everything but its content.
+    /// The description of a pending record in a list: everything but its content.
     var summary: [String: JSONValue] {
         var members: [String: JSONValue] = [
             "trackable": .text(self.trackable.rawValue), "stream": .text(self.stream.rawValue),
@@ -64,7 +65,7 @@ extension SpoolEntry {
         return members
     }
 
-    /// The complete record, with its content as text, so that every byte is preserved.
+    /// The complete pending record as a JSON object, with its content as text, so that every byte is preserved.
     var item: JSONValue {
         var members = self.summary
         members["bytes"] = nil

@@ -1,12 +1,13 @@
 public import TrackingCore
 
-/// Checks a command, lets the agent perform it, and returns the answer, for the local socket and for the broker.
+/// Checks commands from the local socket and from the broker, lets the agent perform them, and returns the answers.
 public struct ControlDispatcher: Sendable {
     /// The origin of a command.
     public enum Origin: Hashable, Sendable {
-        /// The local socket: everything is allowed.
+        /// The command arrived on the local socket. Every command is allowed.
         case socket
-        /// The command topic of a trackable. A command that names no trackable is for this one.
+        /// The command arrived through the broker, on the command topic of this trackable. A command that names no
+        /// trackable concerns this one.
         case topic(TrackableID)
     }
 
@@ -15,17 +16,21 @@ public struct ControlDispatcher: Sendable {
     /// Creates a dispatcher for an agent.
     public init(_ control: any AgentControl) { self.control = control }
 
-    /// Performs a command from the local socket; see ``ControlServer/Handler``.
+    /// Performs a command from the local socket and returns the answer. `say` sends lines (progress and items) before
+    /// the answer; see ``ControlServer/Handler``.
     public func answer(
         _ command: Command, say: (ControlLine) async throws -> Void
     ) async -> CommandAnswer {
         CommandAnswer(id: command.id, outcome: await self.outcome(command, .socket, say))
     }
 
-    /// Performs a command from the broker. ``CommandGate`` has rejected expired and repeated commands before.
+    /// Performs a command that arrived through the broker, on the topic of `trackable`, and returns the answer.
+    /// ``CommandGate`` has rejected expired and repeated commands before.
     public func answer(_ command: Command, on trackable: TrackableID) async -> CommandAnswer {
         guard !Command.Name.localOnly.contains(command.name) else {
-            let failure = CommandFailure(.notAllowed, "\(command.name.rawValue) is not taken from the broker")
+            let failure = CommandFailure(
+                .notAllowed,
+                "\(command.name.rawValue) is not accepted from the broker. Give it with godwit-agent on the device")
             return CommandAnswer(id: command.id, outcome: .failure(failure))
         }
         guard Command.Name.allowedRemotely.contains(command.name) else {
@@ -35,7 +40,8 @@ public struct ControlDispatcher: Sendable {
     }
 
     private static func unknown(_ command: Command) -> CommandFailure {
-        CommandFailure(.unknownCommand, "there is no command \(command.name.rawValue)")
+        CommandFailure(
+            .unknownCommand, "the agent has no command \(command.name.rawValue). Check the name, or update the agent")
     }
 
     private func outcome(
@@ -53,7 +59,7 @@ public struct ControlDispatcher: Sendable {
         }
     }
 
-    /// Performs a request and returns the members of its result.
+    /// Lets the agent perform a checked command, and returns the members of its result.
     private func perform(
         _ request: ControlRequest, id: String, _ say: (ControlLine) async throws -> Void
     ) async throws -> [String: JSONValue] {
@@ -155,8 +161,8 @@ public struct ControlDispatcher: Sendable {
         }
     }
 
-    /// Performs long work and writes its progress to the client meanwhile. A client that has left does not end the
-    /// work.
+    /// Performs a long command and sends its progress to the client meanwhile. The command goes on if the client
+    /// disconnects.
     private func reportingProgress(
         _ id: String, _ say: (ControlLine) async throws -> Void,
         _ work: @escaping @Sendable (@escaping ControlProgress) async throws -> [String: JSONValue]

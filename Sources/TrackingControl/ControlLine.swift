@@ -1,15 +1,15 @@
 public import TrackingCore
 
-/// One line that an agent writes to its control socket.
+/// One line of JSON that an agent sends to a client of its control socket.
 public enum ControlLine: Hashable, Sendable {
-    /// The result of the command, which is the last line about it.
+    /// The result or the failure of a command. It is the last line for this command.
     case answer(CommandAnswer)
-    /// The progress of a long command: `done` of `total`.
+    /// The progress of a long command: the number of records done, and the number of all records.
     case progress(id: String, done: Int, total: Int)
-    /// One of the items that a command returns.
+    /// One of the items that a command returns before its answer, such as one record of an export.
     case item(id: String, JSONValue)
 
-    /// Encodes the line with its line end.
+    /// Returns the line as JSON with its line end.
     ///
     /// - Throws: `payloadTooLarge` above 128 KB.
     func encoded() throws(TrackingError) -> [UInt8] {
@@ -22,19 +22,23 @@ public enum ControlLine: Hashable, Sendable {
         case .item(let id, let item):
             let bytes = JSONValue.object(["id": .text(id), "item": item]).json
             guard bytes.count <= WireLimits.maximumPayloadBytes else {
-                throw TrackingError(.payloadTooLarge, "an item is too large for one line")
+                throw TrackingError(
+                    .payloadTooLarge,
+                    "cannot send an item of \(bytes.count) bytes to the client: a line has at most \(WireLimits.maximumPayloadBytes) bytes"
+                )
             }
             return bytes + newline
         }
     }
 
-    /// Parses a line without its line end.
+    /// Parses a line from the agent, without its line end.
     ///
     /// - Throws: `invalidPayload` or `payloadTooLarge`.
     init(line: some Collection<UInt8>) throws(TrackingError) {
         let value = try JSONValue(json: line)
         guard let members = value.object, let id = members["id"]?.text else {
-            throw TrackingError(.invalidPayload, "a line must be an object with an id")
+            throw TrackingError(
+                .invalidPayload, "a line from the agent is not a JSON object with an id. Use programs of one version")
         }
         if let progress = members["progress"], let done = progress["done"]?.count, let total = progress["total"]?.count
         {
@@ -55,9 +59,10 @@ struct LineBuffer {
 
     init(limit: Int) { self.limit = limit }
 
-    /// Appends received bytes.
+    /// Appends bytes that were received on the socket.
     ///
-    /// - Returns: The completed lines; `nil` when a line exceeds the limit, after which nothing more can be read.
+    /// - Returns: The lines that are now complete, without line ends; `nil` when a line exceeds the limit, after which
+    ///   nothing more can be read.
     mutating func append(_ bytes: ArraySlice<UInt8>) -> [[UInt8]]? {
         var lines: [[UInt8]] = []
         var rest = bytes

@@ -1,6 +1,6 @@
 import TrackingCore
 
-/// A command with its checked arguments: one case for each command of the agent.
+/// A command to the agent with its checked arguments: one case for each command.
 enum ControlRequest: Hashable, Sendable {
     case status
     case metrics
@@ -11,7 +11,8 @@ enum ControlRequest: Hashable, Sendable {
     case startTrip(mode: String?, TrackableID?)
     case stopTrip(TrackableID?)
     case configure([String: String], isFromAfar: Bool)
-    /// `check` is `nil` for a command from the socket, which may replace every trackable.
+    /// Track a trackable in place of the others. `check` is `nil` for a command from the local socket, which may
+    /// replace every trackable.
     case track(TrackableID, destination: Coordinate?, check: ReplacementCheck?)
     case add(TrackableID, destination: Coordinate?)
     case remove(TrackableID)
@@ -25,7 +26,7 @@ enum ControlRequest: Hashable, Sendable {
     case bind(TrackableID, unsent: UnsentPoints)
     case setUp(SetupRequest, isTrial: Bool)
 
-    /// Reads the command and its arguments.
+    /// Checks a command and its arguments.
     ///
     /// - Returns: `nil` for an unknown command.
     /// - Throws: `invalidArguments` for an argument that breaks a rule; `notAllowed` for a trackable that a command
@@ -63,21 +64,21 @@ enum ControlRequest: Hashable, Sendable {
     }
 }
 
-/// The limit of a TRACK command from the broker: it may replace the trackable of its topic, and no other one.
+/// Checks a TRACK command from the broker: it may replace the trackable of its topic, and no other one.
 struct ReplacementCheck: Hashable, Sendable {
     private let own: TrackableID
 
-    /// Makes the check of a command; `nil` for a command from the socket.
+    /// Makes the check of a command from the broker; returns `nil` for a command from the local socket.
     init?(origin: ControlDispatcher.Origin) {
         guard case .topic(let own) = origin else { return nil }
         self.own = own
     }
 
-    /// Checks that `next` may replace the tracked trackables.
+    /// Checks that the trackable `next` may replace all tracked trackables.
     ///
     /// - Throws: `notAllowed` when the device tracks a trackable that the command may not replace.
     func check(_ tracked: [TrackableID], for next: TrackableID) throws(CommandFailure) {
         guard tracked.contains(where: { $0 != self.own && $0 != next }) else { return }
-        throw CommandArguments.notOwn("the device's other trackable", self.own)
+        throw CommandArguments.notOwn("another trackable of the device", self.own)
     }
 }

@@ -11,22 +11,23 @@ public struct ControlServer: Sendable {
     /// The largest number of connected clients. A further client receives an error and is disconnected.
     public static let maximumClients = 16
 
-    /// Performs a command. `say` sends lines before the answer, and throws when the client is gone.
+    /// Performs a command and returns its answer. `say` sends lines before the answer, and throws if the client has
+    /// disconnected.
     public typealias Handler =
         @Sendable (_ command: Command, _ say: (ControlLine) async throws -> Void) async -> CommandAnswer
 
-    /// The time within which a client must read one of many items, for a person who reads page by page.
+    /// The time within which a client must read one of many items. It is long, for a person who reads page by page.
     static let itemPatience: Duration = .seconds(600)
-    /// The time within which a client must read any other line.
+    /// The time within which a client must read a line that is not an item.
     static let patience: Duration = .seconds(5)
 
     private let path: String
     private let handler: Handler
     private let logger: Logger
-    /// The interval at which the server checks that the socket's file exists.
+    /// The interval at which the server checks that the socket's file still exists.
     private let pause: Duration
 
-    /// Creates a server for the socket at `path`.
+    /// Creates a server for the control socket at `path`.
     public init(path: String, logger: Logger = Logger(label: "godwit.control"), handler: @escaping Handler) {
         self.init(path: path, pause: .seconds(30), logger: logger, handler: handler)
     }
@@ -40,8 +41,8 @@ public struct ControlServer: Sendable {
         self.logger = logger
     }
 
-    /// Listens until the task is cancelled, and then removes the socket. A socket that was removed meanwhile is created
-    /// again. Call it once.
+    /// Accepts clients on the control socket until the task is cancelled, and then removes the socket. A socket whose
+    /// file was removed meanwhile is created again. Call this function once.
     ///
     /// - Parameter listening: Called once clients can connect.
     /// - Throws: `invalidConfiguration` if the path cannot be used or another agent listens on it.
@@ -61,7 +62,7 @@ public struct ControlServer: Sendable {
         }
     }
 
-    /// The listening socket of the server.
+    /// The listening socket of the server, with the channel that waits for clients.
     private struct Door {
         let listener: ControlSocket.Listener
         let channel: ByteChannel
@@ -72,7 +73,7 @@ public struct ControlServer: Sendable {
         }
     }
 
-    /// Replaces a socket whose file was removed, now or at the next check.
+    /// Creates the control socket again after its file was removed. If this fails, the next check tries again.
     private func replace(_ door: inout Door) {
         do throws(TrackingError) {
             door = try Door(self.path)
@@ -82,7 +83,7 @@ public struct ControlServer: Sendable {
         }
     }
 
-    /// Accepts all waiting clients.
+    /// Accepts all clients that wait for a connection to the control socket.
     private func accept(on door: Door, _ clients: Slots, _ group: inout DiscardingTaskGroup) async {
         while true {
             let descriptor = ControlSocket.accept(door.listener)
@@ -103,7 +104,8 @@ public struct ControlServer: Sendable {
     }
 
     private static func turnAway(_ descriptor: Int32) {
-        let failure = CommandFailure(.busy, "more than \(self.maximumClients) clients ask at once; try again")
+        let failure = CommandFailure(
+            .busy, "\(self.maximumClients) clients are connected to the agent, the most at a time. Try again")
         if let line = try? ControlLine.answer(CommandAnswer(id: "?", outcome: .failure(failure))).encoded() {
             _ = send(descriptor, line, line.count, Int32(MSG_NOSIGNAL))
         }
@@ -116,7 +118,8 @@ public struct ControlServer: Sendable {
             while case .bytes(let bytes) = try await channel.read() {
                 guard let lines = buffer.append(bytes) else {
                     let failure = CommandFailure(
-                        .invalidArguments, "a line has at most \(Command.maximumBytes) bytes; this one has more")
+                        .invalidArguments,
+                        "the command has more than \(Command.maximumBytes) bytes, the most for a line")
                     try await self.say(.answer(CommandAnswer(id: "?", outcome: .failure(failure))), on: channel)
                     return
                 }
@@ -152,7 +155,7 @@ public struct ControlServer: Sendable {
 }
 
 extension ControlLine {
-    /// The time within which a client must read the line.
+    /// The time within which a client of the control socket must read this line.
     fileprivate var patience: Duration {
         if case .item = self { ControlServer.itemPatience } else { ControlServer.patience }
     }

@@ -2,17 +2,19 @@ private import SystemLibrary
 import TrackingCore
 import TrackingRuntime
 
-/// The agent's local socket: its path, listening on it and connecting to it.
+/// The agent's local control socket: its path, listening on it and connecting to it.
 public enum ControlSocket {
     /// The largest number of bytes in the path of a socket.
     static let maximumPathBytes = 107
 
-    /// Returns the default path of an agent's socket: in `XDG_RUNTIME_DIR` if that is set, else in `/run`.
+    /// Returns the default path of an agent's control socket: `godwit/agent.sock` in `XDG_RUNTIME_DIR` if that is set,
+    /// else in `/run`.
     public static func standardPath(environment: [String: String]) -> String {
         self.candidates(environment: environment)[0]
     }
 
-    /// Returns the paths to search for an agent, in order. A user may also connect to the system's agent.
+    /// Returns the paths at which a client looks for an agent's control socket, in order. Each user may also connect to
+    /// the system's agent in `/run`.
     public static func candidates(environment: [String: String]) -> [String] {
         let system = "/run/godwit/agent.sock"
         guard let folder = environment["XDG_RUNTIME_DIR"], folder.hasPrefix("/") else { return [system] }
@@ -25,7 +27,7 @@ public enum ControlSocket {
         var path: String
         fileprivate var file: FileName
 
-        /// `true` if the path names no file, because the file was removed. No client finds this socket any more.
+        /// `true` if the socket's file was removed, so that clients can no longer find this socket.
         var isFileGone: Bool { FileName(path: self.path) == nil }
 
         /// Removes the socket's file, if it still belongs to this socket.
@@ -48,8 +50,8 @@ public enum ControlSocket {
         }
     }
 
-    /// Opens a socket at `path` that only its owner can connect to. Replaces the file of an agent that has ended, and
-    /// creates a missing directory.
+    /// Opens a control socket at `path` to which only its owner can connect. Replaces the file of an agent that has
+    /// ended, and creates a missing directory.
     ///
     /// - Throws: `invalidConfiguration` if the path cannot be used or another agent listens on it.
     static func listen(_ path: String) throws(TrackingError) -> Listener {
@@ -64,7 +66,7 @@ public enum ControlSocket {
         try self.removeStale(path)
         let descriptor = try self.socket()
         do throws(TrackingError) {
-            // The file takes the mode of the socket, so no other user can connect at any time.
+            // The socket's file is created with the mode of the socket, so no other user can connect at any time.
             guard fchmod(descriptor, 0o600) == 0,
                 self.withAddress(path, { SystemLibrary.bind(descriptor, $0, $1) }) == 0,
                 SystemLibrary.listen(descriptor, 16) == 0
@@ -80,18 +82,22 @@ public enum ControlSocket {
     private static func removeStale(_ path: String) throws(TrackingError) {
         guard let file = FileName(path: path) else { return }
         guard file.isSocket else {
-            throw TrackingError(.invalidConfiguration, "'\(path)' is there and is no socket; give another --socket")
+            throw TrackingError(
+                .invalidConfiguration,
+                "cannot open the control socket '\(path)': another file has this name. Give another --socket")
         }
         let probe = try self.socket()
         defer { close(probe) }
         guard self.withAddress(path, { SystemLibrary.connect(probe, $0, $1) }) != 0, errno == ECONNREFUSED else {
             throw TrackingError(
-                .invalidConfiguration, "another agent listens on '\(path)'; stop it, or give another --socket")
+                .invalidConfiguration,
+                "cannot open the control socket: another agent listens on '\(path)'. Stop it, or give another --socket")
         }
         unlink(path)
     }
 
-    /// Accepts the next waiting client; returns a negative value and sets `errno` where there is none.
+    /// Accepts the next client that waits for a connection, and returns its descriptor; a negative value, with `errno`
+    /// set, if no client waits or accepting fails.
     static func accept(_ listener: Listener) -> Int32 {
         let descriptor = SystemLibrary.accept(listener.descriptor, nil, nil)
         if descriptor >= 0 {
@@ -101,7 +107,7 @@ public enum ControlSocket {
         return descriptor
     }
 
-    /// Connects to an agent.
+    /// Connects to the agent that listens on the control socket at `path`, and returns the descriptor.
     ///
     /// - Throws: `agentUnreachable` if no agent listens; `notAuthorized` if this user may not connect.
     static func connect(_ path: String) throws(TrackingError) -> Int32 {
@@ -113,13 +119,15 @@ public enum ControlSocket {
         switch number {
         case EACCES, EPERM:
             throw TrackingError(
-                .notAuthorized, "this user may not talk to the agent at '\(path)'; be the user that runs it, or root")
+                .notAuthorized,
+                "this user may not connect to the agent at '\(path)'. Run the command as the agent's user or as root")
         case EAGAIN:
-            throw TrackingError(.agentUnreachable, "too many wait for the agent at '\(path)'; try again")
+            throw TrackingError(
+                .agentUnreachable, "cannot connect to the agent at '\(path)': too many clients wait. Try again")
         default:
             throw TrackingError(
                 .agentUnreachable,
-                "no agent listens on '\(path)'; start one with 'godwit-agent run', or name its socket with --socket")
+                "no agent listens on '\(path)'. Start one with 'godwit-agent run', or name its socket with --socket")
         }
     }
 
@@ -133,13 +141,16 @@ public enum ControlSocket {
     private static func check(_ path: String) throws(TrackingError) {
         guard (1...self.maximumPathBytes).contains(path.utf8.count), !path.utf8.contains(0) else {
             throw TrackingError(
-                .invalidConfiguration, "the path of a socket has 1 to \(self.maximumPathBytes) bytes; '\(path)' has not"
+                .invalidConfiguration,
+                "the path of a control socket must have 1 to \(self.maximumPathBytes) bytes, not \(path.utf8.count): '\(path)'"
             )
         }
     }
 
     private static func error(_ path: String, _ number: Int32) -> TrackingError {
-        TrackingError(.invalidConfiguration, "the socket '\(path)' cannot be opened: \(SystemError.text(number))")
+        TrackingError(
+            .invalidConfiguration,
+            "cannot open the control socket '\(path)': \(SystemError.text(number)). Give another --socket")
     }
 
     private static func withAddress(_ path: String, _ body: (UnsafePointer<sockaddr>, socklen_t) -> Int32) -> Int32 {

@@ -3,7 +3,7 @@ public import TrackingCore
 import TrackingRuntime
 
 /// Writes small files by replacing them as a whole, so that a reader sees either the complete old or the complete new
-/// content. At the end of a symbolic link the target is replaced. Only regular files are replaced.
+/// content. A symbolic link remains, and its target is replaced. Only regular files are replaced.
 public enum OwnFile {
     /// Writes a file that every user may read, such as the metrics for node_exporter.
     ///
@@ -21,7 +21,8 @@ public enum OwnFile {
 
     private static func write(_ bytes: [UInt8], to given: String, mode: mode_t) throws(TrackingError) {
         guard case .file(let path) = WriteTarget(given) else {
-            throw TrackingError(.inputUnreadable, "'\(given)' is no file, which alone can be replaced; name a file")
+            throw TrackingError(
+                .inputUnreadable, "cannot write '\(given)': it is not a regular file. Name a regular file")
         }
         // The temporary file is in the same directory, so that a rename replaces the file in one step. node_exporter
         // ignores it, because it reads *.prom only.

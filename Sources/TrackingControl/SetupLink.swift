@@ -1,15 +1,15 @@
 import TrackingCore
 
-/// The common form of set-up links: a scheme, `://setup?`, and named, percent-encoded values.
+/// Parses the common form of set-up links: a scheme, `://setup?`, and named, percent-encoded values.
 enum SetupLink {
-    /// The largest number of bytes in a link.
+    /// The largest number of bytes in a set-up link.
     private static let maximumBytes = 4096
 
-    /// Parses a link's values.
+    /// Parses the values of a set-up link.
     ///
     /// - Parameters:
-    ///   - form: The expected form of a link, for errors.
-    ///   - isKnown: Returns `true` for an allowed name.
+    ///   - form: A clause about the expected form of a link, with which error messages begin.
+    ///   - isKnown: Returns `true` for the name of a value that the link may contain.
     /// - Throws: `invalidConfiguration` with the reason, without any value.
     static func values(
         of link: String, scheme: String, form: String, isKnown: (String) -> Bool
@@ -18,22 +18,25 @@ enum SetupLink {
         guard link.utf8.count <= Self.maximumBytes, link.hasPrefix(start) else {
             throw TrackingError(.invalidConfiguration, "\(form), at most \(Self.maximumBytes) bytes")
         }
-        // A fragment would cut off a value, whatever it was meant to belong to.
+        // The text after a '#' would be a fragment of the URL, and missing from the value.
         guard !link.contains("#") else {
-            throw TrackingError(.invalidConfiguration, "a '#' in the link is written %23")
+            throw TrackingError(.invalidConfiguration, "the set-up link contains a '#'. Write %23 in its place")
         }
         var values: [String: String] = [:]
         for pair in link.dropFirst(start.count).split(separator: "&") {
             let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
             let name = String(parts[0])
             guard isKnown(name) else {
-                throw TrackingError(.invalidConfiguration, "\(form); it knows no '\(name.prefix(40))'")
+                throw TrackingError(.invalidConfiguration, "\(form), without a value '\(name.prefix(40))'")
             }
             guard parts.count == 2, let value = parts[1].percentDecoded else {
-                throw TrackingError(.invalidConfiguration, "the link's \(name) is not percent-encoded text")
+                throw TrackingError(
+                    .invalidConfiguration,
+                    "the value '\(name)' of the set-up link is not percent-encoded text. Ask for a new link")
             }
             guard values.updateValue(value, forKey: name) == nil else {
-                throw TrackingError(.invalidConfiguration, "the link says \(name) twice")
+                throw TrackingError(
+                    .invalidConfiguration, "the set-up link contains '\(name)' twice. Leave one of them out")
             }
         }
         return values

@@ -1,29 +1,30 @@
 public import TrackingCore
 
-/// The values of a set-up link: `godwit://setup?broker=…&user=…&token=…&trackable=…`. A missing value leaves the
-/// setting unchanged.
+/// The values of a set-up link, `godwit://setup?broker=…&user=…&token=…&trackable=…`. A setting whose value is missing
+/// remains unchanged.
 ///
-/// The description does not contain the token.
+/// The description of this value does not contain the token.
 public struct SetupRequest: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
-    /// The broker's address, without user and password.
+    /// The broker's address, without user and password; `nil` to leave it unchanged.
     public var broker: String?
-    /// The user name at the broker.
+    /// The user name at the broker; `nil` to leave it unchanged.
     public var user: String?
-    /// The password, which only the agent and its password file contain.
+    /// The password at the broker, which only the agent and its password file contain; `nil` to leave it unchanged.
     public var token: String?
-    /// The trackable to track.
+    /// The only trackable to track from now on; `nil` to leave the trackables unchanged.
     public var trackable: TrackableID?
 
-    private static let form = "a set-up link is godwit://setup?broker=…&user=…&token=…&trackable=…"
+    private static let form = "a set-up link has the form godwit://setup?broker=…&user=…&token=…&trackable=…"
 
-    /// Creates a request.
+    /// Creates the values of a set-up link.
     ///
     /// - Throws: `invalidConfiguration` or `invalidName` with the name of the invalid part, without the token.
     public init(broker: String?, user: String?, token: String?, trackable: String?) throws(TrackingError) {
         if let broker {
             guard Self.isBroker(broker) else {
                 throw TrackingError(
-                    .invalidConfiguration, "the link's broker is mqtt[s]://host[:port]; the user goes into user=")
+                    .invalidConfiguration,
+                    "the broker in the set-up link must be mqtt[s]://host[:port]. Give the user as user=")
             }
         }
         for (name, text) in [("user", user), ("token", token)] {
@@ -31,7 +32,8 @@ public struct SetupRequest: Hashable, Sendable, CustomStringConvertible, CustomR
             let isPlain = !text.unicodeScalars.contains { $0.properties.generalCategory == .control }
             guard isPlain, (1...1024).contains(text.utf8.count) else {
                 throw TrackingError(
-                    .invalidConfiguration, "the link's \(name) has 1 to 1024 bytes without control characters")
+                    .invalidConfiguration,
+                    "the \(name) in the set-up link must have 1 to 1024 bytes without control characters")
             }
         }
         self.broker = broker
@@ -39,7 +41,7 @@ public struct SetupRequest: Hashable, Sendable, CustomStringConvertible, CustomR
         self.token = token
         self.trackable = try trackable.map { (text) throws(TrackingError) in try TrackableID(text) }
         if broker == nil, user == nil, token == nil, trackable == nil {
-            throw TrackingError(.invalidConfiguration, "\(Self.form); this one says nothing")
+            throw TrackingError(.invalidConfiguration, "\(Self.form); the given link contains no value")
         }
     }
 
@@ -49,7 +51,7 @@ public struct SetupRequest: Hashable, Sendable, CustomStringConvertible, CustomR
         return isURL && !text.contains("@") && (8...512).contains(text.utf8.count)
     }
 
-    /// Parses a link.
+    /// Parses a set-up link of Godwit.
     ///
     /// - Throws: `invalidConfiguration` or `invalidName` with the reason, without the token.
     public init(link: String) throws(TrackingError) {
@@ -59,7 +61,7 @@ public struct SetupRequest: Hashable, Sendable, CustomStringConvertible, CustomR
             broker: values["broker"], user: values["user"], token: values["token"], trackable: values["trackable"])
     }
 
-    /// The request as the arguments of a command, the token included.
+    /// The values as the arguments of a SETUP command, the token included.
     public var arguments: [String: JSONValue] {
         var arguments: [String: JSONValue] = [:]
         arguments["broker"] = self.broker.map { .text($0) }
@@ -69,7 +71,7 @@ public struct SetupRequest: Hashable, Sendable, CustomStringConvertible, CustomR
         return arguments
     }
 
-    /// The names of the parts that are present.
+    /// The names of the values that the link contains, without the values themselves.
     public var description: String { "set-up of \(self.arguments.keys.sorted().joined(separator: ", "))" }
     /// A mirror without children, so that no dump shows the token.
     public var customMirror: Mirror { Mirror(self, children: []) }

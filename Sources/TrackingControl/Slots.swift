@@ -1,14 +1,14 @@
 import Synchronization
 
-/// Counts the operations under way, up to a limit.
+/// Counts the operations that run at a time, up to a limit.
 package final class Slots: Sendable {
     private let taken = Mutex(0)
     private let limit: Int
 
-    /// Creates slots that are all free.
+    /// Creates a counter for at most `limit` operations; none runs yet.
     package init(_ limit: Int) { self.limit = limit }
 
-    /// Takes a slot. Returns `false` if none is free.
+    /// Begins an operation. Returns `false` if as many operations as the limit allows are running.
     package func enter() -> Bool {
         self.taken.withLock { taken in
             guard taken < self.limit else { return false }
@@ -17,6 +17,6 @@ package final class Slots: Sendable {
         }
     }
 
-    /// Releases a slot.
+    /// Ends an operation, so that another one can begin.
     package func leave() { self.taken.withLock { $0 -= 1 } }
 }

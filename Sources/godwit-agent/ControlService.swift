@@ -5,7 +5,7 @@ import Logging
 import TrackingControl
 import TrackingCore
 
-/// The options for the control of a running agent and for reports of its events.
+/// The options for commands to a running agent and for reports of its events.
 struct ControlOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -21,10 +21,10 @@ struct ControlOptions: ParsableArguments {
 
     @Option(
         defaultAsFlag: RemoteCommands.Acceptance.restricted,
-        // `.next` accepts a value after `=` even if another option follows, in contrast to the standard strategy.
+        // The strategy `.next` accepts a value after `=` even if another option follows, unlike the default strategy.
         parsing: .next,
         help: ArgumentHelp(
-            "Also accept commands from the broker. With unrestricted, also accept settings that discard records or reveal more.",
+            "Also accept commands from the broker. With the value unrestricted, these may also change settings so that records are discarded or subscribers see more.",
             valueName: "unrestricted"))
     var allowCommands: RemoteCommands.Acceptance?
 
@@ -36,12 +36,13 @@ struct ControlOptions: ParsableArguments {
 
     func validate() throws {
         guard self.allowCommands != .unknown else {
-            throw ValidationError("--allow-commands takes no value, restricted or unrestricted")
+            throw ValidationError("--allow-commands must be given without a value, or with restricted or unrestricted")
         }
     }
 }
 
-/// The interfaces of a running agent: the control socket, the metrics file, and the reports to the service manager.
+/// The interfaces of a running agent to its device: the control socket, the metrics file, and the reports to the
+/// service manager.
 struct ControlService: Sendable {
     private let control: any AgentControl
     private let socket: String?
@@ -64,9 +65,11 @@ struct ControlService: Sendable {
         self.notifier = ServiceNotifier(environment: environment)
     }
 
-    /// Runs until cancelled. At the end, the service manager learns that the agent is about to end.
+    /// Runs the interfaces until the task is cancelled. At the end, the service manager learns that the agent is about
+    /// to end.
     ///
-    /// - Parameter listening: Called once commands are accepted, or once it is certain that they never will be.
+    /// - Parameter listening: Called once the control socket accepts commands, or once it is certain that it never
+    ///   will.
     /// - Throws: `invalidConfiguration` if the socket given by `--socket` cannot be used. Without `--socket`, the agent
     ///   runs without a socket.
     func run(listening: @escaping @Sendable () -> Void = {}) async throws {
@@ -93,11 +96,11 @@ struct ControlService: Sendable {
         } catch {
             guard self.socket == nil else { throw error }
             self.logger.warning(
-                "Control socket unavailable: godwit-agent status and other controls do not work",
+                "Control socket cannot be opened: godwit-agent status and other commands do not work",
                 metadata: ["reason": "\(error)"])
             self.notifier?.ready()
             listening()
-            // Runs on until cancelled, so that the service manager learns of the end.
+            // The task goes on until it is cancelled, so that the service manager learns of the end.
             let (nothing, sender) = AsyncStream.makeStream(of: Never.self)
             for await _ in nothing {}
             sender.finish()
@@ -109,7 +112,7 @@ struct ControlService: Sendable {
         while !Task.isCancelled {
             let metrics = await self.control.status().metrics
             do throws(TrackingError) { try OwnFile.writeShared(metrics, to: file) } catch {
-                self.logger.warning("Metrics file not written", metadata: ["reason": "\(error)"])
+                self.logger.warning("Metrics file (--metrics-file) cannot be written", metadata: ["reason": "\(error)"])
             }
             try? await Task.sleep(for: Self.metricsInterval)
         }

@@ -6,24 +6,24 @@ import TrackingCore
 import TrackingMQTT
 import TrackingPublisher
 
-/// One connection of the agent: the publisher together with the battery, the commands and the event program. They end
-/// together.
+/// One connection of the agent to the broker: the publisher together with the battery, the commands from the broker and
+/// the event program. They end together.
 struct Device: Sendable {
     let publisher: AssetPublisher<MQTTTransport>
-    /// The names of the publisher at the broker.
+    /// The client id and the session id of the publisher at the broker.
     let identity: Identity
     let reader: SourceReader
     let battery: (any BatterySource)?
     let failsFast: Bool
-    /// The runner of the event program; `nil` without `--notify`.
+    /// The runner of the program for events; `nil` without `--notify`.
     let notifier: Notifier?
 
     private let ending = Ending()
     private let logger = Logger(label: "godwit.agent")
 
-    /// Makes the device that the options describe.
+    /// Makes the connection that the options describe.
     ///
-    /// - Throws: `invalidConfiguration` for a wrong battery.
+    /// - Throws: `invalidConfiguration` for an invalid value of `--battery`.
     init(publisher: AssetPublisher<MQTTTransport>, identity: Identity, reader: SourceReader, run: Run) throws {
         self.publisher = publisher
         self.identity = identity
@@ -35,18 +35,19 @@ struct Device: Sendable {
 
     private enum Part { case delivered, waited }
 
-    /// Ends the connection because the sources have ended or failed. The publisher sends the remaining fixes first.
+    /// Ends the connection because the agent's sources have ended (`nil`) or failed. The publisher sends the remaining
+    /// fixes first, for at most 5 s after a failure.
     func sourcesEnded(_ error: TrackingError?) {
         self.ending.note(error)
         self.publisher.finish(within: error == nil ? nil : .seconds(5))
     }
 
-    /// Runs until the sources end, a shutdown is requested, or an error makes it pointless to go on. The event program
-    /// then gets a little more time.
+    /// Runs the connection until the sources end, a shutdown is requested, or an error makes it pointless to go on. The
+    /// event program then gets 2 s more for remaining events.
     ///
-    /// - Throws: The error that ended the device; nothing after an orderly end.
+    /// - Throws: The error that ended the connection; nothing after an orderly end.
     func run(_ dispatcher: ControlDispatcher) async throws {
-        // Subscribed before the publisher runs, so that no event is missed.
+        // The events are subscribed to before the publisher runs, so that no event is missed.
         let events = self.notifier.map { _ in self.publisher.trackingEvents }
         await withTaskGroup(of: Part.self) { group in
             guard let notifier = self.notifier, let events else { return await self.track(dispatcher) }
@@ -60,7 +61,7 @@ struct Device: Sendable {
                 return .waited
             }
             let first = await group.next()
-            // Cancelling the runner would lose the count of the remaining events.
+            // The runner is not cancelled here, because that would lose the count of the remaining events.
             if first == .waited { notifier.leave() } else { group.cancelAll() }
         }
         if let error = self.ending.error { throw error }
@@ -94,11 +95,12 @@ struct Device: Sendable {
         switch event {
         case .level(let percent): self.publisher.batteryRead(percent)
         case .badInput(let reason):
-            self.logger.warning("Battery cannot be read", metadata: ["reason": "\(reason)"])
+            self.logger.warning("Battery level cannot be read", metadata: ["reason": "\(reason)"])
         }
     }
 
-    /// Waits for a lost or refused connection, which ends the program with `--fail-fast`.
+    /// Returns the reason when the connection to the broker is lost or refused and `--fail-fast` is given; `nil` when
+    /// the connection ends in order.
     private func fatal(_ connections: AsyncStream<Disconnection?>) async -> TrackingError? {
         for await change in connections {
             if self.failsFast, let reason = change?.failure { return reason }
@@ -106,15 +108,15 @@ struct Device: Sendable {
         return nil
     }
 
-    /// Ends the program when every trackable has failed, since nothing more can be sent; with `--fail-fast`, when the
-    /// broker refuses one of them.
+    /// Ends the agent when every trackable has failed, because nothing more can be sent; with `--fail-fast`, also when
+    /// the broker refuses one of them.
     private func watch(_ states: AsyncStream<TrackableStateChange>) async {
         var last: [TrackableID: PublisherState] = [:]
         for await change in states {
             last[change.trackable] = change.state
             if let reason = change.reason {
                 self.logger.warning(
-                    "Trackable changed its state",
+                    "Publishing state of a trackable changed because of a problem",
                     metadata: [
                         "trackable": "\(change.trackable)", "state": "\(change.state.rawValue)", "reason": "\(reason)",
                     ])

@@ -1,30 +1,30 @@
 import Synchronization
 import TrackingRuntime
 
-/// The way from the sources to the publisher that runs. Between two publishers, values wait for the next one, so that
-/// none is lost.
+/// The passage for values (fixes and events) from the agent's sources to the publisher that runs. Between two
+/// publishers, values wait for the next one, so that no value is lost.
 final class Outlet<Publisher: Sendable>: Sendable {
-    /// Delivers a value to a publisher without waiting. Resumes the receipt when the caller may deliver the next one.
+    /// Delivers one value to a publisher without waiting. The receipt is resumed when the next value may be delivered.
     typealias Handover = @Sendable (Publisher, Receipt) -> Void
 
     private enum State {
-        /// Between two publishers. Can transition to: `open`, `over`.
+        /// No publisher runs at present, and values wait for the next one. Can transition to: `open`, `over`.
         case between([(give: Handover, receipt: Receipt)])
-        /// A publisher runs. Can transition to: `between`, `over`.
+        /// A publisher runs and receives the values. Can transition to: `between`, `over`.
         case open(Publisher)
-        /// No publisher will follow. Final.
+        /// No publisher runs, and none will follow. Values are discarded. Final.
         case over
     }
 
     private let state = Mutex(State.between([]))
 
-    /// The present publisher; `nil` between two.
+    /// The publisher that receives values at present; `nil` if none runs.
     var publisher: Publisher? {
         self.state.withLock { if case .open(let publisher) = $0 { publisher } else { nil } }
     }
 
-    /// Delivers a value to the present or the next publisher. Returns when the next value may come, or when the task is
-    /// cancelled.
+    /// Delivers a value to the present or the next publisher. Returns when the next value may be delivered, or when the
+    /// task is cancelled.
     func deliver(_ give: @escaping Handover) async {
         let receipt = Receipt()
         self.state.withLock { state in
@@ -37,7 +37,7 @@ final class Outlet<Publisher: Sendable>: Sendable {
         await receipt.wait()
     }
 
-    /// Delivers waiting and later values to this publisher.
+    /// Delivers the waiting values and all later ones to this publisher.
     func open(_ publisher: Publisher) {
         self.state.withLock { state in
             guard case .between(let waiting) = state else { return }
@@ -46,10 +46,10 @@ final class Outlet<Publisher: Sendable>: Sendable {
         }
     }
 
-    /// Lets values wait for the next publisher.
+    /// Ends the delivery to the present publisher. Later values wait for the next publisher.
     func close() { self.state.withLock { if case .open = $0 { $0 = .between([]) } } }
 
-    /// Ends the delivery: waiting callers return, and later values are discarded.
+    /// Ends the delivery for good: waiting callers return, and later values are discarded.
     func end() {
         self.state.withLock { state in
             if case .between(let waiting) = state { for (_, receipt) in waiting { receipt.resume() } }

@@ -5,29 +5,30 @@ import TrackingCore
 public import TrackingPublisher
 import TrackingSpool
 
-/// The options for the device's log and for sending from it.
+/// The options for the device's log of records, and for sending the records from it.
 struct RecordingOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "Keep every unacknowledged record in this file, or in memory. Default: a file named after the first trackable, in $STATE_DIRECTORY, else $XDG_STATE_HOME/godwit.",
+            "Keep the log of unacknowledged records in this file, or in memory. Default: a file named after the first trackable, in $STATE_DIRECTORY, else $XDG_STATE_HOME/godwit.",
             valueName: "path|memory"))
     var spool: String?
 
     @Option(
         help: ArgumentHelp(
-            "Write each record so that it survives a power cut (full) or a crash of this program only (normal).",
+            "Write each record to the log so that it survives a power cut (full), or only a crash of this program (normal).",
             valueName: "full|normal", visibility: .hidden))
     var durability = Durability.full
 
     @Option(
         help: ArgumentHelp(
-            "Send at most this many records in one batch, 1 to 10000. A full batch is sent at once.", valueName: "n",
+            "Send at most this many records in one batch, 1 to 10000. A full batch is sent without waiting.",
+            valueName: "n",
             visibility: .hidden))
     var batchSize = 200
 
     @Option(
         help: ArgumentHelp(
-            "Send an incomplete batch after this time; off: send batches and live positions only by command.",
+            "Send an incomplete batch after this many seconds; off: send batches and live positions only by command.",
             valueName: "seconds|off", visibility: .hidden))
     var batchWindow = "20"
 
@@ -45,16 +46,17 @@ struct RecordingOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Keep at most this many records; the oldest are discarded.", valueName: "n", visibility: .hidden))
+            "Keep at most this many unsent records; the oldest are discarded.", valueName: "n", visibility: .hidden))
     var keepPoints: Int?
 
     @Option(
         help: ArgumentHelp(
-            "Keep at most this many bytes of records; the oldest are discarded.", valueName: "bytes",
+            "Keep at most this many bytes of unsent records; the oldest are discarded.", valueName: "bytes",
             visibility: .hidden))
     var keepBytes: Int?
 
-    @Option(help: ArgumentHelp("Keep unsent records at most this many days.", valueName: "days"))
+    @Option(
+        help: ArgumentHelp("Keep unsent records at most this many days; older ones are discarded.", valueName: "days"))
     var keepDays: Double?
 
     @Option(
@@ -63,7 +65,7 @@ struct RecordingOptions: ParsableArguments {
             valueName: "keep|clear", visibility: .hidden))
     var onCollision = CollisionRule.keep
 
-    /// The event that a written record survives: a power cut or a crash of the program.
+    /// The event that a record written to the log survives: a power cut (`full`) or a crash of the program (`normal`).
     enum Durability: String, ExpressibleByArgument, CaseIterable {
         case full, normal
     }
@@ -104,9 +106,9 @@ struct RecordingOptions: ParsableArguments {
             maximumAge: self.keepDays.map { .seconds($0 * 86_400) })
     }
 
-    /// Makes the log.
+    /// Makes the log of unsent records that the options describe.
     ///
-    /// - Parameter trackables: The tracked trackables; the first one names the file.
+    /// - Parameter trackables: The tracked trackables; the first one names the log's file.
     ///
     /// - Throws: `inputUnreadable` if the log's folder cannot be created.
     func storage(for trackables: [Trackable]) throws -> any SpoolStorage {
@@ -115,17 +117,18 @@ struct RecordingOptions: ParsableArguments {
             path: try self.path(for: trackables), durability: self.durability == .full ? .full : .normal)
     }
 
-    /// The path of the file for changes made at run time: beside the log, or in its place with `--spool memory`.
+    /// Returns the path of the settings file, which holds the changes made at run time. It is in the folder of the log,
+    /// also with `--spool memory`, when there is no log file.
     ///
     /// - Throws: `inputUnreadable` if the folder cannot be created.
     func settingsPath(for trackables: [Trackable]) throws(TrackingError) -> String {
         try self.path(for: trackables) + ".settings"
     }
 
-    /// Finds a log that is named after another one of the trackables, as it is left when the order of the trackables
-    /// changes. Its records are not sent, and the changes made at run time are beside it.
+    /// Looks for a log that is named after a tracked trackable other than the first one. Such a log remains when the
+    /// order of the trackables changes. Its records are not sent, and its settings file is not read.
     ///
-    /// - Returns: The path; `nil` without such a log.
+    /// - Returns: The path of the log; `nil` if there is no such log.
     /// - Throws: `inputUnreadable` if the folder cannot be created.
     func otherLog(of trackables: [Trackable]) throws(TrackingError) -> String? {
         guard self.spool == nil, let first = trackables.first else { return nil }

@@ -31,7 +31,8 @@ struct Run: AsyncParsableCommand {
 
     func validate() throws {
         if self.input.raw, self.recording.live == .off {
-            throw ValidationError("--raw publishes positions live, which --live off prevents. Leave one of them out")
+            throw ValidationError(
+                "--raw publishes positions live, and --live off prevents this. Leave one of the two options out")
         }
     }
 
@@ -43,9 +44,9 @@ struct Run: AsyncParsableCommand {
         try await Program.run(try RunningAgent(given: given))
     }
 
-    /// Makes the publisher's configuration.
+    /// Makes the publisher's configuration from the options.
     ///
-    /// - Throws: `ValidationError` or `TrackingError` that names the broken rule.
+    /// - Throws: `ValidationError` or `TrackingError` that names the invalid option and the rule for its values.
     func configuration(for identity: Identity) throws -> PublisherConfiguration {
         var configuration = PublisherConfiguration(client: identity.client, session: identity.session)
         configuration.topicRoot = try TopicRoot(self.broker.topicRoot)
@@ -64,9 +65,9 @@ struct Run: AsyncParsableCommand {
         return configuration
     }
 
-    /// Makes a trackable with these settings.
+    /// Makes a tracked trackable from its id and its settings.
     ///
-    /// - Throws: `ValidationError` that names the range.
+    /// - Throws: `ValidationError` that names the setting whose value is out of range.
     func trackable(_ id: TrackableID, _ settings: TrackableSettings) throws -> Trackable {
         var trackable = Trackable(id)
         trackable.destination = settings.destination

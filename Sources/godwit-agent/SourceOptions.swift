@@ -19,7 +19,7 @@ struct SourceOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Ask the receiver for this resolution at all times. The filters of published positions do not change.",
+            "Ask the receiver for this resolution at all times. This does not change which positions are published.",
             valueName: "a/i/d", visibility: .hidden))
     var sensorResolution: Resolution?
 
@@ -30,7 +30,8 @@ struct SourceOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Read the battery from auto, none, file:PATH or fixed:PERCENT.", valueName: "battery", visibility: .hidden))
+            "Read the charge of the battery from auto (this device), none, file:PATH or fixed:PERCENT.",
+            valueName: "battery", visibility: .hidden))
     var battery = "auto"
 
     func validate() throws {
@@ -41,7 +42,7 @@ struct SourceOptions: ParsableArguments {
             guard try self.specifications().count(where: \.readsStandardInput) < 2 else {
                 throw TrackingError(
                     .invalidConfiguration,
-                    "two sources read standard input. Leave one of nmea:- and jsonl:- out")
+                    "two sources read standard input, which has room for one. Leave one of nmea:- and jsonl:- out")
             }
             _ = try ReplayPace.parse(self.speed)
             _ = try BatterySpecification.parse(self.battery)
@@ -50,17 +51,17 @@ struct SourceOptions: ParsableArguments {
         }
     }
 
-    /// The sources, read from their text.
+    /// Returns the specifications of the sources, parsed from `--source`.
     ///
-    /// - Throws: `invalidConfiguration` that names the wrong part.
+    /// - Throws: `invalidConfiguration` that names the invalid part of a `--source`.
     func specifications() throws(TrackingError) -> [SourceSpecification] {
         try self.source.map { (text) throws(TrackingError) in try SourceSpecification.parse(text) }
     }
 
-    /// `true` if fixes may be left out when they come too fast. Every fix of a recording or a pipe counts, so that it
-    /// stays `false` with one of these.
+    /// Returns `true` if fixes may be left out when they arrive too fast. This is `false` if a source is a recording or
+    /// a pipe, because every fix of these counts.
     ///
-    /// - Throws: `invalidConfiguration` that names the wrong part.
+    /// - Throws: `invalidConfiguration` that names the invalid part of a `--source`.
     func thinsFixes() throws(TrackingError) -> Bool {
         let specifications = try self.specifications()
         return specifications.contains(where: \.cannotBeSlowed) && specifications.allSatisfy(\.isReceiver)

@@ -6,24 +6,26 @@ import TrackingMQTT
 import TrackingPublisher
 import TrackingRuntime
 
-/// The reader of the device's sources. It runs while the agent is on, across all connections: a recording continues at
-/// its place, and no line of a pipe is lost.
+/// Reads the agent's sources of positions. It runs while the agent is on, across all connections: a recording continues
+/// at its place, and no line of a pipe is lost.
 struct SourceReader: Sendable {
     let outlet: Outlet<AssetPublisher<MQTTTransport>>
     private let sources: SourceRunner
     private let power: Power
-    /// `true` if a source reads standard input.
+    /// `true` if one of the sources reads standard input.
     private let readsStandardInput: Bool
     /// `true` if a recording is read as fast as possible, so that no fix may be skipped.
     private let isBulkRead: Bool
-    /// The reader of the wireless network's name; `nil` without `--wifi`.
+    /// The reader of the wireless network's name, which is added to each point; `nil` without `--wifi`.
     private let wireless: WirelessNetwork?
     private let logger = Logger(label: "godwit.agent")
 
-    /// The number of fixes from a file or a pipe after which the reader waits for the log.
+    /// The number of fixes from a file or a pipe after which the reader waits until they are in the log.
     private static let unloggedFixes = 256
 
-    /// - Throws: `invalidConfiguration` for a wrong source.
+    /// Makes a reader of the sources that the options of `godwit-agent run` describe.
+    ///
+    /// - Throws: `invalidConfiguration` for an invalid `--source` or `--speed`.
     init(_ run: Run, _ power: Power) throws {
         let outlet = Outlet<AssetPublisher<MQTTTransport>>()
         let pace = try ReplayPace.parse(run.input.speed)
@@ -38,7 +40,8 @@ struct SourceReader: Sendable {
         self.wireless = run.capture.wifi ? WirelessNetwork() : nil
     }
 
-    /// Returns a function that waits for the log after every ``unloggedFixes`` calls.
+    /// Returns a function that, at every call numbered a multiple of ``unloggedFixes``, waits until all fixes are in
+    /// the log.
     private static func catchUp(_ outlet: Outlet<AssetPublisher<MQTTTransport>>) -> @Sendable () async -> Void {
         let count = Counter()
         return {
@@ -56,10 +59,11 @@ struct SourceReader: Sendable {
         }
     }
 
-    /// Asks the sources for this resolution from now on.
+    /// Asks the receivers for this resolution from now on.
     func use(_ resolution: Resolution) async { await self.sources.use(resolution) }
 
-    /// Reads while the agent is on. Returns `true` when the sources have ended, `false` when the task is cancelled.
+    /// Reads the sources while the agent is on. Returns `true` when the sources have ended, `false` when the task is
+    /// cancelled.
     ///
     /// - Throws: `inputUnreadable` if a recording cannot be read.
     func run() async throws -> Bool {
@@ -82,7 +86,8 @@ struct SourceReader: Sendable {
         return false
     }
 
-    /// Waits until the agent is on. Meanwhile standard input is discarded, since its fixes must never be published.
+    /// Waits until the agent is on. Until then, standard input is read and discarded, because fixes from that time must
+    /// never be published.
     private func waitUntilOn() async {
         guard !self.power.isOn else { return }
         await withDiscardingTaskGroup { group in
@@ -97,7 +102,8 @@ struct SourceReader: Sendable {
         defer {
             let suppressed = warnings.withLock { $0.takeSuppressed() }
             if suppressed > 0 {
-                self.logger.warning("More input lines rejected", metadata: ["count": "\(suppressed)"])
+                self.logger.warning(
+                    "Further invalid input lines from position sources ignored", metadata: ["count": "\(suppressed)"])
             }
         }
         try await self.sources.run { event in
@@ -107,7 +113,8 @@ struct SourceReader: Sendable {
                 let verdict = warnings.withLock { $0.happened(0, now: DeviceClock.now) }
                 guard case .say(let suppressed) = verdict else { return }
                 self.logger.warning(
-                    "Input line rejected", metadata: ["reason": "\(reason)", "suppressed": "\(suppressed)"])
+                    "Invalid input line from a position source ignored",
+                    metadata: ["reason": "\(reason)", "suppressed": "\(suppressed)"])
             case .notice(let notice): await self.received(notice)
             }
         }
@@ -124,12 +131,12 @@ struct SourceReader: Sendable {
     private func received(_ notice: SourceNotice) async {
         switch notice {
         case .selected(let source):
-            self.logger.info("Source selected", metadata: ["source": "\(source)"])
+            self.logger.info("Position source selected", metadata: ["source": "\(source)"])
         case .lost(let source, let reason):
-            self.logger.warning("Source lost", metadata: ["source": "\(source)", "reason": "\(reason)"])
+            self.logger.warning("Position source lost", metadata: ["source": "\(source)", "reason": "\(reason)"])
             await self.publish(.sourceLost, ["source": .text(source), "reason": .text(reason.message)])
         case .found(let source):
-            self.logger.info("Source found again", metadata: ["source": "\(source)"])
+            self.logger.info("Position source works again", metadata: ["source": "\(source)"])
         case .dateCorrected(let source, let rollovers):
             await self.publishClockJump(of: source, rollovers, isCorrected: true)
         case .dateSuspect(let source, let rollovers):
@@ -147,7 +154,7 @@ struct SourceReader: Sendable {
 
     private func publish(_ kind: TrackingEvent.Kind, _ detail: [String: TrackingEvent.DetailValue]) async {
         await self.outlet.deliver { publisher, receipt in
-            // Cannot fail: the details are few and short.
+            // Recording the event cannot fail, because its details are few and short.
             try? publisher.recordEvent(kind, detail)
             receipt.resume()
         }

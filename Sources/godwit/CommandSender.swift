@@ -5,16 +5,16 @@ import Synchronization
 import TrackingCore
 import TrackingMQTT
 
-/// The sender of one command to several trackables. It prints each answer as it arrives.
+/// Sends one command to several trackables, and prints each answer as it arrives.
 struct CommandSender {
     let transport: MQTTTransport
     let timeout: Duration
     let failsFast: Bool
 
-    /// Runs until every trackable has answered or the time is over.
+    /// Sends the commands, and waits until every trackable has answered or the timeout has passed.
     ///
-    /// - Throws: Exit code 1 if a command failed or a trackable did not answer; the broker's error if it refused this
-    ///   program.
+    /// - Throws: Exit code 1 if a command failed or a trackable did not answer; the broker's error if it refused the
+    ///   connection.
     func run(_ state: CommandSenderState) async throws {
         let run = CommandRun(transport: self.transport, timeout: self.timeout, failsFast: self.failsFast, state: state)
         try await Program.run(run)
@@ -22,14 +22,14 @@ struct CommandSender {
     }
 }
 
-/// One run of a command sender.
+/// One run of a ``CommandSender`` with its connection to the broker.
 private final class CommandRun: Service {
     let ending = Ending()
     private let transport: MQTTTransport
     private let timeout: Duration
     private let failsFast: Bool
     private let state: Mutex<CommandSenderState>
-    /// The trackables of the publishes that are under way.
+    /// The trackable of each publish that is under way, by the token of the publish.
     private let ids = Mutex<[TransportToken: TrackableID]>([:])
 
     init(transport: MQTTTransport, timeout: Duration, failsFast: Bool, state: CommandSenderState) {
@@ -91,7 +91,7 @@ private final class CommandRun: Service {
         }
     }
 
-    /// Gives each publish a token, from which the trackable can be found.
+    /// Returns the commands for the connection, each with a token from which the trackable can be found.
     private func commands(_ messages: [OutgoingMessage]) -> [TransportCommand] {
         self.ids.withLock { ids in
             messages.map { message in
@@ -102,7 +102,7 @@ private final class CommandRun: Service {
         }
     }
 
-    /// Prints the outcomes that are new.
+    /// Prints the outcomes that arrived since the last call.
     private func printNews() {
         for (id, outcome) in self.state.withLock({ $0.takeNews() }) {
             let (text, isDone) = Self.describe(outcome)
@@ -111,7 +111,7 @@ private final class CommandRun: Service {
         }
     }
 
-    /// Prints a text. The program ends with the error if standard output fails.
+    /// Writes a text to standard output. If writing fails, the program ends with the error.
     private func write(_ text: String) {
         do { try Output.print(text) } catch { self.ending.note(error) }
     }
@@ -129,7 +129,8 @@ private final class CommandRun: Service {
         }
     }
 
-    /// Replaces control characters, which could move the cursor: the text comes from another program.
+    /// Returns the text with `?` for each control character, which could move the cursor. The text comes from another
+    /// program.
     private static func plain(_ text: String) -> String {
         String(text.map { $0.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control } ? $0 : "?" })
     }

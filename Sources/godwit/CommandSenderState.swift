@@ -1,18 +1,19 @@
 import TrackingCore
 
-/// The decisions of a command sender: the messages to send, and the trackable to which an answer belongs.
+/// Decides for a ``CommandSender`` which messages to send, and to which trackable an answer belongs.
 ///
-/// An answer counts wherever it arrives first: on the response topic (MQTT 5) or among the trackable's events.
+/// The same answer can arrive twice: on the response topic (MQTT 5) and among the trackable's events. The first one
+/// counts.
 struct CommandSenderState {
-    /// An action for the connection.
+    /// An action of the connection to the broker.
     enum Action: Equatable {
         case subscribe([String])
         case publish([OutgoingMessage])
-        /// Every trackable has answered, or can no longer answer.
+        /// Close the connection, because every trackable has answered or can no longer answer.
         case finish
     }
 
-    /// The outcome of the command at one trackable.
+    /// The outcome of the command for one trackable.
     enum Outcome: Equatable {
         case answered(CommandAnswer)
         /// The broker rejected the command, or both subscriptions to its answer.
@@ -22,11 +23,13 @@ struct CommandSenderState {
     private let root: TopicRoot
     private let client: ClientID
     private let commands: [(id: TrackableID, command: Command)]
-    /// The outcomes known so far.
+    /// The outcomes known so far, by trackable.
     private(set) var outcomes: [TrackableID: Outcome] = [:]
-    /// The trackables whose outcome was not taken yet.
+    /// The trackables whose outcome ``takeNews()`` has not returned yet.
     private var news: [TrackableID] = []
 
+    /// Creates the state in which no command is sent yet.
+    ///
     /// - Parameter commands: One command for each trackable, each with its own id.
     init(root: TopicRoot, client: ClientID, commands: [(id: TrackableID, command: Command)]) {
         self.root = root
@@ -34,10 +37,10 @@ struct CommandSenderState {
         self.commands = commands
     }
 
-    /// The trackables that have not answered.
+    /// The trackables whose outcome is not known yet.
     var silent: [TrackableID] { self.commands.map(\.id).filter { self.outcomes[$0] == nil } }
 
-    /// Returns the outcomes that are new since the last call.
+    /// Returns the outcomes that became known since the last call.
     mutating func takeNews() -> [(TrackableID, Outcome)] {
         defer { self.news = [] }
         return self.news.compactMap { id in self.outcomes[id].map { (id, $0) } }
@@ -49,16 +52,16 @@ struct CommandSenderState {
         return id
     }
 
-    /// The topics of answers: the events and the response topic of each trackable.
+    /// The topics on which answers arrive: the events and the response topic of each trackable.
     private var filters: [String] {
         self.commands.flatMap { [self.root.path(.event($0.id)), self.root.path(.answer($0.id, self.client))] }
     }
 
-    /// Handles a new connection: the answers are subscribed to first.
+    /// Handles a new connection to the broker: subscribes to the topics of answers before a command is sent.
     func connected() -> Action { .subscribe(self.filters) }
 
-    /// Handles the answer to the subscription: sends the commands that have no outcome yet. A command that was sent
-    /// before keeps its id, so that a device carries it out once.
+    /// Handles the broker's answer to the subscription: sends the commands that have no outcome yet. A command that was
+    /// sent before keeps its id, so that a device performs it once.
     mutating func subscribed(_ refusals: [TrackingError?]) -> [Action] {
         for (index, entry) in self.commands.enumerated() where self.outcomes[entry.id] == nil {
             let (event, answer) = (2 * index, 2 * index + 1)
@@ -78,13 +81,14 @@ struct CommandSenderState {
         return (messages.isEmpty ? [] : [.publish(messages)]) + self.ifDone
     }
 
-    /// Handles the broker's answer to the command for `id`.
+    /// Handles the broker's answer to the publish of the command for `id`: `nil` for an acknowledgement, or the reason
+    /// of a refusal.
     mutating func published(to id: TrackableID, refusal: TrackingError?) -> [Action] {
         if let refusal { self.learn(id, .refused(refusal)) }
         return self.ifDone
     }
 
-    /// Handles a message. Messages that answer none of these commands are ignored.
+    /// Handles a received message. Messages that answer none of these commands are ignored.
     mutating func received(_ message: IncomingMessage) -> [Action] {
         guard let answer = self.answer(in: message),
             let entry = self.commands.first(where: { $0.command.id == answer.id })

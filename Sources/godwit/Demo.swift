@@ -14,13 +14,14 @@ struct Demo: AsyncParsableCommand {
             """)
 
     @Option(
-        parsing: .unconditional, help: ArgumentHelp("End the demo after this time.", valueName: "seconds"))
+        parsing: .unconditional,
+        help: ArgumentHelp("End the demo after this many seconds. Default: on Ctrl-C.", valueName: "seconds"))
     var duration: Double?
 
-    @Flag(help: "Run all steps once. End with 1 if one of them did not happen.")
+    @Flag(help: "Run all steps once and end. The exit code is 1 if the effect of a step was not observed.")
     var script = false
 
-    @Option(help: ArgumentHelp("The demo has no options in a file.", visibility: .private))
+    @Option(help: ArgumentHelp("Not used: the demo reads no configuration file.", visibility: .private))
     var config: String?
 
     func validate() throws {
@@ -30,8 +31,8 @@ struct Demo: AsyncParsableCommand {
     }
 
     func run() async throws {
-        // A closed output is then an error, after which the child programs are ended. The signal would leave them
-        // running.
+        // With SIGPIPE ignored, a closed output is an error, after which the child programs are ended. The signal would
+        // leave them running.
         signal(SIGPIPE, SIG_IGN)
         let stage = try DemoStage()
         defer { stage.end() }

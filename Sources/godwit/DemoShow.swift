@@ -5,7 +5,7 @@ import TrackingCore
 import TrackingMQTT
 import TrackingSubscriber
 
-/// The steps of the demo. Each step announces itself, acts, and waits until its effect was observed.
+/// The steps of `godwit demo`. Each step announces itself, acts, and waits until its effect is observed.
 final class DemoShow: Service {
     private let stage: DemoStage
     private let isScript: Bool
@@ -13,11 +13,11 @@ final class DemoShow: Service {
     private let succeeded = Mutex(false)
     private let seen = Mutex(Seen())
 
-    /// The observations of the silent observer.
+    /// The observations of the subscriber that watches the demo without being counted as a subscriber.
     fileprivate struct Seen {
         var inForce: ResolutionInForce?
         var arrivals: [ContinuousClock.Instant] = []
-        /// The time of the last position, including a retained one.
+        /// The time at which the last position arrived, a retained one included; `nil` before the first one.
         var lastPosition: ContinuousClock.Instant?
     }
 
@@ -27,7 +27,7 @@ final class DemoShow: Service {
         self.duration = duration
     }
 
-    /// `true` if the effect of every step was observed.
+    /// `true` once the effect of every step of the demo was observed.
     var hasSucceeded: Bool { self.succeeded.withLock { $0 } }
 
     func run() async throws {
@@ -86,7 +86,10 @@ final class DemoShow: Service {
                     && self.stage.selectedSource == "BALANCED"
             } && happened
         self.succeeded.withLock { $0 = happened }
-        try self.say(happened ? "The demo is complete. Every step happened." : "A step did not happen as described.")
+        try self.say(
+            happened
+                ? "The demo is complete. Every step happened."
+                : "The effect of a step was not observed as described. See the step marked ✗ above.")
         if self.isScript { throw CancellationError() }
         try self.say("The courier continues until Ctrl-C.")
     }
@@ -120,7 +123,8 @@ final class DemoShow: Service {
         } && happened
     }
 
-    /// Announces a step and waits until its effect was observed.
+    /// Announces a step of the demo and waits until its effect is observed. Returns `false` if that takes longer than
+    /// `seconds`.
     private func chapter(
         _ title: String, within seconds: Int, _ isSeen: @Sendable (borrowing Seen) -> Bool
     ) async throws -> Bool {
@@ -175,12 +179,12 @@ final class DemoShow: Service {
 }
 
 extension DemoShow.Seen {
-    /// `true` if the last position arrived at least this long ago.
+    /// Returns `true` if the last position arrived at least `time` ago.
     func isQuiet(for time: Duration) -> Bool {
         self.lastPosition.map { $0.duration(to: .now) >= time } ?? false
     }
 
-    /// `true` if the last two positions arrived about this far apart.
+    /// Returns `true` if the last two positions arrived about `interval` apart.
     func hasPace(of interval: Duration) -> Bool {
         guard self.arrivals.count >= 2 else { return false }
         let gap = self.arrivals[self.arrivals.count - 2].duration(to: self.arrivals[self.arrivals.count - 1])

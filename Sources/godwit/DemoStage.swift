@@ -4,10 +4,10 @@ import TrackingCore
 import TrackingMQTT
 import TrackingSubscriber
 
-/// The surroundings of the demo: a private broker and an agent as child programs, and a folder for their files.
+/// The child programs of `godwit demo`, a private broker and an agent, and the folder for their files.
 final class DemoStage: Sendable {
     static let trackable = "courier-1"
-    /// One of the simulated courier's customers.
+    /// The destination of the courier, `LATITUDE,LONGITUDE` in degrees: one of the simulated customers.
     static let destination = "52.67180,-8.64350"
 
     let port: Int
@@ -15,9 +15,9 @@ final class DemoStage: Sendable {
     private let children = Mutex<[Process]>([])
     private let selections = Mutex<[String]>([])
 
-    /// Starts the broker.
+    /// Creates the folder and starts the private broker on a free port of the loopback interface.
     ///
-    /// - Throws: `inputUnreadable` if Mosquitto is not installed.
+    /// - Throws: `inputUnreadable` if Mosquitto is not installed or no port is free.
     init() throws {
         let program = try Self.find("mosquitto", beside: ["/usr/sbin", "/usr/local/sbin"])
         self.folder = FileManager.default.temporaryDirectory.appending(path: "godwit-demo-\(UUID().uuidString)")
@@ -35,17 +35,18 @@ final class DemoStage: Sendable {
         self.setBattery(80)
     }
 
-    /// The broker's address.
+    /// The address (URL) of the private broker.
     var address: String { "mqtt://127.0.0.1:\(self.port)" }
 
     private func path(_ name: String) -> String { self.folder.appending(path: name).path(percentEncoded: false) }
 
-    /// Writes the charge, in percent, to the agent's battery file.
+    /// Writes the charge of the simulated battery, in percent, to the file that the agent reads.
     func setBattery(_ percent: Int) {
         try? "\(percent)\n".write(to: self.folder.appending(path: "battery"), atomically: true, encoding: .utf8)
     }
 
-    /// The source that the agent opened last, according to its log.
+    /// The accuracy class of the source that the agent opened last, according to its log: `HIGH` or `BALANCED`; `nil`
+    /// before.
     var selectedSource: String? { self.selections.withLock { $0.last } }
 
     /// Starts the agent with a coarse and a fine source, a destination and thresholds.
@@ -56,7 +57,7 @@ final class DemoStage: Sendable {
         log.fileHandleForReading.readabilityHandler = { [weak self] handle in
             let text = String(decoding: handle.availableData, as: UTF8.self)
             if text.isEmpty { return handle.readabilityHandler = nil }
-            for line in text.split(separator: "\n") where line.contains("Source selected") {
+            for line in text.split(separator: "\n") where line.contains("Position source selected") {
                 self?.selections.withLock { $0.append(line.contains("HIGH") ? "HIGH" : "BALANCED") }
             }
         }
@@ -73,7 +74,7 @@ final class DemoStage: Sendable {
             ], output: log)
     }
 
-    /// Makes a subscriber at this broker. A silent one does not count as a subscriber.
+    /// Makes a subscriber at the private broker. A silent one is not counted as a subscriber.
     func subscriber(_ name: String, isSilent: Bool) throws -> AssetSubscriber<MQTTTransport> {
         let client = try ClientID(name)
         var generator = SystemRandomNumberGenerator()
@@ -84,7 +85,7 @@ final class DemoStage: Sendable {
         return AssetSubscriber(configuration: configuration, transport: try MQTTTransport(configuration: connection))
     }
 
-    /// Ends the child programs and removes the folder.
+    /// Ends the broker and the agent, and removes the folder.
     func end() {
         for child in self.children.withLock({ $0.reversed() }) where child.isRunning {
             child.terminate()

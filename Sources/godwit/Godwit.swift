@@ -1,7 +1,8 @@
 import ArgumentParser
 import GodwitOptions
 
-/// `godwit`, the program for everyone but devices: watch, record, serve, and work with the history.
+/// `godwit`, the program for servers and operators: it watches, records and serves positions, and works with the
+/// history.
 @main
 struct Godwit: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

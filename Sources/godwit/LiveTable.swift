@@ -2,7 +2,7 @@ import GodwitOptions
 import TrackingCore
 import TrackingSubscriber
 
-/// The content of the live table of `godwit watch` as lines.
+/// The content of the live table of `godwit watch`, as lines for the terminal.
 struct LiveTable {
     private struct Row {
         var state = SubscriberState.offline
@@ -14,24 +14,26 @@ struct LiveTable {
     }
 
     private var rows: [TrackableID: Row] = [:]
-    /// The latest events, the newest last.
+    /// The latest events of the trackables as text, the newest last.
     private var events: [String] = []
     private var connection = "connecting"
-    /// The broker's reasons for refused subscriptions, by trackable; `nil` is the subscription to all trackables.
+    /// The broker's reasons for refused subscriptions, by trackable. The key `nil` is the subscription to all
+    /// trackables.
     private var refusals: [TrackableID?: TrackingError] = [:]
     private var badMessages = 0
-    /// The resolution that this watcher asks for.
+    /// The resolution that this watcher asks for; `nil` if it asks for none.
     var request: Resolution?
-    /// The log lines that are held back while the table is drawn: their number and the newest.
+    /// The log lines that are held back while the table is on the terminal: their number and the newest; `nil` for
+    /// none.
     var logged: (count: Int, newest: String)?
     let hasColour: Bool
     /// `true` if the watcher is not counted as a subscriber and asks for nothing.
     let isSilent: Bool
-    /// The units of figures.
+    /// The units in which speeds and distances are shown.
     let units: DisplayUnits
-    /// The most events that are shown. A low terminal shows fewer.
+    /// The largest number of events that are shown. A terminal with few rows shows fewer.
     static let maximumEvents = 5
-    /// The most terminal lines that the newest log line takes.
+    /// The largest number of terminal lines that the newest log line takes.
     private static let maximumLogged = 3
 
     init(hasColour: Bool, isSilent: Bool = false, units: DisplayUnits = .metric) {
@@ -40,7 +42,7 @@ struct LiveTable {
         self.units = units
     }
 
-    /// Records an event.
+    /// Takes an event of the subscriber to show.
     mutating func happened(_ event: SubscriberEvent) {
         switch event {
         case .location(let id, let received):
@@ -76,13 +78,13 @@ struct LiveTable {
         return refusal.map { "refused: \($0)" } ?? self.connection
     }
 
-    /// The table's lines, cut to the terminal's size. Rows that do not fit are counted.
+    /// Returns the lines of the table, cut to the terminal's size. A line shows the number of rows that do not fit.
     ///
     /// - Parameter due: Returns the time until a trackable's next expected update.
     func lines(width: Int, height: Int, now: UnixTime, due: (TrackableID) -> Duration?) -> [String] {
         let head = self.row(
             ["trackable", "state", "position", "speed", "bearing", "age", "resolution", "next due", "trip"])
-        // Reserved: the heading, the empty line, the foot and the cursor's own line.
+        // Four lines are reserved: the heading, an empty line, the foot and the line of the cursor.
         let events = self.events.suffix(max(0, height - 4) / 4)
         let logged = self.logged(width: width).prefix(max(0, height - 4 - events.count) / 2)
         let room = max(1, height - 4 - events.count - logged.count)
@@ -102,7 +104,7 @@ struct LiveTable {
             + [String(foot.prefix(columns: width))]
     }
 
-    /// The newest log line, on as many terminal lines as it needs.
+    /// Returns the newest log line, divided into as many terminal lines as it needs, at most three.
     private func logged(width: Int) -> [String] {
         guard let newest = self.logged?.newest, width > 0 else { return [] }
         var rest = newest.split(separator: "\n").joined(separator: " ").printable[...]
@@ -134,7 +136,7 @@ struct LiveTable {
         "\(point.coordinate.latitude.text(digits: 5)) \(point.coordinate.longitude.text(digits: 5))"
     }
 
-    /// An age in seconds; above 100,000 seconds in days.
+    /// Returns an age as text, in seconds, or above 100,000 seconds in days.
     private static func age(_ seconds: Double) -> String {
         seconds < 100_000 ? "\(max(0, seconds).text(digits: 0)) s" : "\((seconds / 86_400).text(digits: 0)) d"
     }
@@ -160,16 +162,16 @@ struct LiveTable {
 }
 
 extension Resolution {
-    /// Half the interval and the next better accuracy.
+    /// The next finer resolution: half the interval and the next better accuracy.
     var oneStepFiner: Resolution { self.step(intervalFactor: 0.5, accuracy: 1) }
-    /// Twice the interval and the next cheaper accuracy.
+    /// The next coarser resolution: twice the interval and the next lower accuracy.
     var oneStepCoarser: Resolution { self.step(intervalFactor: 2, accuracy: -1) }
 
     private func step(intervalFactor: Double, accuracy change: Int) -> Resolution {
         let all = Accuracy.allCases
         let present = Double(self.desiredInterval.inMilliseconds)
         let stepped = min(max(present * intervalFactor, 125), 3_600_000)
-        // A value beyond the bounds remains, so that a finer step never gets coarser.
+        // An interval beyond the bounds remains as it is, so that a finer step never makes it longer.
         let milliseconds = intervalFactor < 1 ? min(present, stepped) : max(present, stepped)
         let changed = try? Resolution(
             accuracy: all[min(max(self.accuracy.rank + change, 0), all.count - 1)],

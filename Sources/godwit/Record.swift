@@ -31,7 +31,7 @@ struct Record: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Record under this name, which devices wait for. Default: --client-id, else its default, else recorder.",
+            "Acknowledge records under this name, which devices give with --acknowledge-by. Default: --client-id, else its default, else recorder.",
             valueName: "id"))
     var name: String?
 
@@ -54,13 +54,13 @@ struct Record: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Keep points, trips and events this long: 90d or 12h; with van-7=30d those of one trackable. Repeatable, once for each trackable. Default: for ever.",
+            "Keep points, trips and events in the history this long: 90d or 12h; with van-7=30d those of one trackable. Repeatable, once for each trackable. Default: for ever.",
             valueName: "[id=]time"))
     var keep: [KeepRule] = []
 
     @Option(
         help: ArgumentHelp(
-            "Let the broker send this many messages before an acknowledgement, 1 to 65535. As many are stored together.",
+            "Let the broker send this many messages before the recorder acknowledges one, 1 to 65535. As many are stored together.",
             valueName: "n", visibility: .hidden))
     var receiveMaximum = 500
 
@@ -72,7 +72,7 @@ struct Record: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Serve /healthz, /readyz and /metrics at this address; port 0 chooses a free port. Default: not at all.",
+            "Serve /healthz, /readyz and /metrics over HTTP at this address; port 0 chooses a free port. Default: do not serve them.",
             valueName: "host:port"))
     var listen: ListenAddress?
 
@@ -82,7 +82,8 @@ struct Record: AsyncParsableCommand {
         }
         guard Set(self.keep.map(\.trackable)).count == self.keep.count else {
             throw ValidationError(
-                "--keep is given twice for one trackable. Give it once for each, and once for all others")
+                "--keep is given twice for the same trackable, or twice without a trackable. Give it once for each trackable, and once for all others"
+            )
         }
         do throws(TrackingError) {
             for name in [self.name, self.intakeUser] { if let name { _ = try ClientID(name) } }
@@ -103,13 +104,14 @@ struct Record: AsyncParsableCommand {
         if group != nil, case .sqlite = try self.store.location() {
             throw TrackingError(
                 .invalidConfiguration,
-                "--share needs a history that recorders can share. Give --store postgres://user@host/database")
+                "--share needs a history in PostgreSQL, which several recorders can share. Give --store postgres://user@host/database"
+            )
         }
         let health = Health(listen: self.listen)
         let notifier = ServiceNotifier(environment: ProcessInfo.processInfo.environment)
         notifier?.ready()
         let store = try await self.openStore(notifier)
-        // Held until the program ends: meanwhile a gateway on the same file does not record.
+        // The lock is held until the program ends. Until then a gateway with the same history does not record.
         let lock = try self.lock()
         defer { withExtendedLifetime(lock) {} }
         var configuration = RecorderConfiguration(client: names.voice, session: try self.broker.identity().session)
@@ -143,15 +145,15 @@ struct Record: AsyncParsableCommand {
         if let error = ending.error { throw error }
     }
 
-    /// Has the memory of large batches returned to the system as soon as they are stored. By default, glibc keeps up to
-    /// 64 MB of freed memory, because it stops mapping blocks of a size that was freed before (mallopt(3),
-    /// `M_MMAP_THRESHOLD`).
+    /// Lets the C library return the memory of large batches to the system as soon as they are stored. By default,
+    /// glibc keeps up to 64 MB of freed memory, because it stops mapping blocks of a size that was freed before
+    /// (mallopt(3), `M_MMAP_THRESHOLD`).
     private static func returnFreedMemory() {
         mallopt(M_TRIM_THRESHOLD, 1_048_576)
     }
 
-    /// Opens the history. Without `--fail-fast`, waits for an unreachable server and for another program that writes
-    /// the file.
+    /// Opens the history for recording. Without `--fail-fast`, waits while the database server cannot be reached or
+    /// another program writes the file.
     private func openStore(_ notifier: ServiceNotifier?) async throws -> any HistoryStore {
         var backoff = Backoff(
             first: RecorderConfiguration.firstStoreWait, maximum: RecorderConfiguration.longestStoreWait)
@@ -162,8 +164,9 @@ struct Record: AsyncParsableCommand {
                 guard !self.broker.failFast, try self.passes(error) else { throw error }
                 let wait = backoff.next()
                 Logger(label: "godwit.recorder").error(
-                    "History unavailable, trying again", metadata: ["reason": "\(error)", "retry in": "\(wait)"])
-                notifier?.status("history unavailable: \(error.message)")
+                    "History cannot be opened for recording; trying again",
+                    metadata: ["reason": "\(error)", "retry in": "\(wait)"])
+                notifier?.status("the history cannot be used: \(error.message)")
                 try await Task.sleep(for: wait)
             }
         }
@@ -181,7 +184,8 @@ struct Record: AsyncParsableCommand {
         }
     }
 
-    /// The remedy if both connections have the same user; `nil` if each has its own.
+    /// Returns a sentence for the error that the recorder's two connections end each other because they share one user;
+    /// `nil` if each connection has a user of its own.
     private func sharedUserRemedy(_ intake: ClientID) -> String? {
         guard self.intakeUser == nil, self.intakeCert == nil else { return nil }
         let option =
@@ -190,8 +194,9 @@ struct Record: AsyncParsableCommand {
         return self.broker.sharedUserRemedy("\(option) (broker/add-recorder makes that user)")
     }
 
-    /// The names of the two connections: that of the recorder, and that of the receiving connection's user or
-    /// certificate, or else the recorder's name with `-intake`.
+    /// Returns the client ids of the two connections: `voice`, the recorder's name, on which it acknowledges; and
+    /// `intake`, the name of the receiving connection's user or certificate, or else the recorder's name with
+    /// `-intake`.
     private func names() throws(TrackingError) -> (voice: ClientID, intake: ClientID) {
         let own = try self.broker.identity()
         var voice = own.isRandom ? try ClientID("recorder") : own.client
@@ -201,14 +206,14 @@ struct Record: AsyncParsableCommand {
         guard intake != voice else {
             throw TrackingError(
                 .invalidConfiguration,
-                "the connection that receives has the recorder's own name '\(voice)'. Give another --intake-user or --name"
+                "the connection that receives would have the same client id as the recorder, '\(voice)'. Give another --intake-user or --name"
             )
         }
         return (voice, intake)
     }
 
-    /// Reports the recorder's state to the service manager. With `--fail-fast`, ends the recorder when the broker
-    /// cannot be reached.
+    /// Reports the recorder's state to the service manager and to the health checks. With `--fail-fast`, ends the
+    /// recorder when the broker cannot be reached.
     private static func watch(
         _ recorder: Recorder<MQTTTransport>, _ events: AsyncStream<RecorderEvent>, _ health: Health,
         _ notifier: ServiceNotifier?, failsFast: Bool, _ ending: Ending
@@ -217,7 +222,7 @@ struct Record: AsyncParsableCommand {
             health.happened(event)
             switch event {
             case .connected: notifier?.status("recording")
-            case .storeAway(let error, _): notifier?.status("history unavailable: \(error.message)")
+            case .storeAway(let error, _): notifier?.status("the history cannot be used: \(error.message)")
             case .storeBack: notifier?.status("recording")
             case .disconnected(let lost), .voice(.some(let lost)):
                 guard lost.retry != nil else { continue }
@@ -234,9 +239,10 @@ struct Record: AsyncParsableCommand {
     }
 }
 
-/// A retention rule: a time as `90d`, `12h`, `30m` or `45s`, for all trackables or, with `ID=` before it, for one.
+/// A retention rule of `--keep`: a time as `90d`, `12h`, `30m` or `45s`, for all trackables or, with `ID=` before it,
+/// for one.
 struct KeepRule: ExpressibleByArgument, Hashable {
-    /// The trackable; `nil` for all that no other rule names.
+    /// The trackable to which the rule applies; `nil` for all trackables that no other rule names.
     let trackable: TrackableID?
     let time: Duration
 
@@ -258,7 +264,7 @@ struct KeepRule: ExpressibleByArgument, Hashable {
     }
 }
 
-/// The answers of a recorder to health checks, with `--listen`.
+/// Answers the health checks of a recorder that runs with `--listen`.
 private final class Health: Sendable {
     private let listen: ListenAddress?
     private let metrics = PrometheusRegistry(helps: RecorderFigures.helps)
@@ -270,16 +276,16 @@ private final class Health: Sendable {
         var lastDrop: ContinuousClock.Instant?
     }
 
-    /// The time for which a dropped message makes the recorder unready.
+    /// The time for which a message dropped by the broker makes the recorder not ready.
     private static let dropMemory = Duration.seconds(600)
 
-    /// Creates the checks. With an address, metrics are counted from now on.
+    /// Creates the health checks. With an address, metrics are counted from now on.
     init(listen: ListenAddress?) {
         self.listen = listen
         if listen != nil { MetricsSystem.bootstrap(self.metrics) }
     }
 
-    /// Records an event of the recorder.
+    /// Takes an event of the recorder into account.
     func happened(_ event: RecorderEvent) {
         self.state.withLock { state in
             switch event {
@@ -294,7 +300,8 @@ private final class Health: Sendable {
     }
 
     private func brokerReason() -> String? {
-        self.state.withLock { $0.isConnected } ? nil : "the connection that receives is not connected to the broker"
+        self.state.withLock { $0.isConnected }
+            ? nil : "the recorder's connection that receives records is not connected to the broker"
     }
 
     private func queuesReason() -> String? {
@@ -312,7 +319,7 @@ private final class Health: Sendable {
         return isReadable ? nil : "the history cannot be read"
     }
 
-    /// The server; `nil` without `--listen`.
+    /// Returns the HTTP server for the health checks; `nil` without `--listen`.
     func server(_ store: any HistoryStore) -> HealthServer? {
         guard let listen = self.listen else { return nil }
         return HealthServer(

@@ -14,10 +14,10 @@ struct Send: AsyncParsableCommand {
             with --allow-commands. Exit code 1: a command failed, or a device did not answer in time.
             """)
 
-    @Argument(help: "The command.")
+    @Argument(help: "The command to send.")
     var command: String
 
-    @Argument(help: "The ids of the trackables.")
+    @Argument(help: "The ids of the trackables whose devices receive the command.")
     var ids: [String]
 
     @OptionGroup(title: "Broker and configuration") var broker: BrokerOptions
@@ -28,7 +28,7 @@ struct Send: AsyncParsableCommand {
             valueName: "key=value"))
     var argument: [String] = []
 
-    @Option(help: ArgumentHelp("Wait this long for the answers; at most 3600 s.", valueName: "seconds"))
+    @Option(help: ArgumentHelp("Wait this many seconds for the answers; at most 3600.", valueName: "seconds"))
     var timeout = 10.0
 
     func validate() throws {
@@ -46,7 +46,7 @@ struct Send: AsyncParsableCommand {
         let identity = try self.broker.identity()
         var generator = SystemRandomNumberGenerator()
         let now = TimeText.now
-        // After that time nobody waits for the answer, so that the device should not carry out the command.
+        // After that time, no program waits for the answer, so the device must not perform the command.
         let expires = now.advanced(by: .seconds(self.timeout))
         let arguments = try self.arguments()
         let commands = try self.trackables().map { id in
@@ -63,7 +63,7 @@ struct Send: AsyncParsableCommand {
         try await sender.run(state)
     }
 
-    /// The command's name in the protocol: `start-trip` is `START_TRIP`.
+    /// The name of the command in the protocol: `start-trip` is `START_TRIP`.
     private var name: Command.Name { Command.Name(rawValue: self.command.uppercased().replacing("-", with: "_")) }
 
     private func trackables() throws -> [TrackableID] {
@@ -85,21 +85,21 @@ struct Send: AsyncParsableCommand {
                 throw ValidationError("an argument must be KEY=VALUE, not '\(text)'")
             }
             guard arguments.updateValue(try self.value(parts[0], parts[1]), forKey: parts[0]) == nil else {
-                throw ValidationError("the argument \(parts[0]) is given twice. Leave one of them out")
+                throw ValidationError("the argument \(parts[0]) is given twice. Give it once")
             }
         }
         return arguments.compactMapValues { $0 }
     }
 
-    /// Reads the value of an argument. Returns `nil` for a value that stands for none, so that the argument is left
-    /// out.
+    /// Parses the value of an argument of the command. Returns `nil` for a value that means none, so that the argument
+    /// is left out.
     private func value(_ key: String, _ text: String) throws -> JSONValue? {
-        // A setting keeps its form on the command line.
+        // The destination as a setting of `configure` has the form of the command line.
         if key == "destination", self.name == .configure { return .text(text) }
         if key == "destination" {
             if text == "none" { return nil }
             guard let place = Coordinate(argument: text) else {
-                throw ValidationError("destination must be LAT,LON in degrees, or none; not '\(text)'")
+                throw ValidationError("the argument destination must be LAT,LON in degrees, or none; not '\(text)'")
             }
             return .list([.number(place.longitude), .number(place.latitude)])
         }

@@ -40,7 +40,7 @@ struct Serve: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Allow each token this many requests a second, 0.1 to 100000; ten seconds' worth may come at once.",
+            "Allow each token this many requests a second, 0.1 to 100000; the requests of ten seconds may come at once.",
             valueName: "n", visibility: .hidden))
     var rateLimit = 100.0
 
@@ -147,7 +147,8 @@ struct Serve: AsyncParsableCommand {
         return configuration
     }
 
-    /// The remedy if both connections have the same user; `nil` if each has its own.
+    /// Returns a sentence for the error that the gateway's connections end each other because they share one user;
+    /// `nil` if each connection has a user of its own.
     private func remedy() throws(TrackingError) -> String? {
         guard self.liveUser == nil else { return nil }
         let identity = try self.broker.identity()
@@ -158,14 +159,14 @@ struct Serve: AsyncParsableCommand {
         return self.broker.sharedUserRemedy("\(option) \(live) (broker/add-gateway makes that user)")
     }
 
-    /// The gateway's name. The names of its connections begin with it.
+    /// Returns the gateway's name, with which the client ids of its connections begin.
     private func name() throws(TrackingError) -> String {
         let identity = try self.broker.identity()
         return identity.isRandom ? "gateway" : "\(identity.client)"
     }
 
-    /// Makes the connection that watches every trackable for all users of the gateway. Its name is the gateway's with
-    /// `-live`.
+    /// Makes the subscriber that watches every trackable for all users of the gateway. Its client id is the gateway's
+    /// name with `-live`.
     private func subscriber() throws -> AssetSubscriber<MQTTTransport> {
         let identity = try self.broker.identity()
         var configuration = SubscriberConfiguration(

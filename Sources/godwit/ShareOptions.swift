@@ -3,7 +3,7 @@ import GodwitOptions
 import TrackingCore
 import TrackingRecorder
 
-/// The options for a group of recorders that share the broker's messages.
+/// The options `--share…` for a group of recorders that share the broker's messages among them.
 struct ShareOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -18,7 +18,9 @@ struct ShareOptions: ParsableArguments {
     var shareSecretFile: String?
 
     @Option(
-        help: ArgumentHelp("The share secret, for the environment and the configuration file.", visibility: .private))
+        help: ArgumentHelp(
+            "Join the group with this share secret. Give it as GODWIT_SHARE_SECRET, not on the command line.",
+            visibility: .private))
     var shareSecret: String?
 
     func validate() throws {
@@ -27,7 +29,7 @@ struct ShareOptions: ParsableArguments {
         }
     }
 
-    /// The group; `nil` for a recorder without a group.
+    /// Returns the group of recorders to join; `nil` for a recorder without a group.
     ///
     /// - Throws: `invalidConfiguration` if the secret is missing or invalid; `inputUnreadable` if its file cannot be
     ///   read.

@@ -4,7 +4,7 @@ import GodwitOptions
 import TrackingCore
 import TrackingStore
 
-/// The option for the history. Every command that reads or writes it has it.
+/// The option `--store` for the history. Every command that reads or writes the history has it.
 struct StoreOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -12,13 +12,14 @@ struct StoreOptions: ParsableArguments {
             valueName: "where"))
     var store: StoreLocation?
 
-    /// Opens the history, runs `body`, and closes the history. Waits while another program writes it.
+    /// Opens the history, runs `body`, and closes the history. Waits, for at most three minutes, while another program
+    /// writes the history.
     ///
     /// - Parameters:
     ///   - mayMake: `true` to create a missing history; `false` makes it an error.
     ///   - mayChange: `true` to open an existing history for writing; `false` opens it for reading.
-    /// - Throws: `inputUnreadable` if the history does not exist; `storeUnusable`, `storeFailed`, `storeBusy`; the
-    ///   errors of `body`.
+    /// - Throws: `inputUnreadable` if the history does not exist; `storeUnusable`, `storeFailed` or `storeBusy` if it
+    ///   cannot be used; the errors of `body`.
     func use<Value>(
         mayMake: Bool = false, mayChange: Bool = false, _ body: (any HistoryStore) async throws -> Value
     ) async throws -> Value {
@@ -36,9 +37,11 @@ struct StoreOptions: ParsableArguments {
     /// - Parameters:
     ///   - mayMake: `true` to create a missing history; `false` makes it an error.
     ///   - mayChange: `true` to open an existing history for writing. If both are `false`, a read-only file is enough.
-    ///   - patience: The longest time for a server's answers; `nil` for no limit.
-    ///   - isAway: Called with the reason if the server cannot be reached, which then is no error.
-    /// - Throws: `inputUnreadable` if the history does not exist; `storeUnusable`, `storeFailed`, `storeBusy`.
+    ///   - patience: The longest time to wait for each answer of a database server; `nil` for no limit.
+    ///   - isAway: Called with the reason if the database server cannot be reached, which is then no error; `nil` makes
+    ///     it an error.
+    /// - Throws: `inputUnreadable` if the history does not exist; `storeUnusable`, `storeFailed` or `storeBusy` if it
+    ///   cannot be opened.
     func open(
         mayMake: Bool, mayChange: Bool = false, patience: Duration? = nil, isAway: ((TrackingError) -> Void)? = nil
     ) async throws(TrackingError) -> any HistoryStore {
@@ -57,18 +60,18 @@ struct StoreOptions: ParsableArguments {
         }
     }
 
-    /// The place of the history: the given one, else a file in the state folder.
+    /// Returns the place of the history: that of `--store`, else the file `history.sqlite` in the state folder.
     func location() throws(TrackingError) -> StoreLocation {
         if let store = self.store { return store }
         return .sqlite(path: try StateFolder.path(for: "history.sqlite", option: "--store"))
     }
 }
 
-/// The place of a history, as given by `--store`.
+/// The place of a history, as the user gives it with `--store`.
 enum StoreLocation: Hashable, ExpressibleByArgument {
-    /// An SQLite file.
+    /// A SQLite file at this path.
     case sqlite(path: String)
-    /// A PostgreSQL server, addressed as libpq expects.
+    /// A database of a PostgreSQL server, with an address as libpq expects it.
     case postgres(address: String)
 
     init?(argument: String) {

@@ -34,7 +34,7 @@ struct Watch: AsyncParsableCommand {
             valueName: "a/i/d"))
     var resolution: Resolution?
 
-    @Flag(help: "Do not count as a subscriber, and ask for no resolution.")
+    @Flag(help: "Watch without being counted as a subscriber, and ask for no resolution.")
     var silent = false
 
     @Option(parsing: .unconditional, help: ArgumentHelp("End after this many positions.", valueName: "n"))
@@ -43,7 +43,8 @@ struct Watch: AsyncParsableCommand {
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp(
-            "End after this time; with --count, the exit code is 1 if positions are missing.", valueName: "seconds"))
+            "End after this many seconds; with --count, the exit code is 1 if fewer positions arrived.",
+            valueName: "seconds"))
     var timeout: Double?
 
     @OptionGroup var units: UnitsOptions
@@ -99,7 +100,7 @@ struct Watch: AsyncParsableCommand {
         }
         try await self.store.use { store in
             let ids = try await self.all ? store.allTrackables() : self.ids.map { try TrackableID($0) }
-            // A page of every trackable is in memory at once.
+            // One page of points of each trackable is in memory at a time, so the page is smaller for many trackables.
             let limit = max(10, min(1000, 100_000 / max(1, ids.count)))
             let events = subscriber.events(since: start, of: ids) { id, from, after throws(TrackingError) in
                 let query = PointQuery(id, during: TimeSpan(from: from))
@@ -124,9 +125,9 @@ struct Watch: AsyncParsableCommand {
     }
 }
 
-/// The live table, shared by the task that receives and the task that draws.
+/// The live table of `godwit watch`, shared by the task that receives events and the task that draws.
 final class LiveView: Sendable {
-    /// The meaning of a key.
+    /// The effect of a pressed key: end the program, or ask for another resolution.
     enum Change: Equatable { case quit, request }
 
     private let state: Mutex<(table: LiveTable, trackables: Set<TrackableID>)>
@@ -140,9 +141,9 @@ final class LiveView: Sendable {
     var request: Resolution? { self.state.withLock { $0.table.request } }
     var trackables: Set<TrackableID> { self.state.withLock { $0.trackables } }
 
-    /// Records an event.
+    /// Takes an event of the subscriber to show.
     ///
-    /// - Returns: The trackable, if this event is its first one.
+    /// - Returns: The event's trackable, if this event is the first one of this trackable; otherwise `nil`.
     func happened(_ event: SubscriberEvent) -> TrackableID? {
         self.state.withLock { state in
             state.table.happened(event)

@@ -1,24 +1,24 @@
 import GodwitOptions
 import TrackingCore
 
-/// Trips and events as text.
+/// Converts trips, events and positions to text for people and to GeoJSON.
 extension WatchPrinter {
-    /// The most characters of an event's detail that are shown to people.
+    /// The largest number of characters of an event's detail that are shown to people.
     private static let longestDetail = 200
 
-    /// Mode, distance and duration of a trip: `bicycle 1.2 km 0:05:05`.
+    /// Returns the mode, the distance and the duration of a trip as text: `bicycle 1.2 km 0:05:05`.
     static func describe(_ trip: Trip, _ units: DisplayUnits) -> String {
         "\(trip.mode.printable) \(units.distance(Meters(trip.distance))) \(self.clock(trip.duration))"
     }
 
-    /// A number of seconds, 0 or more, as hours, minutes and seconds: `0:05:05`.
+    /// Returns a number of seconds, 0 or more, as text in hours, minutes and seconds: `0:05:05`.
     static func clock(_ seconds: Double) -> String {
         let seconds = Int(min(seconds, 1e9).rounded())
         let parts = [seconds / 60 % 60, seconds % 60].map { $0 < 10 ? "0\($0)" : "\($0)" }
         return "\(seconds / 3600):\(parts.joined(separator: ":"))"
     }
 
-    /// Kind and detail of an event on one line; a long detail is cut.
+    /// Returns the kind and the detail of an event as one line of text; a long detail is cut.
     static func describe(_ event: TrackingEvent) -> String {
         guard !event.detail.isEmpty else { return event.kind.rawValue.printable }
         let detail = self.detail(event)
@@ -27,26 +27,26 @@ extension WatchPrinter {
         return "\(event.kind.rawValue.printable) \(String(shown).printableJSON.prefix(self.longestDetail))\(rest)"
     }
 
-    /// An event's detail as JSON.
+    /// Returns the detail of an event as a JSON object.
     static func detail(_ event: TrackingEvent) -> String {
         String(decoding: JSONValue.object(event.detail).json, as: UTF8.self)
     }
 
-    /// A trip as a GeoJSON Feature: its last place, and the other members of the message as properties.
+    /// Returns a trip as a GeoJSON Feature: its last place, and the other members of the message as properties.
     static func feature(_ id: TrackableID, _ trip: Trip) -> String {
         var rest = trip
         (rest.startLocation, rest.lastLocation) = (nil, nil)
         return self.feature(id, trip.lastLocation, "trip", MessageCodec.encode(rest))
     }
 
-    /// An event as a GeoJSON Feature: its place, and the other members of the message as properties.
+    /// Returns an event as a GeoJSON Feature: its place, and the other members of the message as properties.
     static func feature(_ id: TrackableID, _ event: TrackingEvent) -> String {
         var rest = event
         rest.location = nil
         return self.feature(id, event.location, "event", MessageCodec.encode(rest))
     }
 
-    /// A position as a GeoJSON Feature, with its kind among the properties.
+    /// Returns a position as a GeoJSON Feature, with its kind (measured or predicted) among the properties.
     static func feature(_ id: TrackableID, _ point: Location, _ kind: LocationUpdate.Kind) -> String {
         let properties = "\"properties\":{"
         let feature = String(decoding: LocationCodec.encodeFeature(point), as: UTF8.self)

@@ -8,17 +8,17 @@ enum WatchFormat: String, ExpressibleByArgument, CaseIterable {
     case text, json, geojson, csv
 }
 
-/// The text of events in one format.
+/// Converts the events of `godwit watch` to text in one of its formats.
 struct WatchPrinter {
     let format: WatchFormat
     let printsSkipped: Bool
-    /// The units of text for people. Formats for programs are in metres and seconds.
+    /// The units in which text for people shows speeds and distances. Formats for programs use metres and seconds.
     var units = DisplayUnits.metric
 
-    /// The text before the first event.
+    /// The text before the first event: the column names of CSV; `nil` for other formats.
     var header: String? { self.format == .csv ? WatchRow.header + "\n" : nil }
 
-    /// The text of an event with its line end; `nil` if the format does not show this event.
+    /// Returns an event as text with its line end; `nil` if the format does not show this event.
     func text(_ event: SubscriberEvent, receivedAt: UnixTime) -> String? {
         switch self.format {
         case .text: self.line(event, receivedAt).map { $0 + "\n" }
@@ -28,16 +28,16 @@ struct WatchPrinter {
         }
     }
 
-    /// A position to print.
+    /// One position of an event to print.
     private struct Point {
         var location: Location
-        /// Measured or extrapolated. Skipped points were always measured.
+        /// The kind of the position: measured or extrapolated. Skipped points were always measured.
         var kind = LocationUpdate.Kind.actual
         var isSkipped = true
         var isLate: Bool
     }
 
-    /// The positions of an event in order. Skipped ones, if wanted, come first.
+    /// Returns the positions of an event in order. Skipped points, if `--skipped` is given, come first.
     private func points(_ event: SubscriberEvent) -> [(TrackableID, Point)] {
         guard case .location(let id, let received) = event else { return [] }
         return self.points(received).map { (id, $0) }
@@ -157,7 +157,8 @@ struct WatchPrinter {
         }
     }
 
-    /// An object with the common members and those of a message; without a message the common ones alone.
+    /// Returns a JSON object with the common members (event, trackable, time of receipt) and the members of a message,
+    /// if there is one.
     private static func object(
         _ event: String, _ id: TrackableID, _ receivedAt: UnixTime, message: [UInt8]?
     ) -> String {
@@ -181,7 +182,7 @@ struct WatchPrinter {
         String(decoding: LocationCodec.encodeFeature(point), as: UTF8.self)
     }
 
-    /// The Features of an event: positions, trips and events, for a GeoJSON text sequence (RFC 8142).
+    /// Returns the GeoJSON Features of an event (a position, a trip or an event) for a text sequence (RFC 8142).
     private func features(_ event: SubscriberEvent) -> [String] {
         switch event {
         case .trip(let id, let trip?): [Self.feature(id, trip)]
@@ -202,7 +203,7 @@ struct WatchPrinter {
         }
     }
 
-    /// A JSON string.
+    /// Returns a text as a JSON string, with quotation marks.
     static func quoted(_ text: String) -> String {
         var quoted = "\""
         for scalar in text.unicodeScalars {
@@ -221,6 +222,6 @@ struct WatchPrinter {
 }
 
 extension [String] {
-    /// All texts joined; `nil` for an empty array.
+    /// All texts of the array joined; `nil` for an empty array.
     fileprivate var joinedOrNil: String? { self.isEmpty ? nil : self.joined() }
 }

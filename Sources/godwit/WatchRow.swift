@@ -24,7 +24,7 @@ struct WatchRow {
     private var detail: String?
     private var type: LocationUpdate.Kind?
 
-    /// Makes the line of a position.
+    /// Makes the CSV line of a position.
     init(_ point: Location, kind: LocationUpdate.Kind, isSkipped: Bool, isLate: Bool) {
         self.event = "location"
         (self.time, self.location, self.stream, self.seq) = (point.time, point, point.stream, point.seq)
@@ -32,7 +32,7 @@ struct WatchRow {
         self.type = kind
     }
 
-    /// Makes the line of a trip, with its place at that time. Its kind is the trip's state.
+    /// Makes the CSV line of a trip, with its last place. The column `kind` is the trip's state.
     init(_ trip: Trip) {
         self.event = "trip"
         self.time = trip.end ?? trip.lastLocation?.time ?? trip.start
@@ -41,7 +41,7 @@ struct WatchRow {
         (self.distance, self.duration) = (trip.distance, trip.duration)
     }
 
-    /// Makes the line of an event, with its place.
+    /// Makes the CSV line of an event, with its place.
     init(_ event: TrackingEvent) {
         self.event = "event"
         (self.time, self.location, self.stream, self.seq) = (event.time, event.location, event.stream, event.seq)
@@ -49,7 +49,7 @@ struct WatchRow {
         if case .text(let id) = event.detail["tripId"] { self.tripID = id }
     }
 
-    /// The line with its line end.
+    /// Returns the CSV line with its line end.
     func text(_ id: TrackableID, receivedAt: UnixTime) -> String {
         let point = self.location
         func text(_ text: String?) -> String { text.map { CSVField.text($0) } ?? "" }

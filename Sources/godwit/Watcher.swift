@@ -5,7 +5,7 @@ import TrackingCore
 import TrackingMQTT
 import TrackingSubscriber
 
-/// Shows a subscriber's events until there is a reason to end.
+/// Shows the events of a subscriber for `godwit watch`, until the user, a limit or an error ends it.
 struct Watcher: Sendable {
     let format: WatchFormat
     let request: Resolution?
@@ -13,9 +13,9 @@ struct Watcher: Sendable {
     let timeout: Double?
     let printsSkipped: Bool
     let failsFast: Bool
-    /// The ids to watch; empty to watch all.
+    /// The ids of the trackables to watch; empty to watch all.
     let named: Set<TrackableID>
-    /// `true` if the watcher never asks for a resolution.
+    /// `true` if the watcher is not counted as a subscriber and never asks for a resolution.
     let isSilent: Bool
     let units: DisplayUnits
 
@@ -38,7 +38,8 @@ struct Watcher: Sendable {
 
     private enum Part: Hashable { case shown, timeout, waited }
 
-    /// Runs until the count or the time is reached, the user ends it, or the broker refuses.
+    /// Shows events until the number of positions or the time is reached, the user ends the program, or the broker
+    /// refuses it.
     func run<Events: AsyncSequence & Sendable>(
         _ subscriber: AssetSubscriber<MQTTTransport>, _ events: Events
     ) async throws where Events.Element == SubscriberEvent {
@@ -69,7 +70,8 @@ struct Watcher: Sendable {
         let lost = subscriber.lostEvents
         if lost > 0 {
             self.logger.warning(
-                "Events lost because the output was not read in time", metadata: ["events lost": "\(lost)"])
+                "Events not shown because the reader of standard output was too slow",
+                metadata: ["events lost": "\(lost)"])
         }
         if let error = ending.error { throw error }
     }
@@ -105,7 +107,7 @@ struct Watcher: Sendable {
             guard !self.isOver(event, ending, &refusals) else { return }
             if case .silent(let id) = event {
                 self.logger.warning(
-                    "Nothing received from trackable: it was never published, or this user may not read it",
+                    "Nothing received of a watched trackable: it was never published, or this user may not read it",
                     metadata: ["trackable": "\(id)"])
             }
             if let text = printer.text(event, receivedAt: TimeText.now) { try await output.write(text) }
@@ -153,12 +155,12 @@ struct Watcher: Sendable {
             }
             try await group.next()
         }
-        // Draws the events since the last time.
+        // The table is drawn once more, with the events since the last time.
         try await draw()
     }
 
-    /// Returns `true` if an event ends the watching: the broker refused for good, it cannot be reached and
-    /// `--fail-fast` is given, or this program ended the connection.
+    /// Returns `true` if an event ends the program: the broker refused it for good, the broker cannot be reached and
+    /// `--fail-fast` is given, or this program closed the connection.
     private func isOver(_ event: SubscriberEvent, _ ending: Ending, _ refusals: inout Refusals) -> Bool {
         if let error = refusals.happened(event) {
             ending.note(error)
@@ -175,15 +177,15 @@ struct Watcher: Sendable {
 extension Watcher {
     /// The watched trackables that the broker refuses at present.
     struct Refusals {
-        /// The watched ids; empty to watch all.
+        /// The ids of the watched trackables; empty to watch all.
         let named: Set<TrackableID>
         private var refused: Set<TrackableID> = []
 
         init(named: Set<TrackableID>) { self.named = named }
 
-        /// Records an event.
+        /// Takes an event of the subscriber into account.
         ///
-        /// - Returns: The reason to end once nothing is left to watch; otherwise `nil`.
+        /// - Returns: The broker's reason once it refuses every watched trackable; otherwise `nil`.
         mutating func happened(_ event: SubscriberEvent) -> TrackingError? {
             switch event {
             case .refused(let id, let error):

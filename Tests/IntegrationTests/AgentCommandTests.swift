@@ -66,7 +66,7 @@ import TrackingCore
             let secret = try await self.send(scene, "boss", ["configure", "van-7", "--argument", "password-file=/x"])
             #expect(
                 secret.output
-                    == "van-7: NOT_ALLOWED: password-file cannot be set through the broker. Set it with godwit-agent on the device\n"
+                    == "van-7: NOT_ALLOWED: the setting 'password-file' cannot be set through the broker. Set it with godwit-agent on the device\n"
             )
             #expect(try await self.send(scene, "boss", ["status", "van-7"]).output.contains("NOT_ALLOWED"))
             let mode = try await self.send(scene, "boss", ["configure", "van-7", "--argument", "mode=active"])

@@ -53,7 +53,10 @@ import TrackingCore
             "2023-11-14T22:13:20.000Z  van \"7\"  k3f9q2wz:1  point  14 B\n"
         ),
         (["queue", "purge", "--yes"], ["purge"], "3 records discarded\n"),
-        (["quarantine", "retry", "k3f9q2wz:1"], ["retry [k3f9q2wz:1]"], "1 record queued again with new numbers\n"),
+        (
+            ["quarantine", "retry", "k3f9q2wz:1"], ["retry [k3f9q2wz:1]"],
+            "1 record queued again with new sequence numbers\n"
+        ),
         (["quarantine", "drop", "--yes"], ["drop all"], "1 record discarded\n"),
         (
             ["configure", "mode=active", "zone=home,1,2,3"], ["configure [\"mode=active\", \"zone=home,1,2,3\"]"],
@@ -98,7 +101,7 @@ import TrackingCore
         for arguments in [["status"], ["on"], ["flush"], ["queue", "export", "-"]] {
             let result = try await self.control(arguments)
             #expect(result.code == 69, "\(arguments)")
-            #expect(result.errors.contains("no agent listens on '\(self.socket)'; start one with 'godwit-agent run'"))
+            #expect(result.errors.contains("no agent listens on '\(self.socket)'. Start one with 'godwit-agent run'"))
         }
     }
 

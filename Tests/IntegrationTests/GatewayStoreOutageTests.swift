@@ -86,7 +86,7 @@ import Testing
         #expect(hasty.code == 66 && hasty.errors.contains("cannot be reached"), "\(hasty.code) \(hasty.errors)")
         let gateway = try Programs.start("godwit", serve)
         try await gateway.waitForLog("listening on http://127.0.0.1:")
-        #expect(gateway.errors.contains("History unavailable"), "\(gateway.errors)")
+        #expect(gateway.errors.contains("History server cannot be reached"), "\(gateway.errors)")
         let match = try #require(gateway.errors.firstMatch(of: #/listening on http://127\.0\.0\.1:(\d+)/#))
         let port = try #require(Int(match.1))
         let path = "/api/v1/trackables/van/history?format=csv"

@@ -36,7 +36,7 @@ import Testing
             // In this order, no message is in transit when its reader ends.
             try await self.gpsd.end()
             try await self.pipe.waitForEnd()
-            try await self.track.agent.waitForLog("Source lost")
+            try await self.track.agent.waitForLog("Position source lost")
             let reported = Fix.reported(try String(contentsOf: self.pipeOutput, encoding: .utf8))
             return (reported, try await self.track.end(fixes: reported.count))
         }
@@ -181,7 +181,9 @@ import Testing
         let track = try await Track.start(["gpsd://127.0.0.1:\(gpsd.port)"])
         try await track.wait(fixes: 1)
         #expect(try await track.end(fixes: 1) == [fix])
-        #expect(!track.agent.errors.contains("Source lost") && !track.agent.errors.contains("Input line rejected"))
+        #expect(
+            !track.agent.errors.contains("Position source lost")
+                && !track.agent.errors.contains("Invalid input line from a position source ignored"))
         #expect(gpsd.arrivals.count == 1)
     }
 
@@ -194,7 +196,7 @@ import Testing
         for number in 0..<10 { try await receiver.send(Fix.invented(number, start: start).sentences.utf8) }
         try await track.wait(fixes: 1)
         try await gpsd.end(SIGKILL)
-        try await track.agent.waitForLog("Source lost")
+        try await track.agent.waitForLog("Position source lost")
         let before = track.watchedCount
         try await gpsd.launch()
         try await gpsd.waitForClient("?WATCH=", count: 2)
@@ -222,6 +224,6 @@ import Testing
         let fixes = try await track.end(fixes: 1)
         #expect(fixes == [fix])
         // The loss is logged once, despite several attempts.
-        #expect(track.agent.errors.components(separatedBy: "Source lost").count == 2)
+        #expect(track.agent.errors.components(separatedBy: "Position source lost").count == 2)
     }
 }

@@ -77,7 +77,8 @@ import TrackingStore
         #expect(result.code == 0 && result.lines.count == 20)
         #expect(
             result.errors
-                == "20 of 500 points written. The others are at most 0.0 m from the line through these at their time\n")
+                == "20 of 500 points written. The others are at most 0.0 m from the line through the written points at their time\n"
+        )
     }
 
     @Test func missingDataIsReported() async throws {
@@ -89,7 +90,9 @@ import TrackingStore
             let result = try await shelf.run(command)
             #expect(result.code == 1 && result.output.isEmpty, "\(command)")
             #expect(
-                result.errors == "Error: nothing is stored of nobody. godwit trackables lists the stored trackables\n")
+                result.errors
+                    == "Error: nothing is stored of nobody in the history. godwit trackables lists the stored trackables\n"
+            )
         }
         let last = try await shelf.run(["last", "van", "nobody"])
         #expect(last.code == 1 && last.lines.count == 1 && last.errors.contains("of nobody"))
@@ -291,7 +294,8 @@ import TrackingStore
         #expect(holed.code == 1)
         #expect(
             holed.lines == [
-                "van: 100 points", "stream one: ends with 120", "  1–50  stored", "  51–60  gone", "  61–100  stored",
+                "van: 100 points", "stream one: ends with record 120", "  1–50  stored", "  51–60  gone",
+                "  61–100  stored",
                 "  101–110  missing", "  111–120  stored", "1 undeclared gap",
             ], "\(holed.output)")
         try await shelf.store(Self.points(101...110))

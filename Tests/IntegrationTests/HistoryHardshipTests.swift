@@ -64,7 +64,7 @@ import TrackingStore
             try await waitUntil { FileManager.default.fileExists(atPath: mark) }
             let program = try Programs.start(
                 "godwit", ["import", points, "--trackable", "van", "--store", "sqlite:\(file)"])
-            try await program.waitForLog("history busy or unavailable")
+            try await program.waitForLog("the history is busy or cannot be reached")
             try FileManager.default.removeItem(atPath: mark)
             try await writer.waitForEnd()
             let result = try await program.result(within: .seconds(60))
@@ -90,7 +90,7 @@ import TrackingStore
                 ], output: "/dev/null")
             try await waitUntil { FileManager.default.fileExists(atPath: mark) }
             let program = try Programs.start("godwit", ["erase", "van", "--yes", "--broker", broker.url] + store)
-            try await program.waitForLog("history busy or unavailable")
+            try await program.waitForLog("the history is busy or cannot be reached")
             try FileManager.default.removeItem(atPath: mark)
             try await writer.waitForEnd()
             let result = try await program.result(within: .seconds(60))

@@ -41,7 +41,7 @@ import TrackingCore
                 ])
             #expect(result.code == 66, "\(result.errors)")
             let lines = result.errors.split(separator: "\n")
-            #expect(lines.count { $0.contains("Input line rejected") } == 10)
+            #expect(lines.count { $0.contains("Invalid input line from a position source ignored") } == 10)
             #expect(result.errors.contains("count=90"), "\(result.errors)")
             #expect(result.errors.contains("nmea:\(file.path()): the input is not NMEA"))
         }

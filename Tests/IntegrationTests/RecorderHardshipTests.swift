@@ -188,7 +188,7 @@ import TrackingStore
         try await agent.wait { _ in agent.loggedRecords.count >= 20 }
         try await server.kill()
         try await recorder.waitForLog("Store is unavailable", within: .seconds(60))
-        while try await !manager.next().hasPrefix("STATUS=history unavailable") {}
+        while try await !manager.next().hasPrefix("STATUS=the history cannot be used") {}
         try await server.restart()
         try await recorder.waitForLog("Store is available again", within: .seconds(60))
         while try await manager.next() != "STATUS=recording" {}

@@ -104,7 +104,7 @@ import Testing
         #expect(try await stage.history().points == 250)
         // A separate recorder takes over, and the gateway records again when it ends.
         let recorder = try stage.record(stage.store)
-        try await gateway.waitForLog("the built-in recorder is off")
+        try await gateway.waitForLog("Built-in recorder of the gateway is off")
         #expect(try await stage.upload(250..<300).status == 200)
         try await stage.waitUntilStored(300)
         recorder.terminate()

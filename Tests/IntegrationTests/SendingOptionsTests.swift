@@ -345,7 +345,7 @@ import Testing
             ["--source", "jsonl:-", "--tracking-stats", "--notify", command], input: input)
         let result = try await agent.result(within: .seconds(60))
         #expect(result.code == 0)
-        #expect(result.errors.contains("Event program failed"), "\(result.errors)")
+        #expect(result.errors.contains("Program for events (--notify) failed"), "\(result.errors)")
         try await stage.tap.wait { self.arrived($0).count == 20 }
     }
 

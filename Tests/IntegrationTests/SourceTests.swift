@@ -86,7 +86,7 @@ import TrackingRuntime
         try await track.wait(fixes: 3)
         server.welcome(with: Self.ride[3...].map(\.sentences).joined())
         server.dropEveryone()
-        try await track.agent.waitForLog("Source lost")
+        try await track.agent.waitForLog("Position source lost")
         try await track.wait(fixes: 5)
         self.expectRide(try await track.end(fixes: 5))
         #expect(server.log.elements.allSatisfy { if case .line = $0 { false } else { true } }, "it is never written to")

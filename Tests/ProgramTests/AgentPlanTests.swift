@@ -124,7 +124,8 @@ import TrackingPublisher
         #expect(
             fitted.misfits == [
                 .init(
-                    change: "zone", reason: "a value of zone has the wrong form. See --zone in godwit-agent run --help")
+                    change: "zone",
+                    reason: "a value of the setting 'zone' has the wrong form. See --zone in godwit-agent run --help")
             ])
     }
 
@@ -263,7 +264,7 @@ import TrackingPublisher
                 _ = try LiveSettings.values([name: "on"], of: options, isFromAfar: false)
                 #expect(isLive, "\(name)")
             } catch {
-                #expect(error.message.hasPrefix("\(name) cannot change while the agent runs"))
+                #expect(error.message.hasPrefix("the setting '\(name)' cannot change while the agent runs"))
             }
         }
     }

@@ -76,7 +76,7 @@ import TrackingCore
 
     @Test func theKeysMeanWhatTheFooterSays() {
         var view = StatusView(units: .metric)
-        #expect(view.lines(width: 80, height: 24).first == "asking the agent")
+        #expect(view.lines(width: 80, height: 24).first == "waiting for the agent's state")
         view.received(Samples.status)
         #expect(view.lines(width: 80, height: 24).last == "o off, s send now, t end trip, q quit")
         #expect(view.pressed("o") == .ask(.off))

@@ -16,7 +16,7 @@ import TrackingCore
     @Test func aZoneThatIsNoneIsNotRepeated() {
         let values: [String: [String]?] = ["zone": ["home,52.66"], "keep-points": ["0"], "raw": nil]
         let message = LiveSettings.redacted("The value 'home,52.66' is invalid for '--zone <zone>'", values)
-        #expect(message == "a value of zone has the wrong form. See --zone in godwit-agent run --help")
+        #expect(message == "a value of the setting 'zone' has the wrong form. See --zone in godwit-agent run --help")
         let other = LiveSettings.redacted("--keep-points must be 1 or more", values)
         #expect(other == "--keep-points must be 1 or more")
     }

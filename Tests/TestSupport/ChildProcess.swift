@@ -13,12 +13,12 @@ public final class ChildProcess: Sendable {
     /// Starts a program.
     ///
     /// - Parameters:
-    ///   - program: Its path.
-    ///   - arguments: Its arguments, without the program's name.
-    ///   - environment: Its whole environment; `nil` for the test's own.
-    ///   - input: The file for its standard input.
-    ///   - output: The file that its standard output is appended to.
-    ///   - errors: The file that its standard error is appended to; `nil` for `output`.
+    ///   - program: The path of the program.
+    ///   - arguments: The arguments of the program, without the program's name.
+    ///   - environment: The complete environment of the program; `nil` for the test's own.
+    ///   - input: The file for the program's standard input.
+    ///   - output: The file to which the program's standard output is appended.
+    ///   - errors: The file to which the program's standard error is appended; `nil` for `output`.
     public init(
         _ program: String, _ arguments: [String], environment: [String: String]? = nil, input: String = "/dev/null",
         output: String, errors: String? = nil
@@ -51,7 +51,7 @@ public final class ChildProcess: Sendable {
         var id: pid_t = 0
         let code = posix_spawn(&id, program, &actions, &attributes, texts, variables ?? environ.copied)
         guard code == 0 else {
-            throw TestSupportError("\(program) cannot be started: \(String(cString: strerror(code)))")
+            throw TestSupportError("cannot start the program \(program): \(String(cString: strerror(code)))")
         }
         self.id = id
     }
@@ -65,7 +65,7 @@ public final class ChildProcess: Sendable {
     /// `true` while the program runs.
     public var isRunning: Bool { self.exitStatus == nil }
 
-    /// The raw status of `waitpid`; `nil` while the program runs.
+    /// The program's raw status from `waitpid`; `nil` while the program runs.
     public var exitStatus: Int32? {
         self.status.withLock { status in
             if let status { return status }
@@ -76,12 +76,12 @@ public final class ChildProcess: Sendable {
         }
     }
 
-    /// Sends a signal, while it runs.
+    /// Sends a signal to the program, if it still runs.
     public func signal(_ number: Int32) {
         if self.isRunning { kill(self.id, number) }
     }
 
-    /// Waits for its end.
+    /// Waits for the end of the program.
     ///
     /// - Returns: The raw status; 0 is success.
     @discardableResult
@@ -90,15 +90,15 @@ public final class ChildProcess: Sendable {
         while true {
             if let status = self.exitStatus { return status }
             guard ContinuousClock.now < deadline else {
-                throw TestSupportError("a program did not end within \(limit)")
+                throw TestSupportError("the program with the process id \(self.id) did not end within \(limit)")
             }
             try await Task.sleep(for: .milliseconds(5))
         }
     }
 
-    /// Runs a program to its end.
+    /// Runs a program to its end, and requires exit code 0.
     ///
-    /// - Throws: `TestSupportError` with its output, if it fails.
+    /// - Throws: `TestSupportError` with the program's output if it fails.
     public static func run(_ program: String, _ arguments: [String]) async throws {
         let output = FileManager.default.temporaryDirectory.appending(path: "godwit-output-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: output) }
@@ -111,7 +111,7 @@ public final class ChildProcess: Sendable {
 }
 
 extension UnsafeMutablePointer<UnsafeMutablePointer<CChar>?> {
-    /// The pointers, with the terminating null pointer.
+    /// The pointers of the array, with the terminating null pointer.
     fileprivate var copied: [UnsafeMutablePointer<CChar>?] {
         var all: [UnsafeMutablePointer<CChar>?] = []
         while let text = self[all.count] { all.append(text) }

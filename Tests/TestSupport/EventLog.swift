@@ -1,6 +1,6 @@
 import Synchronization
 
-/// The events of a test in order. Tests wait for events with a deadline, and never sleep.
+/// The events that a test observes, in order. Tests wait for events with a deadline, and never sleep.
 public final class EventLog<Element: Sendable>: Sendable {
     private struct Waiter {
         let id: Int
@@ -24,7 +24,7 @@ public final class EventLog<Element: Sendable>: Sendable {
     /// All events so far.
     public var elements: [Element] { self.state.withLock { $0.elements } }
 
-    /// `true` after ``finish()``.
+    /// `true` after ``finish()``, when no more events follow.
     public var isFinished: Bool { self.state.withLock { $0.isFinished } }
 
     /// Appends events.
@@ -43,7 +43,7 @@ public final class EventLog<Element: Sendable>: Sendable {
         for waiter in answers { waiter.continuation.resume(returning: true) }
     }
 
-    /// Marks the end of the events.
+    /// Marks the end of the events. Waiting callers return.
     public func finish() {
         let waiters = self.state.withLock { state in
             state.isFinished = true
@@ -53,9 +53,10 @@ public final class EventLog<Element: Sendable>: Sendable {
         for waiter in waiters { waiter.continuation.resume(returning: false) }
     }
 
-    /// Waits until `count` events match, and returns all events.
+    /// Waits until `count` events of the log match, and returns all events. `what` names the awaited event in the
+    /// error.
     ///
-    /// - Throws: `TestSupportError` with all events, after `limit` or when the log is finished.
+    /// - Throws: `TestSupportError` with the last 20 events, after `limit` or when the log is finished.
     @discardableResult
     public func wait(
         _ what: String, count: Int = 1, within limit: Duration = .seconds(60),
@@ -63,16 +64,16 @@ public final class EventLog<Element: Sendable>: Sendable {
     ) async throws -> [Element] {
         guard await self.waits(count, within: limit, matches) else {
             let last = self.elements.suffix(20)
-            throw TestSupportError("waited \(limit) for \(what); instead, at the end: \(last)")
+            throw TestSupportError("waited \(limit) in vain for \(what). The last events are \(last)")
         }
         return self.elements
     }
 
-    /// Waits until the log is finished, and returns all events.
+    /// Waits until the log is marked as finished, and returns all events.
     @discardableResult
     public func waitForEnd(within limit: Duration = .seconds(60)) async throws -> [Element] {
         _ = await self.waits(.max, within: limit) { _ in false }
-        guard self.isFinished else { throw TestSupportError("waited \(limit) for the end") }
+        guard self.isFinished else { throw TestSupportError("the events did not end within \(limit)") }
         return self.elements
     }
 

@@ -2,7 +2,7 @@ import Synchronization
 package import TrackingControl
 package import TrackingCore
 
-/// An agent that executes each control at once, and records the calls.
+/// An agent for tests that performs each command at once, and records the calls as text.
 package final class FakeAgent: AgentControl {
     private let calls = Mutex<[String]>([])
     private let failure = Mutex<CommandFailure?>(nil)
@@ -17,10 +17,10 @@ package final class FakeAgent: AgentControl {
 
     package var called: [String] { self.calls.withLock { $0 } }
 
-    /// Makes every further call fail with this error.
+    /// Makes every further call of a command fail with this error.
     package func fail(_ failure: CommandFailure) { self.failure.withLock { $0 = failure } }
 
-    /// Sets the work that delays further decisions.
+    /// Sets the reason that ``respond()`` returns: work that delays the agent's decisions; `nil` for none.
     package func isBusy(with work: String?) { self.work.withLock { $0 = work } }
 
     private func note(_ call: String) throws(CommandFailure) {
@@ -120,7 +120,7 @@ package final class FakeAgent: AgentControl {
     private static func text(_ place: Coordinate?) -> String { place.map { "\($0.latitude),\($0.longitude)" } ?? "-" }
 }
 
-/// A sample status, trip and records.
+/// A sample status, a sample trip and sample records for tests of the agent's control.
 package enum Samples {
     package static let id = try! TrackableID("van \"7\"")  // a valid name
     package static let stream = StreamID("k3f9q2wz")!  // a valid name

@@ -1,13 +1,14 @@
 import Foundation
 import Synchronization
 
-/// A listener that answers each CONNECT with given bytes, for behaviour that no real broker can be configured for.
+/// A fake MQTT broker that answers each CONNECT with given bytes, for behaviour that no real broker can be configured
+/// for.
 public final class FakeBroker: Sendable {
-    /// The handling of a connection after its CONNECT.
+    /// The fake broker's handling of a connection after its CONNECT packet.
     public enum Answer: Sendable {
         /// Send these bytes and keep the connection open.
         case send([UInt8])
-        /// Send these bytes and close.
+        /// Send these bytes and close the connection.
         case sendAndClose([UInt8])
         /// Keep the connection open and send nothing.
         case nothing
@@ -20,16 +21,16 @@ public final class FakeBroker: Sendable {
     /// Returns an MQTT 5 CONNACK that rejects a connection with this reason.
     public static func refuses5(_ reason: UInt8) -> [UInt8] { [0x20, 0x03, 0x00, reason, 0x00] }
 
-    /// The port on 127.0.0.1.
+    /// The port of the fake broker on 127.0.0.1.
     public let port: Int
     private let listener: Int32
     private let seen = Mutex<[UInt8]>([])
     private let open = Mutex<[Int32]>([])
 
-    /// The protocol level of each CONNECT so far: 4 is MQTT 3.1.1, 5 is MQTT 5.
+    /// The MQTT protocol level of each CONNECT so far: 4 is MQTT 3.1.1, 5 is MQTT 5.
     public var levels: [UInt8] { self.seen.withLock { $0 } }
 
-    /// Starts to listen.
+    /// Starts to listen for connections on a free port.
     ///
     /// - Parameter answer: Returns the handling of the `index`-th CONNECT, from 0, with this protocol level.
     public init(_ answer: @escaping @Sendable (_ level: UInt8, _ index: Int) -> Answer) throws {
@@ -48,7 +49,7 @@ public final class FakeBroker: Sendable {
 
     deinit { self.stop() }
 
-    /// Closes the listener and every connection.
+    /// Ends the fake broker: closes its listener and every connection.
     public func stop() {
         shutdown(self.listener, Int32(SHUT_RDWR))
         let connections = self.open.withLock { connections in

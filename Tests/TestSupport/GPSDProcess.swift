@@ -3,11 +3,11 @@ import Synchronization
 
 /// A private gpsd for one test, on a free port of 127.0.0.1 and with the test's receivers.
 ///
-/// It is killed at the latest with its last reference.
+/// The gpsd is killed at the latest when the last reference to this object is released.
 public final class GPSDProcess: Sendable {
-    /// The port on 127.0.0.1.
+    /// The port of gpsd on 127.0.0.1.
     public let port: Int
-    /// The address in the form that `--source` takes.
+    /// The address of gpsd in the form that `--source` takes.
     public var url: String { "gpsd://127.0.0.1:\(self.port)" }
 
     private let program: String
@@ -17,8 +17,8 @@ public final class GPSDProcess: Sendable {
 
     /// Starts a gpsd on the receiver at `path` and returns when it accepts connections.
     ///
-    /// - Parameter writes: `true` if it may write to the receiver; otherwise it only reads.
-    /// - Throws: `TestSupportError` with the missing program or gpsd's log.
+    /// - Parameter writes: `true` if gpsd may write to the receiver; `false` if gpsd only reads from it.
+    /// - Throws: `TestSupportError` that names the missing program or contains gpsd's log.
     public static func start(_ path: String, writes: Bool = false) async throws -> GPSDProcess {
         let gpsd = try GPSDProcess(path, writes: writes)
         try await gpsd.launch()
@@ -39,7 +39,7 @@ public final class GPSDProcess: Sendable {
         try? FileManager.default.removeItem(at: self.logFile)
     }
 
-    /// The log so far: `<=` before a client's request, `=>` before an answer.
+    /// The log of gpsd so far: `<=` precedes a client's request, `=>` an answer.
     public var log: String { (try? String(contentsOf: self.logFile, encoding: .utf8)) ?? "" }
 
     /// Starts gpsd, or restarts it on the same port.
@@ -50,7 +50,7 @@ public final class GPSDProcess: Sendable {
         guard process.isRunning else { throw TestSupportError("gpsd ended at once: \(self.log.suffix(2_000))") }
     }
 
-    /// Ends gpsd with this signal and returns after its end. Its clients have then received everything that it had
+    /// Ends gpsd with this signal and returns after its end. The clients have then received everything that gpsd had
     /// read.
     public func end(_ signal: Int32 = SIGTERM) async throws {
         guard let process = self.process.withLock({ $0 }) else { return }
@@ -58,9 +58,9 @@ public final class GPSDProcess: Sendable {
         try await self.wait("end") { !process.isRunning }
     }
 
-    /// Waits until clients have sent this text `count` times.
+    /// Waits until clients have sent this text to gpsd `count` times.
     public func waitForClient(_ text: String, count: Int = 1) async throws {
-        try await self.wait("hear '\(text)' \(count) times") {
+        try await self.wait("receive '\(text)' \(count) times from a client") {
             self.log.split(separator: "\n").filter { $0.contains("<= client") }.joined()
                 .components(separatedBy: text).count > count
         }

@@ -1,19 +1,19 @@
 import Foundation
 import Synchronization
 
-/// A line-based TCP server on a free port of 127.0.0.1 that replaces a receiver's server or gpsd. It logs connections,
-/// lines and disconnections.
+/// A TCP server for tests that takes the place of a receiver's server or of gpsd, on a free port of 127.0.0.1. It logs
+/// connections, received lines and disconnections.
 public final class LineServer: Sendable {
-    /// An event, with the number of the connection from 1.
+    /// An event of the server, with the number of the connection from 1.
     public enum Event: Hashable, Sendable {
         case connected(Int)
         case line(Int, String)
         case closed(Int)
     }
 
-    /// The port on 127.0.0.1.
+    /// The port of the server on 127.0.0.1.
     public let port: Int
-    /// All events.
+    /// All events of the server so far.
     public let log = EventLog<Event>()
     private let listener: Int32
     private let state = Mutex(State())
@@ -24,9 +24,9 @@ public final class LineServer: Sendable {
         var welcome: String?
     }
 
-    /// Starts to listen.
+    /// Starts to listen for connections on a free port.
     ///
-    /// - Parameter welcome: The text for each new client; `nil` closes its connection at once.
+    /// - Parameter welcome: The text that each new client receives; `nil` closes the client's connection at once.
     public init(welcome: String? = "") throws {
         self.port = try LoopbackPort.free()
         self.listener = try LoopbackPort.listen(self.port)
@@ -45,10 +45,10 @@ public final class LineServer: Sendable {
     /// The number of open connections.
     public var openConnections: Int { self.state.withLock { $0.open.count } }
 
-    /// The time of each connection.
+    /// The time at which each connection was accepted, in order.
     public var arrivals: [ContinuousClock.Instant] { self.state.withLock { $0.arrivals } }
 
-    /// Sets the text for each new client; `nil` closes its connection at once.
+    /// Sets the text that each new client receives; `nil` closes the client's connection at once.
     public func welcome(with text: String?) { self.state.withLock { $0.welcome = text } }
 
     /// Sends text to every connected client.
@@ -56,25 +56,27 @@ public final class LineServer: Sendable {
         self.state.withLock { state in for connection in state.open.values { Self.send(text, to: connection) } }
     }
 
-    /// Waits until no connection is open.
+    /// Waits until no client is connected any more.
     public func waitUntilDeserted() async throws {
         let deadline = ContinuousClock.now + .seconds(60)
         while self.openConnections > 0 {
             guard ContinuousClock.now < deadline else {
-                throw TestSupportError("\(self.openConnections) connections stand after 60 s: \(self.log.elements)")
+                throw TestSupportError(
+                    "\(self.openConnections) connections to the test's server are still open after 60 s. Its events: \(self.log.elements)"
+                )
             }
             try await Task.sleep(for: .milliseconds(5))
         }
     }
 
-    /// Closes all connections.
+    /// Closes the connections of all clients. The server goes on listening.
     public func dropEveryone() {
         self.state.withLock { state in
             for connection in state.open.values { shutdown(connection, Int32(SHUT_RDWR)) }
         }
     }
 
-    /// Closes the listener and all connections.
+    /// Ends the server: closes its listener and all connections.
     public func stop() {
         shutdown(self.listener, Int32(SHUT_RDWR))
         self.dropEveryone()

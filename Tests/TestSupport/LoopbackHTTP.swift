@@ -1,22 +1,23 @@
 public import Foundation
 import Synchronization
 
-/// A small HTTP/1.1 client for tests: one request a connection to 127.0.0.1, with nothing between the test and the bytes.
+/// A small HTTP/1.1 client for tests, which sends one request on each connection to 127.0.0.1. The bytes are those of
+/// the test, without a library between.
 public enum LoopbackHTTP {
-    /// An HTTP answer.
+    /// The answer of an HTTP server.
     public struct Answer: Sendable {
         /// The status code.
         public var status: Int
-        /// The headers, by their names in lower case.
+        /// The header fields of the answer, by their names in lower case.
         public var headers: [String: String]
-        /// The body, with its chunks joined.
+        /// The body of the answer, with its chunks joined.
         public var body: Data
 
-        /// The body as text.
+        /// The body of the answer as text (UTF-8).
         public var text: String { String(decoding: self.body, as: UTF8.self) }
     }
 
-    /// Sends a request and returns the answer.
+    /// Sends a request on a new connection and returns the answer.
     ///
     /// - Throws: `TestSupportError` if no answer arrives in time, or the answer is not HTTP.
     public static func request(
@@ -41,23 +42,23 @@ public enum LoopbackHTTP {
 
 /// One event of a stream of server-sent events.
 public struct ServerSentEvent: Hashable, Sendable {
-    /// The event's name; `message` if it has none.
+    /// The name of the event; `message` if the server gave none.
     public var name: String
-    /// The last id up to and including this event.
+    /// The last event id that the server sent, up to and including this event.
     public var id: String
-    /// The event's data.
+    /// The data of the event, with its lines joined.
     public var data: String
 }
 
 /// A stream of server-sent events that a test reads over its own connection.
 public final class EventStream: Sendable {
-    /// The events in order. The sequence ends with the connection.
+    /// The events of the stream in order. The sequence ends with the connection.
     public let events: AsyncStream<ServerSentEvent>
     private let connection: HTTPConnection
 
-    /// Opens a stream and returns after its head has arrived.
+    /// Opens a stream of server-sent events and returns after the head of the answer has arrived.
     ///
-    /// - Throws: `TestSupportError` unless the status is 200.
+    /// - Throws: `TestSupportError` unless the answer has the status 200.
     public init(_ path: String, port: Int, headers: [String: String] = [:]) async throws {
         let connection = try HTTPConnection(port: port, within: .seconds(60))
         try connection.send("GET", path, headers.merging(["Accept": "text/event-stream"]) { $1 }, nil)
@@ -70,7 +71,8 @@ public final class EventStream: Sendable {
                     let (status, _) = try connection.head()
                     guard status == 200 else {
                         let text = String(decoding: (try? connection.body()) ?? Data(), as: UTF8.self)
-                        throw TestSupportError("the stream was answered \(status): \(text)")
+                        throw TestSupportError(
+                            "the request for the event stream was answered with status \(status): \(text)")
                     }
                 } catch {
                     opened.resume(throwing: error)
@@ -88,27 +90,29 @@ public final class EventStream: Sendable {
 
     deinit { self.close() }
 
-    /// Closes the connection without notice.
+    /// Closes the connection of the stream without notice to the server.
     public func close() { self.connection.close() }
 
-    /// Returns the first event that matches, within 60 s.
+    /// Returns the first event of the stream that matches.
+    ///
+    /// - Throws: `TestSupportError` if no event matches within 60 s or the stream ends.
     public func first(where isIt: @escaping @Sendable (ServerSentEvent) -> Bool) async throws -> ServerSentEvent {
         try await withThrowingTaskGroup(of: ServerSentEvent?.self) { group in
             group.addTask { await self.events.first(where: isIt) }
             group.addTask {
                 try await Task.sleep(for: .seconds(60))
-                throw TestSupportError("the event was not told within 60 s")
+                throw TestSupportError("the expected server-sent event did not arrive within 60 s")
             }
             defer { group.cancelAll() }
             guard let event = try await group.next() ?? nil else {
-                throw TestSupportError("the stream ended before the event")
+                throw TestSupportError("the event stream ended before the expected event")
             }
             return event
         }
     }
 }
 
-/// Parses lines into events.
+/// Parses the lines of a stream into server-sent events.
 private struct EventParser {
     private var rest: [UInt8] = []
     private var name = ""
@@ -146,7 +150,7 @@ private struct EventParser {
     }
 }
 
-/// A connection that is read with blocking calls, from one thread.
+/// An HTTP connection that is read with blocking calls, from one thread.
 final class HTTPConnection: Sendable {
     private struct State {
         var buffer = Data()
@@ -172,12 +176,12 @@ final class HTTPConnection: Sendable {
                 connect(self.descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
             }
         }
-        guard isConnected else { throw TestSupportError("nobody listens on 127.0.0.1:\(port)") }
+        guard isConnected else { throw TestSupportError("no server listens on 127.0.0.1:\(port)") }
     }
 
     deinit { Foundation.close(self.descriptor) }
 
-    /// Ends the connection, also for a blocked reader.
+    /// Closes the connection. A blocked reader then returns.
     func close() {
         let wasOpen = self.isOpen.withLock { isOpen in
             defer { isOpen = false }
@@ -197,20 +201,22 @@ final class HTTPConnection: Sendable {
             let count = bytes.withUnsafeBytes {
                 Foundation.send(self.descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
             }
-            guard count > 0 else { throw TestSupportError("the connection was closed while asking") }
+            guard count > 0 else {
+                throw TestSupportError("the server closed the connection while the request was sent")
+            }
             bytes = bytes.dropFirst(count)
         }
     }
 
-    /// Reads the status and the headers.
+    /// Reads the status and the header fields of the answer.
     func head() throws -> (Int, [String: String]) {
         try self.state.withLock { state in
             guard let end = try self.line(in: &state, "\r\n\r\n") else {
-                throw TestSupportError("the connection ended before an answer")
+                throw TestSupportError("the server closed the connection before its answer")
             }
             let lines = end.components(separatedBy: "\r\n")
             guard let status = lines[0].split(separator: " ").dropFirst().first.flatMap({ Int($0) }) else {
-                throw TestSupportError("this is no HTTP: \(lines[0])")
+                throw TestSupportError("the answer is not HTTP. Its first line is: \(lines[0])")
             }
             var headers: [String: String] = [:]
             for line in lines.dropFirst() {
@@ -224,13 +230,15 @@ final class HTTPConnection: Sendable {
         }
     }
 
-    /// Reads the next part of the body; returns `nil` at its end.
+    /// Reads the next part of the answer's body; returns `nil` at the end of the body.
     func body() throws -> Data? {
         try self.state.withLock { state in
             guard !state.isOver else { return nil }
             if state.isChunked { return try self.chunk(in: &state) }
             if state.buffer.isEmpty, try !self.receive(into: &state) {
-                guard state.left ?? 0 == 0 else { throw TestSupportError("the answer broke off") }
+                guard state.left ?? 0 == 0 else {
+                    throw TestSupportError("the server closed the connection within its answer")
+                }
                 return nil
             }
             let part = state.buffer.prefix(state.left ?? .max)
@@ -243,9 +251,13 @@ final class HTTPConnection: Sendable {
 
     private func chunk(in state: inout State) throws -> Data? {
         guard let text = try self.line(in: &state, "\r\n") else { return nil }
-        guard let count = Int(text, radix: 16) else { throw TestSupportError("this is no chunk: \(text)") }
+        guard let count = Int(text, radix: 16) else {
+            throw TestSupportError("the answer has an invalid chunk size: \(text)")
+        }
         while state.buffer.count < count + 2 {
-            guard try self.receive(into: &state) else { throw TestSupportError("the answer broke off") }
+            guard try self.receive(into: &state) else {
+                throw TestSupportError("the server closed the connection within its answer")
+            }
         }
         let part = Data(state.buffer.prefix(count))
         state.buffer.removeFirst(count + 2)
@@ -253,7 +265,7 @@ final class HTTPConnection: Sendable {
         return count == 0 ? nil : part
     }
 
-    /// Reads the text before a mark; returns `nil` if the connection ended.
+    /// Reads the text before the next `mark`; returns `nil` if the connection ended before it.
     private func line(in state: inout State, _ mark: String) throws -> String? {
         while true {
             if let range = state.buffer.range(of: Data(mark.utf8)) {
@@ -269,7 +281,9 @@ final class HTTPConnection: Sendable {
         var bytes = [UInt8](repeating: 0, count: 65_536)
         var count = -1
         repeat { count = recv(self.descriptor, &bytes, bytes.count, 0) } while count < 0 && errno == EINTR
-        guard count >= 0 else { throw TestSupportError("nothing came in time: \(String(cString: strerror(errno)))") }
+        guard count >= 0 else {
+            throw TestSupportError("no bytes arrived from the server in time: \(String(cString: strerror(errno)))")
+        }
         // A new buffer, because a slice would keep its old indices.
         state.buffer = Data(state.buffer) + bytes[..<count]
         return count > 0

@@ -19,7 +19,7 @@ public enum LoopbackPort {
         throw TestSupportError("no free port on 127.0.0.1 between 15000 and 31999 after 200 tries")
     }
 
-    /// Returns a socket that listens on the port; the caller closes it.
+    /// Returns the descriptor of a socket that listens on the port of 127.0.0.1; the caller closes it.
     public static func listen(_ port: Int) throws -> Int32 {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         var yes: Int32 = 1
@@ -45,7 +45,7 @@ public enum LoopbackPort {
         return address
     }
 
-    /// Returns `true` if a listener accepts connections on the port.
+    /// Returns `true` if a program accepts connections on the port of 127.0.0.1.
     public static func accepts(_ port: Int) -> Bool {
         Self.withSocket { connect($0, $1, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0 }(port)
     }
@@ -69,11 +69,11 @@ public enum LoopbackPort {
     }
 }
 
-/// The reason for which a test could not be set up.
+/// The reason why a test could not be set up or an awaited event did not happen.
 public struct TestSupportError: Error, CustomStringConvertible {
-    /// The text of the error.
+    /// The reason as text.
     public let description: String
 
-    /// Makes an error.
+    /// Makes an error with the reason as text.
     public init(_ description: String) { self.description = description }
 }

@@ -7,16 +7,16 @@ import Synchronization
 ///     // … connect to 127.0.0.1:broker.port …
 ///     try await broker.restart()
 ///
-/// It is killed at the latest with its last reference.
+/// The broker is killed at the latest when the last reference to this object is released.
 public final class MosquittoProcess: Sendable {
-    /// Returns a configuration for a port and the broker's own folder, which exists and is empty.
+    /// Returns the text of a Mosquitto configuration for a port and the broker's own folder, which exists and is empty.
     public typealias Configuration = @Sendable (_ port: Int, _ directory: URL) throws -> String
 
-    /// The port on 127.0.0.1.
+    /// The port of the broker on 127.0.0.1.
     public let port: Int
     /// The broker's own folder with `mosquitto.conf` and `mosquitto.log`. It is removed with the broker.
     public let directory: URL
-    /// The address for the programs' `--broker`.
+    /// The address (URL) of the broker for the programs' option `--broker`.
     public var url: String { "mqtt://127.0.0.1:\(self.port)" }
 
     private let program: URL
@@ -25,9 +25,9 @@ public final class MosquittoProcess: Sendable {
     /// Starts a broker and returns when it accepts connections.
     ///
     /// - Parameters:
-    ///   - port: The port; `nil` for a free port.
-    ///   - extra: Lines for the end of the default configuration (one listener, anonymous access, no persistence).
-    /// - Throws: `TestSupportError` with the missing program or the broker's log.
+    ///   - port: The port of the broker; `nil` for a free port.
+    ///   - extra: Lines to append to the default configuration (one listener, anonymous access, no persistence).
+    /// - Throws: `TestSupportError` that names the missing program or contains the broker's log.
     public static func start(port: Int? = nil, extra: [String] = []) async throws -> MosquittoProcess {
         try await Self.start(port: port) { port, _ in
             (["listener \(port) 127.0.0.1", "allow_anonymous true", "max_queued_messages 100000"] + extra)
@@ -52,7 +52,7 @@ public final class MosquittoProcess: Sendable {
 
     /// Starts a broker with the caller's configuration and returns when it accepts connections on its port.
     ///
-    /// Lines for the broker's user and for a log in its folder precede the caller's.
+    /// Before the caller's configuration come lines for the broker's user and for a log in its folder.
     public static func start(port: Int? = nil, configuration: Configuration) async throws -> MosquittoProcess {
         var lastError: any Error = TestSupportError("unreachable")
         for _ in 0..<5 {
@@ -83,30 +83,32 @@ public final class MosquittoProcess: Sendable {
         try? FileManager.default.removeItem(at: self.directory)
     }
 
-    /// The log so far.
+    /// The log of the broker so far.
     public var log: String { (try? String(contentsOf: self.logFile, encoding: .utf8)) ?? "" }
 
-    /// The process id; `nil` while the broker does not run.
+    /// The process id of the broker; `nil` while it does not run.
     public var processID: Int32? {
         self.process.withLock { process in process.flatMap { $0.isRunning ? $0.id : nil } }
     }
 
-    /// Ends the broker in order (SIGTERM) and returns after its end. Does nothing if it does not run.
+    /// Ends the broker in order (SIGTERM) and returns after its end. Does nothing if the broker does not run.
     public func stop() async throws { try await self.end(with: SIGTERM) }
 
     /// Kills the broker (SIGKILL), as a power cut would, and returns after its end.
     public func kill() async throws { try await self.end(with: SIGKILL) }
 
-    /// Deletes the saved state of a broker that does not run.
+    /// Deletes the state that a persistent broker saved on disk. The broker must not run.
     ///
     /// - Throws: `TestSupportError` if there is no saved state, because the broker is not persistent or ran too
     ///   briefly.
     public func wipe() throws {
-        guard self.processID == nil else { throw TestSupportError("a broker that runs keeps its files") }
+        guard self.processID == nil else {
+            throw TestSupportError("cannot delete the saved state of a broker that runs. Stop the broker first")
+        }
         do {
             try FileManager.default.removeItem(at: self.directory.appending(path: "mosquitto.db"))
         } catch {
-            throw TestSupportError("the broker kept nothing on disk: \(error)")
+            throw TestSupportError("the broker has saved no state on disk: \(error)")
         }
     }
 
@@ -119,13 +121,13 @@ public final class MosquittoProcess: Sendable {
     /// Makes the broker read its password, access and revocation files again (SIGHUP).
     public func reload() { self.signal(SIGHUP) }
 
-    /// Starts the broker again with the same configuration on the same port, after ending a running one in order.
+    /// Starts the broker again with the same configuration and port. A running broker is ended in order first.
     public func restart() async throws {
         try await self.stop()
         try await self.launch()
     }
 
-    /// Waits until its log contains a text `count` times.
+    /// Waits until the broker's log contains a text `count` times.
     public func waitForLog(_ text: String, count: Int = 1) async throws {
         try await self.wait("log '\(text)' \(count) times") { self.log.components(separatedBy: text).count > count }
     }
@@ -143,8 +145,8 @@ public final class MosquittoProcess: Sendable {
         self.process.withLock { $0 = process }
         try await self.wait("accept connections") { !process.isRunning || LoopbackPort.accepts(self.port) }
         guard process.isRunning else {
-            let said = (try? String(contentsOf: output, encoding: .utf8)) ?? ""
-            throw TestSupportError("mosquitto ended at once on port \(self.port): \(said)\(self.log)")
+            let printed = (try? String(contentsOf: output, encoding: .utf8)) ?? ""
+            throw TestSupportError("mosquitto ended right after its start on port \(self.port): \(printed)\(self.log)")
         }
     }
 

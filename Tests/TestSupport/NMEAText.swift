@@ -1,18 +1,18 @@
 import Foundation
 
-/// Writes NMEA text as receivers do.
+/// Writes NMEA 0183 sentences as receivers do.
 public enum NMEAText {
-    /// A sentence around `body`, with its checksum and line end.
+    /// Returns an NMEA sentence around `body`, with its checksum and line end.
     public static func sentence(_ body: String) -> String {
         let digits = String(body.utf8.reduce(0, ^), radix: 16, uppercase: true)
         return "$\(body)*\(digits.count == 1 ? "0" : "")\(digits)\r\n"
     }
 
-    /// Returns one fix at a Unix time in whole seconds: RMC and GGA, at the speed of a cyclist.
+    /// Returns the sentences (RMC and GGA) of one fix at a Unix time in whole seconds, at the speed of a cyclist.
     ///
     /// - Parameters:
-    ///   - latitude: Degrees north, 0…90.
-    ///   - longitude: Degrees east, 0…180.
+    ///   - latitude: The latitude in degrees north, 0…90.
+    ///   - longitude: The longitude in degrees east, 0…180.
     public static func fix(at time: Int, latitude: Double, longitude: Double) -> String {
         var seconds = time_t(time)
         var civil = tm()
@@ -30,7 +30,7 @@ public enum NMEAText {
         String(repeating: "0", count: max(0, width - text.count)) + text
     }
 
-    /// Degrees, then minutes with six decimals.
+    /// Returns an angle as NMEA writes it: degrees, then minutes with six decimals.
     private static func angle(_ degrees: Double, width: Int) -> String {
         let micro = Int((degrees * 60_000_000).rounded())
         let minutes = micro % 60_000_000

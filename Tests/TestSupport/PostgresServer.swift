@@ -2,12 +2,12 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// A private PostgreSQL server with PostGIS, with its own folder and a free port on 127.0.0.1, removed with its last
-/// reference.
+/// A private PostgreSQL server with PostGIS for tests, with its own folder and a free port on 127.0.0.1. It is removed
+/// when the last reference to this object is released.
 ///
-/// Concurrent tests of a run share it, and each has its own database.
+/// The tests of one run share a server, and each test has its own database.
 public final class PostgresServer: Sendable {
-    /// The port on 127.0.0.1.
+    /// The port of the server on 127.0.0.1.
     public let port: Int
 
     private let directory: URL
@@ -15,9 +15,9 @@ public final class PostgresServer: Sendable {
 
     private static let sharing = Sharing()
 
-    /// Returns the server of this run, and starts it if no test uses it.
+    /// Returns the shared server of this test run, and starts it if no test uses it at present.
     ///
-    /// - Throws: `TestSupportError` with the missing program or the server's output.
+    /// - Throws: `TestSupportError` that names the missing program or contains the server's output.
     public static func shared() async throws -> PostgresServer { try await self.sharing.server() }
 
     /// Starts a server for one test alone.
@@ -29,12 +29,12 @@ public final class PostgresServer: Sendable {
         return server
     }
 
-    /// Runs SQL in a database.
+    /// Runs SQL statements in the database at an address.
     public func execute(_ sql: String, in address: String) async throws {
         try await ChildProcess.run(try Self.program("psql"), [address, "-qc", sql])
     }
 
-    /// Returns the single value of a query as text.
+    /// Returns the single value of a query as text, from the database at an address.
     public func value(_ sql: String, in address: String) async throws -> String {
         let output = FileManager.default.temporaryDirectory.appending(path: "godwit-value-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: output) }
@@ -42,9 +42,9 @@ public final class PostgresServer: Sendable {
         return try String(contentsOf: output, encoding: .utf8).trimmingCharacters(in: .newlines)
     }
 
-    /// Creates an empty database.
+    /// Creates an empty database with PostGIS on the server.
     ///
-    /// - Returns: Its address.
+    /// - Returns: The address (URL) of the database.
     public func makeDatabase() async throws -> String {
         let name = "d" + UUID().uuidString.lowercased().replacing("-", with: "")
         try await self.run("createdb", [name])
@@ -68,15 +68,15 @@ public final class PostgresServer: Sendable {
         for id in others {
             while Glibc.kill(id, 0) == 0 {
                 guard ContinuousClock.now < deadline else {
-                    throw TestSupportError("a process of PostgreSQL does not end")
+                    throw TestSupportError("the process \(id) of PostgreSQL did not end within 60 s")
                 }
                 try await Task.sleep(for: .milliseconds(5))
             }
         }
     }
 
-    /// Stops all processes of the server (SIGSTOP): connections remain open, but get no answers. `false` continues
-    /// them.
+    /// Stops all processes of the server (SIGSTOP), so that connections remain open but get no answers. With `false`,
+    /// continues them.
     public func freeze(_ isFrozen: Bool = true) {
         guard let process = self.process.withLock({ $0 }) else { return }
         for id in [process.id] + Self.children(of: process.id) { Glibc.kill(id, isFrozen ? SIGSTOP : SIGCONT) }
@@ -93,7 +93,7 @@ public final class PostgresServer: Sendable {
         }
     }
 
-    /// Starts the server again on the same port.
+    /// Kills the server and starts it again on the same port.
     public func restart() async throws {
         try await self.kill()
         try await self.launch()
@@ -144,7 +144,7 @@ public final class PostgresServer: Sendable {
             if (try? await self.run("psql", ["-d", "postgres", "-qc", "SELECT"])) != nil { return }
             guard process.isRunning, ContinuousClock.now < deadline else {
                 throw TestSupportError(
-                    "PostgreSQL does not start: \((try? String(contentsOf: log, encoding: .utf8)) ?? "")")
+                    "PostgreSQL did not start within 60 s: \((try? String(contentsOf: log, encoding: .utf8)) ?? "")")
             }
             try await Task.sleep(for: .milliseconds(50))
         }
@@ -155,7 +155,8 @@ public final class PostgresServer: Sendable {
             try Self.program(name), ["-h", "127.0.0.1", "-p", "\(self.port)", "-U", "godwit"] + arguments)
     }
 
-    /// Runs a program as another user, because the server refuses to run as root.
+    /// Returns the command that runs a program as the user `postgres` if the test runs as root, because the server
+    /// refuses to run as root.
     private static func asServer(
         _ program: String, _ arguments: [String]
     ) throws -> (program: String, arguments: [String]) {
@@ -170,11 +171,12 @@ public final class PostgresServer: Sendable {
             let path = "\(folder)/\(name)"
             if FileManager.default.isExecutableFile(atPath: path) { return path }
         }
-        throw TestSupportError("\(name) is missing: apt-get install postgresql postgresql-15-postgis-3")
+        throw TestSupportError(
+            "cannot find the program \(name). Install it with: apt-get install postgresql postgresql-15-postgis-3")
     }
 }
 
-/// Starts one server for simultaneous requests, and keeps it only as long as tests use it.
+/// Starts one PostgreSQL server for simultaneous requests of tests, and keeps it only while tests use it.
 private actor Sharing {
     private weak var current: PostgresServer?
     private var starting: Task<PostgresServer, any Error>?

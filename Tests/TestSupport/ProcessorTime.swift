@@ -1,12 +1,12 @@
 import Foundation
 
-/// The processor time of a piece of work, independent of other load on the machine.
+/// Measures the processor time of a piece of work, which does not depend on other load on the machine.
 public enum ProcessorTime {
     /// `true` if processor time measures the code alone. It is `false` under the thread sanitizer, which adds
     /// instructions.
     public static var isTelling: Bool { ProcessInfo.processInfo.environment["TSAN_OPTIONS"] == nil }
 
-    /// Returns the processor time of `body` on the calling thread.
+    /// Returns the processor time that the calling thread spends in `body`.
     public static func measure(_ body: () throws -> Void) rethrows -> Duration {
         let begin = Self.now
         try body()

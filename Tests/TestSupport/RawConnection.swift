@@ -1,10 +1,10 @@
 import Foundation
 
-/// A TCP connection to 127.0.0.1, for requests that no client library would send, and for ordinary ones.
+/// A TCP connection of a test to 127.0.0.1, for requests that no client library would send, and for ordinary ones.
 public final class RawConnection: Sendable {
     private let descriptor: Int32
 
-    /// Connects.
+    /// Connects to a port on 127.0.0.1.
     ///
     /// - Parameter source: The local address of the connection, such as `127.0.0.2`; `nil` for the system's choice.
     public init(port: Int, from source: String? = nil) throws {
@@ -34,7 +34,7 @@ public final class RawConnection: Sendable {
         _ = fcntl(self.descriptor, F_SETFL, fcntl(self.descriptor, F_GETFL) | O_NONBLOCK)
     }
 
-    /// Wraps an accepted connection.
+    /// Wraps a connection that the test has accepted. The descriptor is closed with this object.
     public init(accepted descriptor: Int32) {
         self.descriptor = descriptor
         _ = fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) | O_NONBLOCK)
@@ -75,26 +75,31 @@ public final class RawConnection: Sendable {
         Foundation.send(descriptor, bytes.baseAddress, bytes.count, flags)
     }
 
-    /// Sends all of a text.
+    /// Sends all bytes of a text (UTF-8), and waits for the peer as necessary.
     public func sendAll(_ text: String, within limit: Duration = .seconds(60)) async throws {
         try await self.sendAll(Array(text.utf8), within: limit)
     }
 
-    /// Sends all of these bytes.
+    /// Sends all of these bytes, and waits for the peer as necessary.
     public func sendAll(_ bytes: [UInt8], within limit: Duration = .seconds(60)) async throws {
         var rest = bytes[...]
         let deadline = ContinuousClock.now.advanced(by: limit)
         while !rest.isEmpty {
-            guard let sent = self.send(rest) else { throw TestSupportError("the peer has closed") }
+            guard let sent = self.send(rest) else {
+                throw TestSupportError("the peer closed the connection while bytes were sent")
+            }
             rest = rest.dropFirst(sent)
-            guard ContinuousClock.now < deadline else { throw TestSupportError("not taken in time") }
+            guard ContinuousClock.now < deadline else {
+                throw TestSupportError("the peer did not accept all bytes within \(limit)")
+            }
             if sent == 0 { try await Task.sleep(for: .milliseconds(5)) }
         }
     }
 
-    /// Returns the bytes up to the peer's end of the connection, or until `isEnough`.
+    /// Returns the bytes that the peer sends until it closes the connection, or until `isEnough` returns `true` for
+    /// them.
     ///
-    /// - Throws: An error if neither happens in time.
+    /// - Throws: `TestSupportError` if neither happens within `limit`.
     public func read(
         within limit: Duration = .seconds(60), until isEnough: ([UInt8]) -> Bool = { _ in false }
     ) async throws -> [UInt8] {
@@ -109,7 +114,9 @@ public final class RawConnection: Sendable {
             }
             if count == 0 || errno != EAGAIN { return all }
             guard ContinuousClock.now < deadline else {
-                throw TestSupportError("the peer neither closed nor told enough within \(limit): \(all.count) bytes")
+                throw TestSupportError(
+                    "the peer neither closed the connection nor sent enough within \(limit): \(all.count) bytes arrived"
+                )
             }
             try await Task.sleep(for: .milliseconds(5))
         }
@@ -117,20 +124,20 @@ public final class RawConnection: Sendable {
     }
 }
 
-/// An HTTP/1.1 request over its own connection, and the answer.
+/// The answer to an HTTP/1.1 request that is sent on a connection of its own.
 public struct HTTPAnswer: Sendable {
-    /// The status; 0 if no answer arrived.
+    /// The status code of the answer; 0 if no answer arrived.
     public var status: Int
-    /// The header's lines.
+    /// The header lines of the answer, without the status line.
     public var headers: [String]
-    /// The body, with its chunks joined.
+    /// The body of the answer, with its chunks joined.
     public var body: [UInt8]
-    /// The body as text.
+    /// The body of the answer as text (UTF-8).
     public var text: String { String(decoding: self.body, as: UTF8.self) }
 
-    /// Sends a request and returns the answer.
+    /// Sends a request on a new connection and returns the answer.
     ///
-    /// - Parameter headers: Lines, such as `Accept: text/csv`.
+    /// - Parameter headers: Further header lines of the request, such as `Accept: text/csv`.
     public static func of(
         _ path: String, method: String = "GET", port: Int, headers: [String] = [], body: String = "",
         within limit: Duration = .seconds(60)
@@ -142,7 +149,7 @@ public struct HTTPAnswer: Sendable {
         return HTTPAnswer(try await connection.read(within: limit))
     }
 
-    /// Parses the received bytes.
+    /// Parses an HTTP answer from the received bytes.
     public init(_ bytes: [UInt8]) {
         let end = bytes.firstRange(of: Array("\r\n\r\n".utf8))
         let head = String(decoding: bytes[..<(end?.lowerBound ?? bytes.endIndex)], as: UTF8.self)

@@ -21,9 +21,9 @@ package struct ScenarioPlayer {
         return files.filter { $0.hasSuffix(".txt") }.map { String($0.dropLast(4)) }.sorted()
     }
 
-    /// Reads a scenario.
+    /// Reads the scenario file of this name in a folder of `Tests/Scenarios`.
     ///
-    /// - Throws: The error of reading the file.
+    /// - Throws: The error of reading the file, if it cannot be read.
     package init(_ name: String, in folder: String) throws {
         self.path = Self.path(folder) + "/\(name).txt"
         let text = try String(contentsOfFile: self.path, encoding: .utf8)
@@ -36,9 +36,9 @@ package struct ScenarioPlayer {
         }
     }
 
-    /// Passes every input of the file to a machine, in order.
+    /// Passes every input line of the scenario to a state machine, in order.
     ///
-    /// - Parameter answers: Returns the answers to the words of an input.
+    /// - Parameter answers: Returns the machine's answers to the words of an input line.
     /// - Returns: The inputs whose answers differ from those in the file.
     package func play(_ answers: (_ words: [String]) throws -> [String]) throws -> [String] {
         var lines: [String] = []

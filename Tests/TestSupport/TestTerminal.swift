@@ -2,32 +2,32 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// A terminal that a test controls: it types keys and reads the screen.
+/// A terminal that a test controls: the test types keys for a program and reads its screen.
 ///
-/// It supports the sequences of a table that is redrawn in place: cursor home, erase to the end of the line, and erase
-/// to the end of the screen. It separates colours from text, and ignores cursor shapes.
+/// The terminal supports the control sequences of a table that is redrawn in place: cursor home, erase to the end of
+/// the line, and erase to the end of the screen. It separates colours from text, and ignores cursor shapes.
 public final class TestTerminal: Sendable {
     private struct Screen {
         var lines: [String] = [""]
         var row = 0
-        /// The rest of a control sequence that the last read has cut.
+        /// The beginning of a control sequence or character that the last read has cut off.
         var rest: [UInt8] = []
         var raw = ""
     }
 
-    /// The path of the terminal device for a program.
+    /// The path of the terminal device, which the program under test opens.
     public let path: String
     private let descriptor: Int32
     private let screen = Mutex(Screen())
 
     /// Creates a terminal of this size.
     public init(columns: UInt16 = 120, rows: UInt16 = 30) throws {
-        // The equivalent of posix_openpt, unlockpt and ptsname on Linux, which Swift does not import.
+        // These calls do on Linux what posix_openpt, unlockpt and ptsname do, which Swift does not import.
         self.descriptor = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC)
         var (unlocked, number): (Int32, Int32) = (0, 0)
         guard self.descriptor >= 0, ioctl(self.descriptor, 0x4004_5431, &unlocked) == 0,
             ioctl(self.descriptor, 0x8004_5430, &number) == 0
-        else { throw TestSupportError("no pseudo terminal: \(String(cString: strerror(errno)))") }
+        else { throw TestSupportError("cannot open a pseudo-terminal: \(String(cString: strerror(errno)))") }
         self.path = "/dev/pts/\(number)"
         var size = winsize(ws_row: rows, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0)
         _ = ioctl(self.descriptor, UInt(TIOCSWINSZ), &size)
@@ -36,13 +36,13 @@ public final class TestTerminal: Sendable {
 
     deinit { close(self.descriptor) }
 
-    /// Types keys.
+    /// Types keys on the terminal for the program.
     public func press(_ keys: String) {
         let bytes = Array(keys.utf8)
         _ = write(self.descriptor, bytes, bytes.count)
     }
 
-    /// The lines of the screen, without colours.
+    /// The lines that the screen shows now, without colours.
     public var lines: [String] {
         self.screen.withLock { screen in
             self.read(into: &screen)
@@ -50,7 +50,7 @@ public final class TestTerminal: Sendable {
         }
     }
 
-    /// The output so far, including control sequences.
+    /// All output of the program so far, including control sequences.
     public var raw: String {
         self.screen.withLock { screen in
             self.read(into: &screen)
@@ -58,7 +58,7 @@ public final class TestTerminal: Sendable {
         }
     }
 
-    /// Waits until the screen matches a condition.
+    /// Waits until the lines of the screen match a condition.
     ///
     /// - Throws: `TestSupportError` with the screen, if it does not match in time.
     public func wait(within limit: Duration = .seconds(60), for isThere: ([String]) -> Bool) async throws {
@@ -67,7 +67,9 @@ public final class TestTerminal: Sendable {
             let lines = self.lines
             if isThere(lines) { return }
             guard ContinuousClock.now < deadline else {
-                throw TestSupportError("not on the screen within \(limit):\n\(lines.joined(separator: "\n"))")
+                throw TestSupportError(
+                    "the screen did not show the expected text within \(limit). It shows:\n\(lines.joined(separator: "\n"))"
+                )
             }
             try await Task.sleep(for: .milliseconds(20))
         }

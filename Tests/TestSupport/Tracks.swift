@@ -1,10 +1,11 @@
 public import Foundation
 
-/// Recordings that several projects share, outside of this repository.
+/// The recordings of positions that several projects share, outside of this repository.
 public enum Tracks {
     struct Missing: Error {}
 
-    /// `GODWIT_TRACKS`, or `shared/tracks` beside the package's folder; `nil` if neither exists.
+    /// The folder of the recordings: `GODWIT_TRACKS`, or `shared/tracks` beside the package's folder; `nil` if neither
+    /// exists.
     public static let folder: URL? = {
         let package = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent()
@@ -13,7 +14,7 @@ public enum Tracks {
         return FileManager.default.fileExists(atPath: candidate.path) ? candidate : nil
     }()
 
-    /// The path of a recording.
+    /// Returns the path of the recording with this file name. Throws if there is no folder of recordings.
     public static func path(_ name: String) throws -> String {
         guard let folder else { throw Missing() }
         return folder.appendingPathComponent(name).path

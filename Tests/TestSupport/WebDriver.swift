@@ -6,20 +6,21 @@ public import Foundation
 ///     try await browser.open("http://127.0.0.1:8080/")
 ///     try await browser.click("#fit")
 ///
-/// Both end with the last reference.
+/// Browser and chromedriver end when the last reference to this object is released.
 public final class WebDriver: Sendable {
     private let driver: ChildProcess
     private let port: Int
     private let session: String
     private let folder: URL
 
-    /// Starts a browser.
+    /// Starts a browser with a window of this size in pixels.
     ///
-    /// - Throws: `TestSupportError` with the missing program or the output of chromedriver.
+    /// - Throws: `TestSupportError` that names the missing program or contains the output of chromedriver.
     public static func start(width: Int = 1280, height: Int = 800, isDark: Bool = false) async throws -> WebDriver {
         let program = "/usr/bin/chromedriver"
         guard FileManager.default.isExecutableFile(atPath: program) else {
-            throw TestSupportError("\(program) is missing: scripts/setup, or apt-get install chromium chromium-driver")
+            throw TestSupportError(
+                "cannot find \(program). Install it with scripts/setup, or: apt-get install chromium chromium-driver")
         }
         let folder = FileManager.default.temporaryDirectory.appending(path: "godwit-chromium-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -29,8 +30,8 @@ public final class WebDriver: Sendable {
         let deadline = ContinuousClock.now + .seconds(60)
         while !LoopbackPort.accepts(port) {
             guard driver.isRunning, ContinuousClock.now < deadline else {
-                let said = (try? String(contentsOfFile: log, encoding: .utf8)) ?? ""
-                throw TestSupportError("chromedriver does not listen: \(said)")
+                let printed = (try? String(contentsOfFile: log, encoding: .utf8)) ?? ""
+                throw TestSupportError("chromedriver did not accept connections within 60 s: \(printed)")
             }
             try await Task.sleep(for: .milliseconds(20))
         }
@@ -62,7 +63,7 @@ public final class WebDriver: Sendable {
         try? FileManager.default.removeItem(at: self.folder)
     }
 
-    /// Returns all descendants of a process.
+    /// Returns the ids of all processes that a process has started, directly or indirectly.
     private static func descendants(of process: Int32) -> [Int32] {
         let threads = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/\(process)/task")) ?? []
         let children = threads.flatMap { thread in
@@ -73,9 +74,9 @@ public final class WebDriver: Sendable {
         return children + children.flatMap { Self.descendants(of: $0) }
     }
 
-    // MARK: - What a person does
+    // MARK: - Actions of a person
 
-    /// Opens a page, and returns when it is loaded.
+    /// Opens the page at a URL, and returns when it is loaded.
     public func open(_ url: String) async throws { try await self.command("url", ["url": url]) }
 
     /// Clicks the first element that matches a selector.
@@ -98,7 +99,7 @@ public final class WebDriver: Sendable {
     /// Minimizes the window, so that its page is hidden.
     public func hide() async throws { try await self.command("window/minimize", [:]) }
 
-    /// Restores the window.
+    /// Shows the window again after ``hide()``, with this size in pixels.
     public func show(width: Int = 1280, height: Int = 800) async throws {
         try await self.command("window/rect", ["x": 0, "y": 0, "width": width, "height": height])
     }
@@ -109,20 +110,21 @@ public final class WebDriver: Sendable {
             "goog/cdp/execute", ["cmd": "Emulation.setTimezoneOverride", "params": ["timezoneId": zone]])
     }
 
-    /// Returns the value of a script, which is the body of a function and may be `async`.
+    /// Runs JavaScript in the page and returns its value. The text is the body of a function, and may use `await`.
     public func script<Value: Decodable>(_ text: String, as type: Value.Type = Value.self) async throws -> Value {
         let body = try JSONSerialization.data(withJSONObject: ["script": text, "args": []] as [String: Any])
         return try await Self.ask(
             "POST", "/session/\(self.session)/execute/sync", String(decoding: body, as: UTF8.self), port: self.port)
     }
 
-    /// Waits until a script returns `true`.
+    /// Waits until a JavaScript expression in the page is true. `what` names the expectation in the error.
     public func wait(for what: String, within limit: Duration = .seconds(60), until text: String) async throws {
         let deadline = ContinuousClock.now + limit
         while try await !self.script("return Boolean(\(text))", as: Bool.self) {
             guard ContinuousClock.now < deadline else {
                 let page = try await self.script("return document.body.innerText", as: String.self)
-                throw TestSupportError("not seen within \(limit): \(what). The page: \(page.prefix(1500))")
+                throw TestSupportError(
+                    "the page did not show '\(what)' within \(limit). Its text is: \(page.prefix(1500))")
             }
             try await Task.sleep(for: .milliseconds(50))
         }
@@ -134,7 +136,7 @@ public final class WebDriver: Sendable {
         return Data(base64Encoded: text) ?? Data()
     }
 
-    /// Returns the errors and warnings on the page's console since the last call.
+    /// Returns the errors on the console of the page since the last call.
     public func complaints() async throws -> [String] {
         struct Entry: Decodable { var level: String, message: String }
         let entries: [Entry] = try await Self.ask(
@@ -152,7 +154,9 @@ public final class WebDriver: Sendable {
         let body = try JSONSerialization.data(withJSONObject: ["using": "css selector", "value": selector])
         let found: [String: String] = try await Self.ask(
             "POST", "/session/\(self.session)/element", String(decoding: body, as: UTF8.self), port: self.port)
-        guard let id = found.values.first else { throw TestSupportError("there is no \(selector)") }
+        guard let id = found.values.first else {
+            throw TestSupportError("no element of the page matches the selector \(selector)")
+        }
         return id
     }
 
@@ -169,7 +173,7 @@ public final class WebDriver: Sendable {
         let answer = try await LoopbackHTTP.request(method, path, port: port, body: body, within: .seconds(60))
         try self.check(answer)
         guard let value = try JSONDecoder().decode(Reply<Value>.self, from: answer.body).value else {
-            throw TestSupportError("\(path) was answered with nothing")
+            throw TestSupportError("chromedriver's answer to \(path) has no value")
         }
         return value
     }
@@ -177,6 +181,8 @@ public final class WebDriver: Sendable {
     private static func check(_ answer: LoopbackHTTP.Answer) throws {
         guard answer.status != 200 else { return }
         let failure = try? JSONDecoder().decode(Reply<Failure>.self, from: answer.body).value
-        throw TestSupportError(failure.map { "\($0.error): \($0.message)" } ?? "WebDriver: \(answer.text)")
+        throw TestSupportError(
+            failure.map { "\($0.error): \($0.message)" }
+                ?? "chromedriver answered with status \(answer.status): \(answer.text)")
     }
 }

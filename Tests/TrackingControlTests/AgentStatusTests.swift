@@ -17,12 +17,16 @@ import TrackingCore
     @Test func aMissingMemberIsNamed() {
         var members = Samples.status.members
         members["on"] = nil
-        #expect(throws: TrackingError(.invalidPayload, "on must be true or false")) {
+        #expect(throws: TrackingError(.invalidPayload, "the member 'on' of the agent's status must be true or false")) {
             try AgentStatus(members: members)
         }
         members = Samples.status.members
         members["mode"] = .text("FAST")
-        #expect(throws: TrackingError(.invalidPayload, "mode must be one of ACTIVE, BALANCED, PASSIVE, CUSTOM")) {
+        #expect(
+            throws: TrackingError(
+                .invalidPayload,
+                "the member 'mode' of the agent's status must be one of ACTIVE, BALANCED, PASSIVE, CUSTOM")
+        ) {
             try AgentStatus(members: members)
         }
     }

@@ -1,23 +1,24 @@
 import Glibc
 
-/// A Mosquitto of the benchmark's own, on a free port of the loopback address, with room for everything that is measured.
-/// It ends with the benchmark.
+/// A private Mosquitto for the benchmark, on a free port of the loopback address, with queues for all measured
+/// messages. It ends with the benchmark.
 public struct Broker: Sendable {
-    /// Where it listens, on 127.0.0.1.
+    /// The port of the broker on 127.0.0.1.
     public let port: Int
 
-    /// Starts it and returns once it accepts connections. To be called first of all, on the main thread.
+    /// Starts the broker and returns once it accepts connections. Call this first of all, on the main thread.
     ///
-    /// - Parameter window: How many messages may be under way to a client.
+    /// - Parameter window: The largest number of messages that the broker sends a client before an acknowledgement.
     public init(window: Int = 500) throws {
         for _ in 0..<20 {
             let port = Int.random(in: 15_000..<32_000)
             let file = "/tmp/godwit-benchmark-\(getpid())-\(port).conf"
             try Self.write(Self.configuration(port, window), to: file)
-            // Once it listens it has read them.
+            // Once the broker listens, it has read its configuration.
             defer { unlink(file) }
             let program = access("/usr/sbin/mosquitto", X_OK) == 0 ? "/usr/sbin/mosquitto" : "mosquitto"
-            // The kernel ends it with the thread that started it, however that comes to its end: the main one, here.
+            // The kernel ends the broker when the thread that started it ends for any reason. Here this is the main
+            // thread.
             let process = try ChildProcess(
                 "setpriv", ["--pdeathsig", "KILL", program, "-c", file], isQuiet: true)
             if Self.waits(for: process, on: port) {
@@ -26,11 +27,12 @@ public struct Broker: Sendable {
             }
             process.end(SIGKILL)
         }
-        throw BenchmarkError("Mosquitto does not start; is it installed? apt-get install mosquitto")
+        throw BenchmarkError("cannot start Mosquitto. Install it with: apt-get install mosquitto")
     }
 
-    /// The usual window is TrackingMQTT's own; the queue holds what is left for a client that is away. Another user's process
-    /// would not end with this one.
+    /// Returns the configuration of the broker. The default window is that of TrackingMQTT; the queue holds the
+    /// messages for a client that is not connected. The broker runs as this user, because another user's process would
+    /// not end with the benchmark.
     private static func configuration(_ port: Int, _ window: Int) -> String {
         """
         listener \(port) 127.0.0.1
@@ -45,21 +47,23 @@ public struct Broker: Sendable {
     }
 
     private static func write(_ text: String, to path: String) throws {
-        guard let file = fopen(path, "w") else { throw BenchmarkError("\(path) cannot be written") }
+        guard let file = fopen(path, "w") else {
+            throw BenchmarkError("cannot write the broker's configuration \(path)")
+        }
         fputs(text, file)
         fclose(file)
     }
 
-    /// Whether it accepts connections within two seconds: one that finds its port taken ends instead.
+    /// Returns `true` if the broker accepts connections within two seconds. A broker whose port is taken ends instead.
     private static func waits(for process: ChildProcess, on port: Int) -> Bool {
         for _ in 0..<400 {
             if process.hasEnded { return false }
             if self.accepts(port) {
-                // Were the port another program's, ours would end about now.
-                usleep(50_000)  // nothing tells that it stays: it is given time to end
+                // If the port belonged to another program, the broker would end about now.
+                usleep(50_000)  // no event reports that the broker stays, so it gets time to end
                 return !process.hasEnded
             }
-            usleep(5_000)  // a broker tells nobody that it listens: it is asked, 400 times at most
+            usleep(5_000)  // no event reports that the broker listens, so this asks at most 400 times
         }
         return false
     }

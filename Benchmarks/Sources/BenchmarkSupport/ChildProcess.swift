@@ -2,14 +2,14 @@ import Glibc
 
 /// A program that a benchmark starts and ends by its id.
 public struct ChildProcess: Sendable {
-    /// The process's id.
+    /// The id of the program's process.
     public let id: Int32
 
     /// Starts a program with an empty signal mask and no descriptors but the first three.
     ///
-    /// - Parameter isQuiet: Whether what it prints goes nowhere; else it goes where the benchmark prints its errors.
+    /// - Parameter isQuiet: `true` discards the program's output; `false` writes it to the benchmark's standard error.
     public init(_ program: String, _ arguments: [String], isQuiet: Bool = false) throws {
-        // What the benchmark was started with, such as a lock of its caller's, is not the program's to keep.
+        // The program must not inherit other descriptors of the benchmark, such as a lock of its caller.
         for descriptor: Int32 in 3..<256 { _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC) }
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
@@ -29,26 +29,27 @@ public struct ChildProcess: Sendable {
         var id: pid_t = 0
         let code = posix_spawnp(&id, program, &actions, &attributes, texts, environ)
         guard code == 0 else {
-            throw BenchmarkError("\(program) cannot be started: \(String(cString: strerror(code)))")
+            throw BenchmarkError("cannot start the program \(program): \(String(cString: strerror(code)))")
         }
         self.id = id
     }
 
-    /// Whether it has ended, and was not waited for.
+    /// `true` if the program has ended. Its end is not collected by this property.
     public var hasEnded: Bool {
         var facts = siginfo_t()
         let code = waitid(P_PID, id_t(self.id), &facts, WEXITED | WNOHANG | WNOWAIT)
         return code == 0 && facts.si_signo != 0
     }
 
-    /// Sends a signal, waits for the end, and returns what it ended with, as `waitpid` tells it. Call it once.
+    /// Sends a signal to the program, waits for its end, and returns its status as `waitpid` reports it. Call this
+    /// once.
     @discardableResult
     public func end(_ signal: Int32) -> Int32 {
         kill(self.id, signal)
         return self.waitForEnd()
     }
 
-    /// Waits for the end, and returns what it ended with, as `waitpid` tells it. Call it once.
+    /// Waits for the end of the program, and returns its status as `waitpid` reports it. Call this once.
     @discardableResult
     public func waitForEnd() -> Int32 {
         var status: Int32 = 0

@@ -1,19 +1,20 @@
 import Glibc
 
-/// Wall clock and processor time.
+/// The cost of a piece of work: its wall-clock time and its processor time.
 public struct Cost: Sendable {
-    /// On the clock.
+    /// The wall-clock time in seconds.
     public var seconds: Double
-    /// User and system time of the whole process.
+    /// The user and system time of the whole process, in seconds.
     public var cpuSeconds: Double
 
-    /// A cost as measured elsewhere.
+    /// Creates a cost from times that were measured elsewhere.
     public init(seconds: Double, cpuSeconds: Double) {
         self.seconds = seconds
         self.cpuSeconds = cpuSeconds
     }
 
-    /// What this process has used up to now, on a clock with an origin of its own.
+    /// The cost of this process up to now. The wall clock has an arbitrary origin, so that only differences have a
+    /// meaning.
     public static var soFar: Cost {
         var usage = rusage()
         getrusage(RUSAGE_SELF.rawValue, &usage)
@@ -22,21 +23,21 @@ public struct Cost: Sendable {
         return Cost(seconds: secondsNow(), cpuSeconds: Double(whole) + Double(parts) * 1e-6)
     }
 
-    /// What was used between the two.
+    /// Returns the cost between two moments.
     public static func - (later: Cost, earlier: Cost) -> Cost {
         Cost(seconds: later.seconds - earlier.seconds, cpuSeconds: later.cpuSeconds - earlier.cpuSeconds)
     }
 }
 
-/// The monotonic clock, in seconds.
+/// Returns the time of the monotonic clock in seconds.
 public func secondsNow() -> Double {
     var time = timespec()
     clock_gettime(CLOCK_MONOTONIC, &time)
     return Double(time.tv_sec) + Double(time.tv_nsec) * 1e-9
 }
 
-/// Calls `body` with 0, 1, 2 … at a steady pace, where the task prefers to run, and returns when it was called `count` times.
-/// A thread of its own keeps the time.
+/// Calls `body` with 0, 1, 2 … at a steady pace, on the task's preferred executor, and returns after `count` calls. A
+/// thread of its own keeps the time.
 @concurrent
 public func pace(_ count: Int, every seconds: Double, _ body: @Sendable (Int) -> Void) async {
     let (ticks, continuation) = AsyncStream.makeStream(of: Int.self)
@@ -63,10 +64,10 @@ private func startThread(_ run: @escaping @Sendable () -> Void) {
     let code = pthread_create(
         &thread, nil,
         { context in
-            // The reference that was handed over below.
+            // This is the reference that is passed to the thread below.
             Unmanaged<ThreadBody>.fromOpaque(context!).takeRetainedValue().run()
             return nil
         }, Unmanaged.passRetained(ThreadBody(run: run)).toOpaque())
-    precondition(code == 0, "the system has no thread left")
+    precondition(code == 0, "the system cannot create another thread")
     pthread_detach(thread)
 }

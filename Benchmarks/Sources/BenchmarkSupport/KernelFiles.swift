@@ -1,8 +1,8 @@
 import Glibc
 
-/// What the kernel tells of processes and of itself.
+/// Reads the kernel's files about processes and memory.
 public enum KernelFiles {
-    /// A file's text; empty when it cannot be read.
+    /// Returns the text of a file; empty if the file cannot be read.
     public static func read(_ path: String) -> String {
         guard let file = fopen(path, "r") else { return "" }
         defer { fclose(file) }
@@ -12,7 +12,7 @@ public enum KernelFiles {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// A member of a file of lines `Name:  123 kB`, in KiB; 0 when there is none.
+    /// Returns a value of a file with lines `Name:  123 kB`, in KiB; 0 if the file has no such line.
     public static func kibibytes(_ name: String, in path: String) -> Double {
         for line in self.read(path).split(separator: "\n") where line.hasPrefix(name + ":") {
             return line.split(separator: " ").dropFirst().first.flatMap { Double($0) } ?? 0
@@ -20,7 +20,7 @@ public enum KernelFiles {
         return 0
     }
 
-    /// The processor time of a process, in seconds: what its threads that are alive have run.
+    /// Returns the processor time, in seconds, of the threads of a process that are alive.
     public static func cpuSeconds(of process: Int32) -> Double {
         guard let folder = opendir("/proc/\(process)/task") else { return 0 }
         defer { closedir(folder) }

@@ -1,10 +1,10 @@
-/// What a measured value is held against.
+/// The target for a measured value.
 public enum Bound: Sendable {
-    /// At least this much.
+    /// The value must be at least this number.
     case atLeast(Double)
-    /// At most this much.
+    /// The value must be at most this number.
     case atMost(Double)
-    /// Less than this.
+    /// The value must be less than this number.
     case below(Double)
 
     func isMet(by value: Double) -> Bool {
@@ -24,20 +24,21 @@ public enum Bound: Sendable {
     }
 }
 
-/// The table that a benchmark prints, line by line, as Markdown: a row a measurement, with `ok` or `MISSED`.
+/// The table of results that a benchmark prints as Markdown: a row for each measurement, with `ok` or `MISSED` for its
+/// target.
 public struct Report {
     private static let widths = [64, 18, 18, 10, 12, 6]
     private var isMissed = false
 
-    /// Prints the head.
+    /// Prints the head of the table.
     public init() {
         Self.line(["what", "reference", "measured", "ratio", "target", ""])
         print("|" + Self.widths.map { String(repeating: "-", count: $0 + 2) }.joined(separator: "|") + "|")
     }
 
-    /// A measurement beside its reference.
+    /// Prints a measurement beside its reference.
     ///
-    /// - Parameter ratio: `measured / reference` when `nil`.
+    /// - Parameter ratio: The ratio to compare with the target; `nil` for `measured / reference`.
     public mutating func compare(
         _ what: String, reference: Double, measured: Double, _ unit: String, ratio: Double? = nil, _ bound: Bound? = nil
     ) {
@@ -47,12 +48,12 @@ public struct Report {
             bound?.text("×"), bound?.isMet(by: ratio))
     }
 
-    /// A measurement without a reference.
+    /// Prints a measurement without a reference.
     public mutating func measure(_ what: String, _ measured: Double, _ unit: String, _ bound: Bound? = nil) {
         self.row(what, "–", "\(Self.text(measured)) \(unit)", "–", bound?.text(unit), bound?.isMet(by: measured))
     }
 
-    /// Whether every bound was met.
+    /// `true` if every value met its target so far.
     public var isMet: Bool { !self.isMissed }
 
     private mutating func row(
@@ -70,7 +71,7 @@ public struct Report {
         print("| " + padded.joined(separator: " | ") + " |")
     }
 
-    /// Whole numbers from 100 on, else as many decimals as make three digits.
+    /// Returns a number as text: a whole number from 100 on, otherwise with three digits.
     static func text(_ value: Double) -> String {
         let scale: Double = abs(value) >= 100 ? 1 : abs(value) >= 10 ? 10 : 100
         let rounded = (value * scale).rounded() / scale

@@ -1,15 +1,15 @@
 extension Collection<Double> {
-    /// The value that `share` (0…1) of the values do not exceed. There is at least one value.
+    /// Returns the value that `share` (0…1) of the values do not exceed. The array must not be empty.
     public func percentile(_ share: Double) -> Double {
         let sorted = self.sorted()
         return sorted[Swift.min(sorted.count - 1, Int(Double(sorted.count) * share))]
     }
 
-    /// The middle one.
+    /// The median of the values. The array must not be empty.
     public var median: Double { self.percentile(0.5) }
 }
 
-/// Runs two measurements in turn, `count` times each, and returns what each found, in order.
+/// Runs two measurements in turn, `count` times each, and returns the results of each in order.
 public func alternate<Value>(
     rounds count: Int, _ reference: () async throws -> Value, _ measured: () async throws -> Value
 ) async rethrows -> (reference: [Value], measured: [Value]) {
@@ -21,11 +21,11 @@ public func alternate<Value>(
     return values
 }
 
-/// Why a benchmark could not be run.
+/// The reason why a benchmark could not be run.
 public struct BenchmarkError: Error, CustomStringConvertible {
-    /// The sentence to read.
+    /// The reason as text.
     public let description: String
 
-    /// Makes an error.
+    /// Makes an error with the reason as text.
     public init(_ description: String) { self.description = description }
 }

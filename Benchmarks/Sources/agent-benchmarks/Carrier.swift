@@ -3,23 +3,23 @@ import Glibc
 import TrackingCore
 import TrackingMQTT
 
-/// What an agent used while it was watched; memory in MB.
+/// The resources that an agent used while it was watched; memory in MB.
 struct Observation {
     var updates: Int
     var anonymous: Double
     var resident: Double
-    /// The share of one core.
+    /// The processor time of the agent as a share of one core, 0…1 or more.
     var load: Double
 }
 
-/// One run of the agent, which carries a simulated vehicle at one fix a second.
+/// One run of the agent, which tracks a simulated vehicle at one fix a second.
 struct Carrier {
     let process: ChildProcess
     let watcher: Watcher
-    /// From the start of the program until it says that an update of its own was acknowledged.
+    /// The time in seconds from the start of the agent until it reports that one of its updates was acknowledged.
     let secondsToOnline: Double
 
-    /// Starts an agent, waits until it is online, hands it to `body`, and ends it in order.
+    /// Starts an agent, waits until it is online, passes it to `body`, and ends it in order.
     static func run<Value>(_ name: String, _ body: (Carrier) async throws -> Value) async throws -> Value {
         let watcher = try Watcher(name, port: broker.port)
         async let watching: Void = watcher.run()
@@ -34,7 +34,7 @@ struct Carrier {
         var arrivals = watcher.arrivals.makeAsyncIterator()
         guard let arrival = await arrivals.next() else {
             process.end(SIGKILL)
-            throw BenchmarkError("the agent was not seen")
+            throw BenchmarkError("the agent did not come online at the broker")
         }
         let value = try await body(Carrier(process: process, watcher: watcher, secondsToOnline: arrival - start))
         let status = process.end(SIGTERM)

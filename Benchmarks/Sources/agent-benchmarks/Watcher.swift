@@ -3,11 +3,12 @@ import Synchronization
 import TrackingCore
 import TrackingMQTT
 
-/// A connection that listens to one trackable.
+/// A connection to the broker that receives the messages of one trackable and counts its updates.
 final class Watcher: Sendable {
-    /// The broker granted what it listens to.
+    /// Yields once when the broker has granted the subscription.
     let subscriptions: AsyncStream<Void>
-    /// When the publisher first said that it is online, which takes an acknowledged update; seconds of the monotonic clock.
+    /// Yields once when the publisher first reports that it is online, which takes an acknowledged update. The value is
+    /// the time in seconds of the monotonic clock.
     let arrivals: AsyncStream<Double>
     private let subscribed: AsyncStream<Void>.Continuation
     private let online: AsyncStream<Double>.Continuation
@@ -27,10 +28,10 @@ final class Watcher: Sendable {
         (self.arrivals, self.online) = AsyncStream.makeStream(of: Double.self)
     }
 
-    /// How many updates arrived.
+    /// The number of updates that arrived.
     var updates: Int { self.count.load(ordering: .relaxed) }
 
-    /// Listens until it is closed.
+    /// Receives messages until the connection is closed.
     func run() async throws {
         async let running: Void = self.transport.run()
         for await batch in self.transport.events {

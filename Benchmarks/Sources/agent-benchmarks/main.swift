@@ -1,4 +1,5 @@
-// The device's program itself, as it is shipped: memory, processor time, and how soon it is of use.
+// The program for devices as it is delivered: its memory, its processor time, and the time until its first acknowledged
+// update.
 //
 //     agent-benchmarks path/to/godwit-agent          (statically linked with Swift, stripped)
 
@@ -16,7 +17,9 @@ let starts = 7
 let broker = try Broker()
 let program = CommandLine.arguments[1]
 var facts = stat()
-guard stat(program, &facts) == 0 else { throw BenchmarkError("\(program) is not there: make bench builds it") }
+guard stat(program, &facts) == 0 else {
+    throw BenchmarkError("cannot find the agent's program \(program). Build it with: make bench")
+}
 
 var report = Report()
 var times: [Double] = []

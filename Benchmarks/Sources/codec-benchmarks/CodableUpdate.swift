@@ -1,4 +1,4 @@
-/// The same message as Codable structs: what one would write with Foundation.
+/// The location update as Codable structs, as a program with Foundation alone would declare it.
 struct CodableUpdate: Codable {
     struct Feature: Codable {
         struct Geometry: Codable {

@@ -1,5 +1,5 @@
-// Encode and decode of one location update, ns each, against Foundation's JSON coders on the same message. Both sides are
-// measured in turn, in rounds; the table has the median of each.
+// The time to encode and to decode one location update, in nanoseconds, compared with Foundation's JSON coders on the
+// same message. Both are measured in turn, in rounds; the table has the median of each.
 
 import BenchmarkSupport
 import Foundation
@@ -7,7 +7,7 @@ import TrackingCore
 
 let rounds = 15
 
-/// Nanoseconds an operation.
+/// Returns the nanoseconds that one operation takes, over `count` operations.
 func nanoseconds(_ count: Int, _ operation: () throws -> Int) rethrows -> Double {
     let start = secondsNow()
     var sum = 0
@@ -17,7 +17,7 @@ func nanoseconds(_ count: Int, _ operation: () throws -> Int) rethrows -> Double
     return (end - start) * 1e9 / Double(count)
 }
 
-/// The median of each, measured in turn.
+/// Measures two operations in turn, and returns the median of each in nanoseconds.
 func compare(
     count: Int, reference: () throws -> Int, measured: () throws -> Int
 ) async rethrows -> (reference: Double, measured: Double) {

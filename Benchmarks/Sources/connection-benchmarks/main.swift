@@ -1,5 +1,5 @@
-// What an idle connection keeps in memory, the kernel's share included: 2,000 of one process, all on one I/O thread, each
-// with one subscription.
+// The memory of an idle connection to the broker, including the kernel's share. One process makes 2,000 connections on
+// one I/O thread, each with one subscription.
 
 import BenchmarkSupport
 import Glibc
@@ -8,32 +8,34 @@ import TrackingMQTT
 
 let connections = 2_000
 
-/// Descriptors for them: a socket and libmosquitto's two each.
+/// Raises the limit of open files to what the connections need: one for the socket and two for libmosquitto each.
 func raiseDescriptorLimit() throws {
     var limit = rlimit()
     getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
     let needed = rlim_t(connections * 3 + 200)
     guard limit.rlim_max >= needed else {
         throw BenchmarkError(
-            "\(needed) open files are needed, and the limit is \(limit.rlim_max): ulimit -Hn \(needed)")
+            "the benchmark needs \(needed) open files, and the limit is \(limit.rlim_max). Raise it with: ulimit -Hn \(needed)"
+        )
     }
     limit.rlim_cur = max(limit.rlim_cur, needed)
     setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
 }
 
-/// Memory in KiB.
+/// The memory of this process and its sockets at one moment, in KiB.
 struct Memory {
-    /// What the process itself wrote to.
+    /// The anonymous memory that the process has written to.
     var anonymous = KernelFiles.kibibytes("RssAnon", in: "/proc/self/status")
-    /// The kernel's tables for it.
+    /// The kernel's page tables for the process.
     var pageTables = KernelFiles.kibibytes("VmPTE", in: "/proc/self/status")
-    /// The kernel's objects that a socket is made of, of everyone.
+    /// The kernel's objects of which sockets consist, for all processes of the machine.
     var sockets = Memory.socketObjects()
-    /// The buffers of all TCP sockets, in pages.
+    /// The buffers of all TCP sockets of the machine.
     var socketBuffers = Memory.socketBufferPages() * Double(sysconf(Int32(_SC_PAGESIZE))) / 1_024
 
-    /// Each socket, its inode, directory entry and file, and what epoll and the security modules note of it. A line of
-    /// slabinfo is: name, objects in use, objects there are, bytes of each …
+    /// Returns the size, in KiB, of the kernel's sockets with their inodes, directory entries and files, and of the
+    /// records of epoll and the security modules about them. A line of slabinfo is: name, objects in use, all objects,
+    /// bytes of each object …
     private static func socketObjects() -> Double {
         let names: Set<Substring> = [
             "TCP", "sock_inode_cache", "dentry", "filp", "eventpoll_epi", "eventpoll_pwq", "ep_head", "lsm_file_cache",
@@ -62,12 +64,14 @@ func makeTransport(_ number: Int, port: Int) throws -> MQTTTransport {
     return try MQTTTransport(configuration: configuration)
 }
 
-/// Reads what happens: subscribes, says once that it has, and stays.
+/// Handles the events of a connection: subscribes, reports once that the subscription is granted, and keeps the
+/// connection open.
 func read(_ transport: MQTTTransport, _ number: Int, ready: AsyncStream<Void>.Continuation) async {
     for await batch in transport.events { react(batch, transport, number, ready) }
 }
 
-/// Apart, so that no event is kept in the task that waits.
+/// Handles a batch of events. This is a function of its own, so that no event remains in the memory of the waiting
+/// task.
 func react(
     _ batch: [TransportEvent], _ transport: MQTTTransport, _ number: Int, _ ready: AsyncStream<Void>.Continuation
 ) {
@@ -82,7 +86,7 @@ func react(
     }
 }
 
-/// Makes `count` connections and returns memory before and after.
+/// Makes `count` connections, and returns the memory after the first of them and after all of them.
 func measure(_ count: Int, port: Int) async throws -> (before: Memory, after: Memory) {
     let (readiness, ready) = AsyncStream.makeStream(of: Void.self)
     return try await withThrowingDiscardingTaskGroup { group in
@@ -92,9 +96,10 @@ func measure(_ count: Int, port: Int) async throws -> (before: Memory, after: Me
             let transport = try makeTransport(number, port: port)
             group.addTask { await transport.run() }
             group.addTask { await read(transport, number, ready: ready) }
-            // One after the other, so that the broker's queue of those who come never overflows.
+            // The connections are made one after the other, so that the broker's queue of new connections never
+            // overflows.
             _ = await arrivals.next()
-            // The first brought what is there once: the loop's thread and buffers.
+            // The first connection creates what exists once: the thread of the loop and its buffers.
             if before == nil { before = Memory() }
         }
         try await Task.sleep(for: .seconds(2))
@@ -105,7 +110,8 @@ func measure(_ count: Int, port: Int) async throws -> (before: Memory, after: Me
 }
 
 guard access("/proc/slabinfo", R_OK) == 0 else {
-    throw BenchmarkError("what the kernel keeps for a socket stands in /proc/slabinfo, which only root may read")
+    throw BenchmarkError(
+        "cannot read /proc/slabinfo, which has the kernel's memory for sockets. Run this benchmark as root")
 }
 try raiseDescriptorLimit()
 let broker = try Broker()
@@ -113,7 +119,7 @@ let (before, after) = try await measure(connections, port: broker.port)
 let each = { (amount: Double) in amount / Double(connections) }
 let anonymous = each(after.anonymous - before.anonymous)
 let tables = each(after.pageTables - before.pageTables)
-// The broker is on this machine: half of what the kernel made are its ends of the connections.
+// The broker runs on this machine. So half of the kernel's objects are the broker's ends of the connections.
 let kernel = each(after.sockets - before.sockets + after.socketBuffers - before.socketBuffers) / 2
 
 var report = Report()

@@ -6,15 +6,15 @@ import TrackingPublisher
 import TrackingSpool
 import TrackingSubscriber
 
-/// What a drain took.
+/// The cost of draining a log: publishing all of its records.
 struct Drained {
     var seconds: Double
     var processorSeconds: Double
-    /// Its resident set at most, in MB.
+    /// The largest resident memory of the draining program, in MB.
     var resident: Double
 }
 
-/// Runs this program to drain a log, so that its memory is its own.
+/// Drains a log in a program of its own, so that its memory can be measured separately.
 func drainInOwnProgram(_ path: String, port: Int) throws -> Drained {
     let child = Process()
     let pipe = Pipe()
@@ -25,11 +25,12 @@ func drainInOwnProgram(_ path: String, port: Int) throws -> Drained {
     let output = pipe.fileHandleForReading.readDataToEndOfFile()
     child.waitUntilExit()
     let values = String(decoding: output, as: UTF8.self).split(whereSeparator: \.isWhitespace).compactMap { Double($0) }
-    guard values.count == 3 else { throw BenchmarkError("the queue could not be drained") }
+    guard values.count == 3 else { throw BenchmarkError("the program that drains the log failed") }
     return Drained(seconds: values[0], processorSeconds: values[1], resident: values[2])
 }
 
-/// Publishes everything that a log holds, and prints seconds, microseconds of processor time a point, and MB.
+/// Publishes all records of a log, and prints the seconds, the microseconds of processor time a point, and the largest
+/// resident memory in MB.
 func drain(_ path: String, port: Int) async throws {
     let count = try await held(path)
     let publisher = try makePublisher(path, port: port)
@@ -40,13 +41,13 @@ func drain(_ path: String, port: Int) async throws {
     publisher.finish()
     try await running
     let cost = Cost.soFar - start
-    guard try await held(path) == 0 else { throw BenchmarkError("something is left in the log") }
+    guard try await held(path) == 0 else { throw BenchmarkError("the log still has records after the drain") }
     print(
         cost.seconds, cost.cpuSeconds / Double(count) * 1e6,
         KernelFiles.kibibytes("VmHWM", in: "/proc/self/status") / 1024)
 }
 
-/// How many records a log holds.
+/// Returns the number of records in a log.
 private func held(_ path: String) async throws -> Int {
     let log = SQLiteSpool(path: path)
     _ = try await log.open(now: UnixTime(0))
@@ -59,7 +60,7 @@ private func makePublisher(_ path: String, port: Int) throws -> AssetPublisher<M
     var random = SystemRandomNumberGenerator()
     var configuration = PublisherConfiguration(client: try ClientID("van-7-box"), session: .random(using: &random))
     configuration.recording.batchSize = batchSize
-    // Every fix is sent.
+    // With this resolution, every fix is sent.
     configuration.defaultResolution = try Resolution(accuracy: .high, desiredInterval: .zero, minimumDisplacement: 0)
     let publisher = AssetPublisher(
         configuration: configuration, transport: try makeTransport(configuration.client, port: port),
@@ -73,8 +74,8 @@ private func makeTransport(_ client: ClientID, port: Int) throws -> MQTTTranspor
         configuration: MQTTConfiguration(endpoints: [MQTTEndpoint(host: "127.0.0.1", port: port)], client: client))
 }
 
-/// How long live updates are under way, in milliseconds, from the fix to a watcher: 100 a second, for two seconds or while a
-/// log drains, whatever else the publisher's log has to do.
+/// Returns the times, in milliseconds, between live fixes and their arrival at a subscriber: 100 fixes a second, for
+/// two seconds or while a log drains, regardless of the log's other work.
 func liveLatencies(_ path: String, port: Int) async throws -> [Double] {
     let publisher = try makePublisher(path, port: port)
     var random = SystemRandomNumberGenerator()
@@ -93,7 +94,7 @@ func liveLatencies(_ path: String, port: Int) async throws -> [Double] {
         let count = 200
         async let pacing: Void = pace(count, every: 0.01) { _ in
             var fix = makePoint(0)
-            // When it was handed over; the stream's own numbers are of no use for that.
+            // The altitude carries the time of the publish, because the numbers of the stream cannot.
             fix.altitude = secondsNow()
             publisher.publish(fix)
         }

@@ -4,7 +4,7 @@ import Foundation
 import TrackingCore
 import TrackingSpool
 
-/// A point of a drive, as a device writes it to its log.
+/// Makes a point of a drive as a device writes it to its log.
 func makePoint(_ seq: UInt64) -> Location {
     var location = Location(
         coordinate: Coordinate(latitude: 52 + Double(seq % 90_000) * 1e-5, longitude: -8.661746)!,  // in range
@@ -29,7 +29,7 @@ func makeRecord(_ seq: UInt64) -> SpoolRecord {
         seq: seq, time: point.time, kind: .point, payload: LocationCodec.encodeFeature(point, inheriting: stream))
 }
 
-/// Makes a log that holds `count` points.
+/// Makes a log with `count` points at a path.
 func fill(_ path: String, count: Int) async throws {
     let log = SQLiteSpool(path: path, durability: .normal)
     _ = try await log.open(now: UnixTime(0))
@@ -40,7 +40,7 @@ func fill(_ path: String, count: Int) async throws {
     try await log.close()
 }
 
-/// The first batches of such a queue, as they go out.
+/// Returns the first `count` batches of such a log, as they are published.
 func makeBatches(_ count: Int) -> [[UInt8]] {
     var random = SystemRandomNumberGenerator()
     return (0..<count).map { index in
@@ -53,7 +53,7 @@ func makeBatches(_ count: Int) -> [[UInt8]] {
     }
 }
 
-/// C: the same batches, made before, one in flight; points a second.
+/// The reference: C publishes the same batches, made before, with one in flight. Returns points a second.
 func referenceDrain(count: Int, port: Int) throws -> Double {
     let batches = makeBatches(50)
     var cost = reference_cost()
@@ -62,23 +62,23 @@ func referenceDrain(count: Int, port: Int) throws -> Double {
             Int32(port), TopicRoot.standard.path(.history(van)), payloads.baseAddress, batches.map(\.count),
             batches.count, count / batchSize, &cost)
     }
-    guard code == 0 else { throw BenchmarkError("the reference did not drain") }
+    guard code == 0 else { throw BenchmarkError("the reference in C failed to publish the batches") }
     return Double(count) / cost.seconds
 }
 
-/// The size of a PUBLISH packet of MQTT 5 with QoS 1 and no properties, and of its answer.
+/// Returns the size, in bytes, of an MQTT 5 PUBLISH packet with QoS 1 and no properties, and of its acknowledgement.
 private func packetBytes(_ topic: Topic, _ payload: [UInt8]) -> Int {
     let rest = 2 + TopicRoot.standard.path(topic).utf8.count + 2 + 1 + payload.count
     let lengthBytes = rest < 128 ? 1 : rest < 16_384 ? 2 : rest < 2_097_152 ? 3 : 4
     return 1 + lengthBytes + rest + 4
 }
 
-/// Bytes on the wire a point that goes out as an update by itself.
+/// Returns the bytes on the wire for a point that is published live, as an update of its own.
 func liveBytes() throws -> Double {
     Double(packetBytes(.location(van), try LocationCodec.encode(LocationUpdate(location: makePoint(4711)))))
 }
 
-/// Bytes on the wire a point that goes out in a full batch.
+/// Returns the bytes on the wire for one point that is published in a full batch.
 func batchBytes() -> Double { Double(packetBytes(.history(van), makeBatches(1)[0])) / Double(batchSize) }
 
 func withFolder<Value>(_ body: (String) async throws -> Value) async throws -> Value {

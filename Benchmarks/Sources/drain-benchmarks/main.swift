@@ -1,8 +1,9 @@
-// The recording lane: how fast a queue drains through a broker, beside C that sends the same batches one in flight; what that
-// costs in memory, measured in a program of its own; what a point costs on the wire; and what the drain does to live updates.
+// The recording lane, on which the records of the log are published in batches. The benchmark measures how fast a log
+// drains through a broker, beside C that sends the same batches one in flight; the memory of the drain, in a program of
+// its own; the bytes on the wire for a point; and the effect of the drain on live updates.
 //
-// `drain-benchmarks`, or `drain-benchmarks drain FILE PORT` for that program. To look at it with a profiler: `drain-benchmarks fill
-// FILE` makes such a log, `drain-benchmarks reference PORT` is the C alone.
+// Run `drain-benchmarks`; it runs `drain-benchmarks drain FILE PORT` as that program. For a profiler, `drain-benchmarks
+// fill FILE` makes such a log, and `drain-benchmarks reference PORT` runs the C alone.
 
 import BenchmarkSupport
 import Glibc

@@ -2,7 +2,7 @@ import Glibc
 import Hummingbird
 import NIOCore
 
-/// The reference: Hummingbird with handlers that do nothing but read a body and answer, or hold a stream open.
+/// The reference server: Hummingbird with handlers that only read a body and answer, or hold a stream open.
 enum Bare {
     static func serve(port: Int) async throws {
         let router = Router()

@@ -1,7 +1,7 @@
 import BenchmarkSupport
 import Glibc
 
-/// A connection to 127.0.0.1 that speaks HTTP/1.1 in whole requests and answers.
+/// An HTTP/1.1 connection to 127.0.0.1 that sends complete requests and reads complete answers.
 final class Connection {
     let descriptor: Int32
     private var buffer: [UInt8] = []
@@ -18,7 +18,7 @@ final class Connection {
                 connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
             }
         }
-        guard code == 0 else { throw BenchmarkError("nothing listens on port \(port)") }
+        guard code == 0 else { throw BenchmarkError("no server listens on port \(port) of 127.0.0.1") }
         var one: Int32 = 1
         setsockopt(self.descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, &one, socklen_t(MemoryLayout<Int32>.size))
     }
@@ -29,12 +29,14 @@ final class Connection {
         var rest = bytes[...]
         while !rest.isEmpty {
             let count = rest.withUnsafeBytes { send(self.descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
-            guard count > 0 else { throw BenchmarkError("the gateway closed a connection") }
+            guard count > 0 else {
+                throw BenchmarkError("the gateway closed a connection before the end of its answer")
+            }
             rest = rest.dropFirst(count)
         }
     }
 
-    /// Sends a request and reads its answer: the status and the body.
+    /// Sends a request and returns its answer: the status and the body.
     func ask(_ method: String, _ path: String, token: String, body: [UInt8] = []) throws -> (Int, [UInt8]) {
         let head =
             "\(method) \(path) HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer \(token)\r\nUser-Agent: Overland/1.3\r\n"
@@ -58,7 +60,7 @@ final class Connection {
         }
     }
 
-    /// Returns when the first of an answer's body is there.
+    /// Waits until the first bytes of an answer's body have arrived.
     func waitForBody() throws {
         let mark = Array("\r\n\r\n".utf8)
         while true {
@@ -68,7 +70,7 @@ final class Connection {
         }
     }
 
-    /// A body that comes in chunks, their framing included; what is measured is the time.
+    /// Returns a body that is sent in chunks, their framing included, because only its time is measured.
     private func readChunks(from start: Int) throws -> [UInt8] {
         let mark = Array("\r\n0\r\n\r\n".utf8)
         while !self.buffer.suffix(mark.count).elementsEqual(mark) { try self.read() }
@@ -79,17 +81,17 @@ final class Connection {
     private func read() throws {
         var chunk = [UInt8](repeating: 0, count: 65_536)
         let count = recv(self.descriptor, &chunk, chunk.count, 0)
-        guard count > 0 else { throw BenchmarkError("the gateway closed a connection") }
+        guard count > 0 else { throw BenchmarkError("the gateway closed a connection before the end of its answer") }
         self.buffer += chunk[..<count]
     }
 }
 
-/// Many connections that hold a stream open, read by one thread.
+/// Many connections to a gateway, each with an open event stream, read by one thread.
 final class Streams {
     private let connections: [Connection]
     private var states: [pollfd]
 
-    /// Opens so many streams of a trackable and waits until each has said something.
+    /// Opens `count` event streams of a trackable and waits until each has sent something.
     init(_ count: Int, port: Int, token: String, trackable: String) throws {
         let request = Array(
             "GET /api/v1/live?trackables=\(trackable) HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer \(token)\r\n\r\n"
@@ -107,23 +109,23 @@ final class Streams {
             silent.remove(index)
             return !silent.isEmpty
         }
-        guard silent.isEmpty else { throw BenchmarkError("\(silent.count) of \(count) streams said nothing") }
+        guard silent.isEmpty else { throw BenchmarkError("\(silent.count) of \(count) event streams sent nothing") }
     }
 
-    /// Hands over what comes, until `each` says that it is enough, or a time.
+    /// Passes the received bytes to `each` until it returns `false`, or until the deadline.
     func read(until deadline: Double, _ each: (Int, ArraySlice<UInt8>) throws -> Bool) throws {
         var chunk = [UInt8](repeating: 0, count: 65_536)
         while case let left = deadline - secondsNow(), left > 0 {
             guard poll(&self.states, nfds_t(self.states.count), Int32(min(left, 1) * 1000)) > 0 else { continue }
             for index in self.states.indices where self.states[index].revents != 0 {
                 let length = recv(self.connections[index].descriptor, &chunk, chunk.count, 0)
-                guard length > 0 else { throw BenchmarkError("the gateway closed a stream") }
+                guard length > 0 else { throw BenchmarkError("the gateway closed an event stream") }
                 guard try each(index, chunk[..<length]) else { return }
             }
         }
     }
 
-    /// How many still stand, as the kernel knows it.
+    /// The number of connections that are still open, according to the kernel.
     var standing: Int {
         self.connections.count { connection in
             var byte: UInt8 = 0

@@ -1,7 +1,7 @@
 import BenchmarkSupport
 import Glibc
 
-/// A history of 100,000 points of one truck, one every 5 seconds, and a gateway that reads it.
+/// A history with 100,000 points of one truck, one each 5 seconds, and a gateway that serves it.
 struct RecordedTruck {
     private static let start = 1_700_000_000
     private let program: String
@@ -10,7 +10,7 @@ struct RecordedTruck {
     private let port: Int
     private let gateway: ChildProcess
 
-    /// Imports the history into a folder of its own, and starts the gateway there.
+    /// Imports the history into a folder of its own, and starts the gateway on it.
     init(_ program: String, broker: Int, in folder: String, port: Int) throws {
         let state = "\(folder)/recorded"
         mkdir(state, 0o700)
@@ -19,14 +19,14 @@ struct RecordedTruck {
             return "\(stamp(Self.start + index * 5)),\(place),\(index % 30),\(index % 360)"
         }
         let file = "\(state)/truck.csv"
-        guard let out = fopen(file, "w") else { throw BenchmarkError("\(file) cannot be written") }
+        guard let out = fopen(file, "w") else { throw BenchmarkError("cannot write the points to import to \(file)") }
         fputs("time,latitude,longitude,speed,bearing\n" + rows.joined(separator: "\n") + "\n", out)
         fclose(out)
         self.program = program
         self.store = "sqlite:\(state)/history.sqlite"
         let imported = try ChildProcess(
             program, ["import", file, "--trackable", "truck", "--store", self.store], isQuiet: true)
-        guard imported.waitForEnd() == 0 else { throw BenchmarkError("the history was not imported") }
+        guard imported.waitForEnd() == 0 else { throw BenchmarkError("godwit import failed to import the points") }
         self.token = try makeToken("reader", ["--read-all"], in: state)
         self.port = port
         self.gateway = try ChildProcess(
@@ -42,17 +42,20 @@ struct RecordedTruck {
 
     func end() { self.gateway.end(SIGTERM) }
 
-    /// Seconds until all of it is read as GeoJSON, from the gateway.
+    /// Returns the seconds until the gateway has sent the complete history as GeoJSON.
     func read() throws -> Double {
         let connection = try Connection(port: self.port)
         let start = secondsNow()
         let (status, body) = try connection.ask(
             "GET", "/api/v1/trackables/truck/history?format=geojson", token: self.token)
-        guard status == 200, body.count > 5_000_000 else { throw BenchmarkError("answered \(status), \(body.count)") }
+        guard status == 200, body.count > 5_000_000 else {
+            throw BenchmarkError(
+                "the gateway answered the request for the history with status \(status) and \(body.count) bytes")
+        }
         return secondsNow() - start
     }
 
-    /// Seconds until the first byte of a day is there.
+    /// Returns the seconds until the first byte of one day's history has arrived from the gateway.
     func firstByte() throws -> Double {
         let connection = try Connection(port: self.port)
         let from = Self.start + 200_000
@@ -64,20 +67,20 @@ struct RecordedTruck {
         return secondsNow() - start
     }
 
-    /// Seconds that the program takes to print all of it.
+    /// Returns the seconds that `godwit history` takes to print the complete history.
     func printed() throws -> Double {
         let start = secondsNow()
         let output = "\(self.store.dropFirst("sqlite:".count)).geojson"
         let command =
             "exec '\(self.program)' history truck --store '\(self.store)' --format geojson --output '\(output)'"
         guard try ChildProcess("sh", ["-c", command], isQuiet: true).waitForEnd() == 0 else {
-            throw BenchmarkError("the history was not printed")
+            throw BenchmarkError("godwit history failed to print the history")
         }
         return secondsNow() - start
     }
 }
 
-/// RFC 3339, in UTC.
+/// Returns a Unix time as RFC 3339 text in UTC.
 func stamp(_ time: Int) -> String {
     var parts = tm()
     var seconds = time_t(time)

@@ -1,7 +1,8 @@
-// The gateway: Overland's batches made durable, positions to many browsers, streams that idle, last positions.
+// The gateway: the rate at which batches of Overland become durable, the time of a position to many browsers, the
+// memory of idle streams, and the time of requests for last positions.
 //
-// `gateway-benchmarks PROGRAM`, where PROGRAM is a release build of `godwit`. Broker, gateway and load share the machine. The
-// reference is a bare Hummingbird handler, run beside it.
+// Run `gateway-benchmarks PROGRAM`, where PROGRAM is a release build of `godwit`. Broker, gateway and load share the
+// machine. The reference is a bare Hummingbird handler, which runs beside the gateway.
 
 import BenchmarkSupport
 import Glibc
@@ -24,25 +25,27 @@ let broker = try Broker()
 let folder = "/tmp/godwit-gateway-bench-\(getpid())"
 mkdir(folder, 0o700)
 
-/// A token of the gateway's whose state is in a folder: what the program prints.
+/// Creates a token for the gateway with this state folder, and returns the token that the program prints.
 func makeToken(_ name: String, _ more: [String], in folder: String) throws -> String {
     let path = "\(folder)/token"
     let command =
         "exec '\(program)' token create --name \(name) --state '\(folder)' \(more.joined(separator: " ")) >'\(path)'"
-    guard try ChildProcess("sh", ["-c", command]).waitForEnd() == 0 else { throw BenchmarkError("no token") }
+    guard try ChildProcess("sh", ["-c", command]).waitForEnd() == 0 else {
+        throw BenchmarkError("godwit token create failed")
+    }
     return String(KernelFiles.read(path).prefix { $0 != "\n" })
 }
 
-/// Waits until a port answers.
+/// Waits until a server accepts connections on a port.
 func wait(for port: Int) throws {
     for _ in 0..<1000 {
         if (try? Connection(port: port)) != nil { return }
-        usleep(10_000)  // a server tells nobody that it listens: it is asked, 1000 times at most
+        usleep(10_000)  // no event reports that the server listens, so this asks at most 1000 times
     }
-    throw BenchmarkError("nothing listens on port \(port)")
+    throw BenchmarkError("no server listens on port \(port) of 127.0.0.1")
 }
 
-/// A batch of 200 points of one device, as Overland writes it.
+/// Returns a batch of 200 points of one device as Overland writes it.
 func batch(_ number: Int) -> [UInt8] {
     let features = (0..<200).map { index -> String in
         let time = 1_700_000_000 + number * 200 + index
@@ -55,7 +58,7 @@ func batch(_ number: Int) -> [UInt8] {
     return Array("{\"locations\":[\(features.joined(separator: ","))]}".utf8)
 }
 
-/// Starts a gateway on a port, with what is in a folder; to the broker each has a name of its own.
+/// Starts a gateway on a port, with a state folder and a client id of its own.
 func startGateway(_ name: String, _ port: Int, in folder: String) throws -> ChildProcess {
     let gateway = try ChildProcess(
         "setpriv",
@@ -68,7 +71,7 @@ func startGateway(_ name: String, _ port: Int, in folder: String) throws -> Chil
     return gateway
 }
 
-/// Starts the bare handler on a port.
+/// Starts the reference server on a port.
 func startBare(_ port: Int) throws -> ChildProcess {
     let bare = try ChildProcess(
         "setpriv", ["--pdeathsig", "KILL", CommandLine.arguments[0], "bare", "\(port)"], isQuiet: true)
@@ -86,7 +89,8 @@ var report = Report()
 
 // MARK: - Overland
 
-/// Sends batches on as many connections as there are phones, for some seconds: batches a second, and the time of each.
+/// Sends batches on as many connections as there are phones. Returns the batches a second, and the time of each answer
+/// in seconds.
 func overland(_ port: Int, batches: Int, from first: Int, pause: Double) async throws -> (
     perSecond: Double, times: [Double]
 ) {
@@ -100,13 +104,14 @@ func overland(_ port: Int, batches: Int, from first: Int, pause: Double) async t
                 for number in 0..<batches {
                     let body = batch(first + number)
                     let due = start + pause * Double(number)
-                    // The pace of the load.
+                    // The pause keeps the given pace of the load.
                     if pause > 0, due > secondsNow() { usleep(UInt32((due - secondsNow()) * 1e6)) }
                     let sent = secondsNow()
                     let (status, answer) = try connection.ask("POST", "/overland", token: token, body: body)
                     guard status == 200, String(decoding: answer, as: UTF8.self).contains(#""result":"ok""#) else {
                         throw BenchmarkError(
-                            "answered \(status) \(String(decoding: answer.prefix(200), as: UTF8.self))")
+                            "the gateway answered a batch with status \(status): \(String(decoding: answer.prefix(200), as: UTF8.self))"
+                        )
                     }
                     times.append(secondsNow() - sent)
                 }
@@ -141,7 +146,8 @@ func update(_ seq: UInt64) throws -> [UInt8] {
     return try LocationCodec.encode(LocationUpdate(location: location))
 }
 
-// It runs beside everything below, and is cancelled at the end: the top level of a program has no scope to structure it by.
+// The connection runs during everything below, and is cancelled at the end. It is an unstructured task, because the top
+// level of a program has no scope for a child task.
 let publishing = Task { await transport.run() }
 try await transport.publish(OutgoingMessage(topic: "tracking/van", payload: try update(1), isRetained: true))
 do {
@@ -158,27 +164,29 @@ do {
             waiting -= 1
             return waiting > 0
         }
-        guard waiting == 0 else { throw BenchmarkError("\(waiting) streams did not hear of update \(seq)") }
+        guard waiting == 0 else { throw BenchmarkError("\(waiting) event streams did not receive update \(seq)") }
     }
     times.sort()
     report.measure(
         "a position from MQTT to 1,000 streams, p99", times[times.count * 99 / 100] * 1000, "ms", .below(100))
 }
 
-/// The memory of a process with so many streams that idle, in KiB: all of it, and what each stream added.
+/// Returns the memory of a process with this number of idle event streams, in KiB: in total, and for each stream.
 func memory(of process: ChildProcess, port: Int, token: String, streams: Int) throws -> (all: Double, each: Double) {
     func resident() -> Double { KernelFiles.kibibytes("VmRSS", in: "/proc/\(process.id)/status") }
     let before = resident()
     let idle = try Streams(streams, port: port, token: token, trackable: "van")
-    // Until each has had a heartbeat.
+    // This waits until each stream has received a heartbeat.
     try idle.read(until: secondsNow() + 20) { _, _ in true }
-    guard idle.standing == streams else { throw BenchmarkError("\(streams - idle.standing) streams ended") }
+    guard idle.standing == streams else {
+        throw BenchmarkError("the gateway closed \(streams - idle.standing) idle event streams")
+    }
     let after = resident()
     return (after, (after - before) / Double(streams))
 }
 
 do {
-    // In processes of their own, which have done nothing else: an allocator keeps what it was asked for once.
+    // The memory is measured in new processes, because an allocator keeps memory that was used once.
     let state = "\(folder)/idle"
     mkdir(state, 0o700)
     let token = try makeToken("desk", ["--read-all"], in: state)
@@ -210,7 +218,10 @@ var positions: [Double] = []
 for _ in 0..<10 {
     let start = secondsNow()
     let (status, body) = try client.ask("GET", "/api/v1/positions", token: reader)
-    guard status == 200, body.count > 1_000_000 else { throw BenchmarkError("answered \(status), \(body.count) bytes") }
+    guard status == 200, body.count > 1_000_000 else {
+        throw BenchmarkError(
+            "the gateway answered the request for last positions with status \(status) and \(body.count) bytes")
+    }
     positions.append(secondsNow() - start)
 }
 report.measure("last positions of 10,000 trackables, best of 10", positions.min()! * 1000, "ms", .atMost(50))

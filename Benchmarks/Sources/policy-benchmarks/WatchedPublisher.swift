@@ -2,17 +2,20 @@ import BenchmarkSupport
 import TrackingCore
 import TrackingPublisher
 
-/// A subscriber, and what it sends.
+/// A subscriber that joins, asks and leaves, with the messages that it publishes for this.
 struct Visitor {
-    /// Joining takes two messages: its liveness and its presence.
+    /// The messages with which the subscriber joins: its liveness and its presence.
     let joins: [IncomingMessage]
     let asks: IncomingMessage
-    /// An orderly goodbye: request, presence and liveness are cleared.
+    /// The messages with which the subscriber leaves in order: its request, presence and liveness are cleared.
     let leaves: [IncomingMessage]
 
-    /// Subscriber `number`; where nothing is said it asks for something that hardly anyone else asks for.
+    /// Makes the subscriber with this number. Without a given resolution, it asks for one that hardly any other
+    /// subscriber asks for.
     init(_ number: Int, asks resolution: Resolution? = nil) throws {
-        guard let session = SessionID("session\(number)") else { throw BenchmarkError("no session id") }
+        guard let session = SessionID("session\(number)") else {
+            throw BenchmarkError("'session\(number)' is not a valid session id")
+        }
         let client = try ClientID("watcher-\(number)")
         let accuracies = Resolution.Accuracy.allCases.dropLast()
         let usual = try Resolution(
@@ -42,16 +45,18 @@ struct Visitor {
 
 let van = try! TrackableID("van-7")  // a valid name
 
-/// A publisher's decisions with a connection that answers everything at once.
+/// A publisher's state machine together with a fake connection that answers every action at once.
 struct WatchedPublisher {
     private var machine: PublisherStateMachine
     private var moment = Moment(now: MonotonicTime(.seconds(1)), wall: UnixTime(1_550_475_950))
     /// The number of changes of the resolution in force, or of a reason for it.
     private(set) var changes = 0
 
-    /// A publisher of one trackable that subscribers 0…watchers-1 watch, each with a request of its own.
+    /// Makes a publisher of one trackable with `watchers` subscribers, each with a request of its own.
     init(watchers: Int) throws {
-        guard let session = SessionID("publisher") else { throw BenchmarkError("no session id") }
+        guard let session = SessionID("publisher") else {
+            throw BenchmarkError("'publisher' is not a valid session id")
+        }
         let configuration = PublisherConfiguration(client: try ClientID("box"), session: session)
         self.machine = PublisherStateMachine(configuration: configuration, policy: DefaultResolutionPolicy(), seed: 1)
         var trackable = Trackable(van)
@@ -67,7 +72,8 @@ struct WatchedPublisher {
         self.changes = 0
     }
 
-    /// Visitors join, ask and leave; microseconds for each of the three, answers included.
+    /// Lets subscribers join, ask and leave. Returns the microseconds for each of these three events, answers of the
+    /// connection included.
     mutating func microsecondsAnEvent(_ visitors: [Visitor], visits: Int) -> Double {
         let start = secondsNow()
         for visit in 0..<visits {
@@ -83,11 +89,12 @@ struct WatchedPublisher {
         for message in messages { self.deliver(.transport(.received(message))) }
     }
 
-    /// Tells the machine, and answers what it asks of the connection, until it asks no more.
+    /// Passes an event to the state machine, and performs its actions on the fake connection until there are no more.
     private mutating func deliver(_ event: PublisherStateMachine.Event) {
         var events = [event]
         while let event = events.popLast() {
-            // So little time passes that no lease runs out, and enough that no visitor exceeds the limit of its requests.
+            // The time step is so small that no lease runs out, and large enough that no subscriber exceeds the limit
+            // of its requests.
             self.moment.now = self.moment.now.advanced(by: .microseconds(150))
             for action in self.machine.happened(event, at: self.moment) {
                 switch action {

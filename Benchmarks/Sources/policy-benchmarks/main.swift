@@ -1,5 +1,6 @@
-// What one event costs a publisher that 10,000 subscribers watch, against what it costs one that ten watch: a subscriber
-// joins, asks, leaves. The messages go the way of real ones: bytes into PublisherStateMachine, its answers acknowledged.
+// The cost of one event for a publisher with 10,000 subscribers, compared with one that has ten: a subscriber joins,
+// asks or leaves. Messages take the real path: they enter PublisherStateMachine as bytes, and its publishes are
+// acknowledged.
 
 import BenchmarkSupport
 import Glibc
@@ -28,7 +29,9 @@ for (name, visitors) in kinds {
     }
     // Each visitor that joins or leaves changes the number of subscribers.
     guard min(small.changes, large.changes) >= 2 * rounds * visits else {
-        throw BenchmarkError("the two publishers did not follow their visitors: \(small.changes), \(large.changes)")
+        throw BenchmarkError(
+            "the publishers' resolutions did not change with every subscriber that joined or left: \(small.changes) and \(large.changes) changes"
+        )
     }
     report.compare(
         "policy among 10,000, an event: \(name)", reference: costs.small.median,

@@ -3,9 +3,10 @@ import Glibc
 import TrackingCore
 import TrackingMQTT
 
-/// What a recorder's process takes of memory at most, in MB, while it takes in what waited for it at the broker.
+/// Returns the largest resident memory of a recorder, in MB, while it receives and stores messages that the broker held
+/// for it.
 ///
-/// - Parameter points: How many points are stored in the end, at the least.
+/// - Parameter points: The least number of points that are stored in the end.
 func memory(of program: String, takingIn messages: [OutgoingMessage], points: Int) async throws -> Double {
     let folder = "/tmp/godwit-bench-backlog-\(getpid())"
     mkdir(folder, 0o700)
@@ -25,7 +26,8 @@ func memory(of program: String, takingIn messages: [OutgoingMessage], points: In
             .waitForEnd()
         return Int(KernelFiles.read(output).prefix { $0 != "\n" }) ?? 0
     }
-    // What the broker keeps of every trackable comes first; then the session is there, and waits.
+    // The recorder first receives the retained messages of every trackable. Then it ends, and its session remains at
+    // the broker.
     let first = try start()
     try wait(within: 30) { try stored() > 0 }
     first.end(SIGTERM)
@@ -37,11 +39,13 @@ func memory(of program: String, takingIn messages: [OutgoingMessage], points: In
     return peak
 }
 
-/// Waits until something holds; a file tells nobody that it grew, so it is asked.
+/// Waits until a condition is met. It is checked repeatedly, because no event reports that a file grew.
 private func wait(within seconds: Double, until holds: () throws -> Bool) throws {
     let deadline = secondsNow() + seconds
     while try !holds() {
-        guard secondsNow() < deadline else { throw BenchmarkError("not everything was stored within \(seconds) s") }
-        usleep(50_000)  // it is asked again: what a process holds or has stored tells nobody when it changes
+        guard secondsNow() < deadline else {
+            throw BenchmarkError("the recorder did not store all points within \(seconds) s")
+        }
+        usleep(50_000)  // checked again, because no event reports changes of a process's memory or of stored rows
     }
 }

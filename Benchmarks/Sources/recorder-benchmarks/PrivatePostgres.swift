@@ -1,25 +1,28 @@
 import BenchmarkSupport
 import Glibc
 
-/// A PostgreSQL with PostGIS of the benchmark's own, on a free port of the loopback address, as durable as it is made.
+/// A private PostgreSQL server with PostGIS for the benchmark, on a free port of the loopback address, with its default
+/// durability.
 final class PrivatePostgres {
     private let port = Int.random(in: 32_761..<32_767)
     private let folder = "/tmp/godwit-bench-postgres-\(getpid())"
     private let server: ChildProcess
     private static let programs = "/usr/lib/postgresql/15/bin"
 
-    /// Starts it, and returns once it answers.
+    /// Starts the server, and returns once it answers.
     init() throws {
         mkdir(self.folder, 0o700)
         if getuid() == 0, let user = getpwnam("postgres") {
             chown(self.folder, user.pointee.pw_uid, user.pointee.pw_gid)
         }
-        // The server refuses to be root's.
+        // The server refuses to run as root.
         let other = getuid() == 0 ? ["--reuid=postgres", "--regid=postgres", "--init-groups"] : ["--no-new-privs"]
         let data = "\(self.folder)/data"
         let initdb = ["\(Self.programs)/initdb", "-D", data, "-U", "godwit", "-A", "trust", "-E", "UTF8", "--locale=C"]
         guard try ChildProcess("setpriv", other + initdb, isQuiet: true).waitForEnd() == 0 else {
-            throw BenchmarkError("no PostgreSQL; is it installed? apt-get install postgresql postgresql-15-postgis-3")
+            throw BenchmarkError(
+                "cannot create a PostgreSQL database cluster. Install PostgreSQL with: apt-get install postgresql postgresql-15-postgis-3"
+            )
         }
         let settings = ["listen_addresses=127.0.0.1", "unix_socket_directories="].flatMap { ["-c", $0] }
         self.server = try ChildProcess(
@@ -28,18 +31,18 @@ final class PrivatePostgres {
             isQuiet: true)
         for _ in 0..<1000 {
             if (try? self.psql("template1", ["-c", "CREATE EXTENSION IF NOT EXISTS postgis"])) != nil { return }
-            usleep(10_000)  // a server tells nobody that it listens: it is asked, 1000 times at most
+            usleep(10_000)  // no event reports that the server listens, so this asks at most 1000 times
         }
-        throw BenchmarkError("PostgreSQL does not start")
+        throw BenchmarkError("PostgreSQL did not start")
     }
 
-    /// Ends it and removes what it kept.
+    /// Ends the server and removes its folder.
     func end() throws {
         self.server.end(SIGINT)
         try ChildProcess("rm", ["-rf", self.folder]).waitForEnd()
     }
 
-    /// Makes an empty database and returns its address.
+    /// Creates an empty database and returns its address.
     func database() throws -> String {
         let name = "d\(UInt64.random(in: 0 ... .max))"
         try self.psql("template1", ["-c", "CREATE DATABASE \(name)"])
@@ -50,7 +53,7 @@ final class PrivatePostgres {
         let address = address.contains("/") ? address : self.address(address)
         let psql = try ChildProcess(
             "psql", ["-d", address, "-q", "-v", "ON_ERROR_STOP=1"] + arguments, isQuiet: true)
-        guard psql.waitForEnd() == 0 else { throw BenchmarkError("psql failed") }
+        guard psql.waitForEnd() == 0 else { throw BenchmarkError("psql failed to run SQL in the database") }
     }
 
     private func address(_ database: String) -> String { "postgres://godwit@127.0.0.1:\(self.port)/\(database)" }

@@ -1,9 +1,10 @@
-// The recorder: durable points a second, through a real broker, into SQLite and PostgreSQL, with the broker and the load on the
-// same machine.
+// The recorder: the number of points that become durable a second, through a real broker, in SQLite and PostgreSQL.
+// Broker and load run on the same machine.
 //
-// `recorder-benchmarks PROGRAM`, where PROGRAM is a release build of `godwit`, whose memory is measured; `recorder-benchmarks memory`
-// only for what PostgreSQL takes of messages that are in memory already, which is beside each row of the broker as well;
-// `recorder-benchmarks growth` for what a point costs in PostgreSQL up to 10,000,000 (some 4 GB, some minutes).
+// Run `recorder-benchmarks PROGRAM`, where PROGRAM is a release build of `godwit`, whose memory is measured.
+// `recorder-benchmarks memory` measures only the rate at which PostgreSQL stores messages that are in memory already,
+// which each row with the broker also has as its reference. `recorder-benchmarks growth` measures the time for a point
+// in PostgreSQL up to 10,000,000 points (about 4 GB, some minutes).
 
 import BenchmarkSupport
 import Glibc
@@ -25,7 +26,7 @@ let connections = 8
 let broker = try Broker(window: 1000)
 let start = UnixTime(1_790_000_000)
 
-/// Messages, each of one point, in turn of all trackables.
+/// Makes messages with one point each, of all trackables in turn.
 func liveMessages() throws -> [OutgoingMessage] {
     try (0..<livePoints).map { index in
         let (id, seq) = (try TrackableID("van-\(index % trackables)"), UInt64(index / trackables + 1))
@@ -36,7 +37,7 @@ func liveMessages() throws -> [OutgoingMessage] {
     }
 }
 
-/// So many batches, in turn of all trackables.
+/// Makes `count` batches of `perBatch` points, of all trackables in turn.
 func batchMessages(_ count: Int, of perBatch: Int) throws -> [OutgoingMessage] {
     try (0..<count).map { index in
         let id = try TrackableID("van-\(index % trackables)")
@@ -64,7 +65,7 @@ func point(_ seq: UInt64, of id: TrackableID) throws -> Location {
     return location
 }
 
-/// Where a history is kept: in a file, or in a database of a server.
+/// The place of a history: a SQLite file, or a database of a PostgreSQL server.
 enum Place {
     case file
     case server(PrivatePostgres)
@@ -84,8 +85,9 @@ enum Place {
     }
 }
 
-/// Points a second that the store takes of messages in memory, decoding included, so many in a commit: from the second message of
-/// each trackable on, when all are known. As in a recorder, one batch is decoded while the one before is being stored.
+/// Measures the points a second that the store accepts from memory, decoding included, with a given number in a commit.
+/// The first message of each trackable is not counted, so that all trackables are known. As in a recorder, one batch is
+/// decoded while the one before is stored.
 func alone(
     _ messages: [OutgoingMessage], points: Int, together: Int, in place: Place = .file
 ) async throws -> Double {
@@ -114,7 +116,7 @@ func decode(_ messages: ArraySlice<OutgoingMessage>) -> RecordingBatch {
     return batch
 }
 
-/// Points a second from the first publish until the last is durable.
+/// Measures the points a second from the first publish until the last point is durable.
 func recorded(
     _ messages: [OutgoingMessage], points: Int, window: Int, in place: Place = .file
 ) async throws -> Double {
@@ -139,7 +141,7 @@ func recorded(
             group.addTask { try await recorder.run() }
             for await event in events { if case .connected = event { break } }
             try await Task.sleep(for: .milliseconds(300))
-            // What the broker keeps from the row before comes first, and counts as new here.
+            // The retained messages of the row before arrive first, and count as new in this history.
             let before = recorder.counts.handled
             let begin = secondsNow()
             for number in 0..<connections {
@@ -152,9 +154,9 @@ func recorded(
             let rate = Double(recorder.counts.handled - before) / (secondsNow() - begin)
             recorder.finish()
             try await group.waitForAll()
-            // One of each trackable may have come before.
+            // One retained message of each trackable may have arrived before.
             guard recorder.counts.stored >= points, recorder.counts.duplicates <= trackables else {
-                throw BenchmarkError("not everything was stored once: \(recorder.counts)")
+                throw BenchmarkError("the recorder did not store every point exactly once: \(recorder.counts)")
             }
             return rate
         }
@@ -234,14 +236,14 @@ try postgres.end()
 report.measure(
     "memory of a recorder that finds \(livePoints) messages waiting",
     try await memory(of: CommandLine.arguments[1], takingIn: live, points: livePoints), "MB", .atMost(120))
-// Each near what a device puts into one.
+// The size of each batch is near the largest that a device publishes.
 let large = try batchMessages(1200, of: 950)
 report.measure(
     "memory of a recorder that finds \(large.count) batches of \((large.last?.payload.count ?? 0) / 1000) KB waiting",
     try await memory(of: CommandLine.arguments[1], takingIn: large, points: large.count * 950), "MB", .atMost(120))
 if !report.isMet { exit(1) }
 
-/// Points a second that bare `COPY` reaches, and those that the store takes of messages in memory, with as many a commit.
+/// Measures the points a second of bare `COPY`, and those that the store accepts from memory with as many in a commit.
 func memoryRates(
     in postgres: PrivatePostgres
 ) async throws -> [(together: Int, reference: Double, measured: Double)] {
@@ -263,7 +265,8 @@ func memoryRates(
     }
 }
 
-/// Microseconds that a point takes in PostgreSQL, from the vehicles in turn, 5,000 a commit: the last 100,000 of each million up to ten.
+/// Measures the microseconds for a point in PostgreSQL, from all vehicles in turn and 5,000 in a commit: for the last
+/// 100,000 points of each million up to ten million.
 func growth(in postgres: PrivatePostgres) async throws -> [Double] {
     let ids = try (0..<trackables).map { try TrackableID("van-\($0)") }
     return try await Place.server(postgres).withStore { store in
@@ -288,13 +291,14 @@ func growth(in postgres: PrivatePostgres) async throws -> [Double] {
     }
 }
 
-/// Points a second that `psql` copies into the same table, so many in a commit, and nothing else.
+/// Measures the points a second that `psql` copies into the same table, with `together` points in a commit, without any
+/// other work.
 func copyAlone(_ count: Int, together: Int, in server: PrivatePostgres) async throws -> Double {
     let address = try server.database()
-    // The table is made by who uses it.
+    // Opening the store creates the table.
     try await PostgresHistoryStore(address: address).close()
     let path = "/tmp/godwit-bench-copy-\(getpid()).sql"
-    guard let file = fopen(path, "w") else { throw BenchmarkError("\(path) cannot be written") }
+    guard let file = fopen(path, "w") else { throw BenchmarkError("cannot write the rows to copy to \(path)") }
     defer { unlink(path) }
     let rest = String(repeating: "\t\\N", count: 14)
     for first in stride(from: 0, to: count, by: together) {

@@ -1,7 +1,8 @@
-// The durable log: appends a second at synchronous=FULL beside bare GRDB with direct binding, the same tables and the same
-// records in the same run; and what a queue of 1,000,000 points costs to open and to read, measured in a program of its own.
+// The durable log: the appends a second with synchronous=FULL, compared with bare GRDB with direct binding, the same
+// tables and the same records in the same run; and the time and memory to open and read a log with 1,000,000 points, in
+// a program of its own.
 //
-// `spool-benchmarks`, or `spool-benchmarks drain FILE` for that program.
+// Run `spool-benchmarks`; it runs `spool-benchmarks drain FILE` as that program.
 
 import BenchmarkSupport
 import Foundation
@@ -28,7 +29,7 @@ func withFolder<Value>(_ body: (String) async throws -> Value) async throws -> V
     return try await body(folder.path())
 }
 
-/// Points a second, in transactions of `together`, by GRDB alone.
+/// Measures the points a second that GRDB alone writes, in transactions of `together` points.
 func bareAppends(together: Int) async throws -> Double {
     try await withFolder { folder in
         let pattern = SQLiteSpool(path: folder + "/pattern")
@@ -70,12 +71,15 @@ func insert(_ seq: Int64, _ statement: OpaquePointer) throws {
     sqlite3_bind_int64(statement, 9, seq)
     try payload.withUnsafeBytes {
         sqlite3_bind_blob(statement, 8, $0.baseAddress, Int32($0.count), nil)
-        guard sqlite3_step(statement) == SQLITE_DONE else { throw BenchmarkError("a row could not be written") }
+        guard sqlite3_step(statement) == SQLITE_DONE else {
+            throw BenchmarkError("SQLite did not write a row of the reference")
+        }
     }
     sqlite3_reset(statement)
 }
 
-/// Points a second, by so many writers at once that each wait for their own appends of `together` records.
+/// Measures the points a second of `writers` simultaneous writers, which each wait for their own appends of `together`
+/// records.
 func appends(writers: Int, together: Int, count: Int = batch) async throws -> Double {
     try await withFolder { folder in
         let log = SQLiteSpool(path: folder + "/log")
@@ -102,7 +106,7 @@ func appends(writers: Int, together: Int, count: Int = batch) async throws -> Do
     }
 }
 
-/// Opens a log, reads all of it in batches of 200 and removes them, and prints what that took.
+/// Opens a log, reads all records in batches of 200 and removes them, and prints the times and the memory.
 func drain(_ path: String) async throws {
     let before = KernelFiles.kibibytes("VmRSS", in: "/proc/self/status")
     let log = SQLiteSpool(path: path)
@@ -136,7 +140,7 @@ func fill(_ path: String) async throws {
                 SpoolEntry(makeRecord(UInt64($0)), of: trackable, in: StreamID("k3f9q2wz")!)
             })
     }
-    // Gaps, as live updates that got through leave them.
+    // The removed records leave gaps, as acknowledged live updates do.
     var gaps = SeqSet()
     for place in stride(from: UInt64(500), through: 500_000, by: 500) { gaps.insert(place...(place + 3)) }
     try await log.remove(gaps, of: StreamID("k3f9q2wz")!)
@@ -168,7 +172,7 @@ func run() async throws -> Bool {
         let values = String(decoding: output, as: UTF8.self).split(whereSeparator: \.isWhitespace).compactMap {
             Double($0)
         }
-        guard values.count == 5 else { throw BenchmarkError("the log could not be drained") }
+        guard values.count == 5 else { throw BenchmarkError("the program that drains the log failed") }
         report.measure("1,000,000 points queued, open", values[0], "s", .below(1))
         report.measure("1,000,000 points queued, read and removed", values[1], "points/s")
         report.measure("resident, open and idle (\(Int(values[4])) MB before)", values[2], "MB", .below(60))

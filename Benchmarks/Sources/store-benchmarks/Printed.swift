@@ -1,21 +1,21 @@
 import BenchmarkSupport
 import Glibc
 
-/// What a program printed, and what that took.
+/// The measurements of one run of a program: its output, times and memory.
 struct Printed {
-    /// From the start of the program until its first byte, in seconds.
+    /// The time from the start of the program until its first byte of output, in seconds.
     private(set) var firstByte = 0.0
-    /// From its start to its end, in seconds.
+    /// The time from the start of the program to its end, in seconds.
     private(set) var seconds = 0.0
-    /// How much it printed.
+    /// The number of bytes that the program printed.
     private(set) var bytes = 0
-    /// What it had of memory at most, in MB, seen whenever something came.
+    /// The largest resident memory of the program, in MB, checked whenever output arrives.
     private(set) var peak = 0.0
 
-    /// Runs a program, whose output goes through a named pipe.
+    /// Runs a program, whose output is read through a named pipe.
     init(by program: String, _ arguments: [String], through pipe: String) throws {
         unlink(pipe)
-        guard mkfifo(pipe, 0o600) == 0 else { throw BenchmarkError("\(pipe) cannot be made") }
+        guard mkfifo(pipe, 0o600) == 0 else { throw BenchmarkError("cannot create the named pipe \(pipe)") }
         defer { unlink(pipe) }
         let start = secondsNow()
         let process = try ChildProcess(
@@ -30,7 +30,9 @@ struct Printed {
             self.bytes += count
             self.peak = max(self.peak, KernelFiles.kibibytes("VmHWM", in: "/proc/\(process.id)/status") / 1024)
         }
-        guard process.waitForEnd() == 0 else { throw BenchmarkError("\(program) failed: \(arguments)") }
+        guard process.waitForEnd() == 0 else {
+            throw BenchmarkError("\(program) with the arguments \(arguments) failed")
+        }
         self.seconds = secondsNow() - start
     }
 }

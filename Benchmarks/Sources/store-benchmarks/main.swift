@@ -1,8 +1,8 @@
-// The history in SQLite: durable points a second beside bare GRDB with direct binding, the same table and the same rows in the same
-// run; what reading costs; and how the cost of a point grows.
+// The history in SQLite: the points a second that become durable, compared with bare GRDB with direct binding, the same
+// table and the same rows in the same run; the time to read; and the growth of the time for a point.
 //
-// `store-benchmarks [PROGRAM]`, where PROGRAM is a release build of `godwit`, whose `history` is measured as well; or
-// `store-benchmarks growth` for the table up to 10,000,000 points (some 2 GB, some minutes).
+// Run `store-benchmarks [PROGRAM]`, where PROGRAM is a release build of `godwit`, whose command `history` is measured
+// as well; or `store-benchmarks growth` for a table of up to 10,000,000 points (about 2 GB, some minutes).
 
 import BenchmarkSupport
 import Foundation
@@ -13,11 +13,11 @@ import TrackingStore
 
 let fleet = try (0..<2000).map { try TrackableID("van-\($0)") }
 let stream = StreamID("k3f9q2wz")!  // a valid id
-/// What comes in 50 ms at 25,000 points a second.
+/// The number of points in one commit: those that arrive in 50 ms at 25,000 points a second.
 let together = 1250
 let start = 1_790_000_000.0
 
-/// The nth point of one of the fleet, with what a phone tells.
+/// Makes the point with this index of one vehicle, with the values that a phone reports.
 func makePoint(_ index: Int, of vehicle: Int) -> Location {
     let (north, east) = (Double(index % 10_000) * 1e-4, Double(vehicle % 100) * 0.1)
     var point = Location(
@@ -34,7 +34,7 @@ func makePoint(_ index: Int, of vehicle: Int) -> Location {
     return point
 }
 
-/// One point a message, from the vehicles in turn.
+/// Makes batches from messages with one point each, of all vehicles in turn.
 func makeBatches(_ points: Range<Int>, together: Int = together, vehicles: Int = fleet.count) -> [RecordingBatch] {
     stride(from: points.lowerBound, to: points.upperBound, by: together).map { first in
         var batch = RecordingBatch()
@@ -55,7 +55,7 @@ func withFolder<Value>(_ body: (String) async throws -> Value) async throws -> V
     return try await body(folder.path())
 }
 
-/// Points a second by GRDB alone, into the table of the store.
+/// Measures the points a second that GRDB alone writes into the table of the store.
 func bareInserts(_ count: Int, together: Int) async throws -> Double {
     try await withFolder { folder in
         try await SQLiteHistoryStore(path: folder + "/pattern").close()
@@ -96,11 +96,13 @@ func insert(_ point: Location, of vehicle: Int, _ statement: OpaquePointer) thro
     sqlite3_bind_double(statement, 16, point.batteryLevel ?? 0)
     sqlite3_bind_int64(statement, 17, 2)
     sqlite3_bind_int64(statement, 20, 1)
-    guard sqlite3_step(statement) == SQLITE_DONE else { throw BenchmarkError("a row could not be written") }
+    guard sqlite3_step(statement) == SQLITE_DONE else {
+        throw BenchmarkError("SQLite did not write a row of the reference")
+    }
     sqlite3_reset(statement)
 }
 
-/// Points a second by the store, the messages in memory already.
+/// Measures the points a second that the store writes from messages that are in memory already.
 func stores(_ batches: [RecordingBatch]) async throws -> Double {
     try await withFolder { folder in
         let store = try SQLiteHistoryStore(path: folder + "/history")
@@ -113,7 +115,7 @@ func stores(_ batches: [RecordingBatch]) async throws -> Double {
     }
 }
 
-/// A year of one trackable: what its day costs to read.
+/// Measures the time to read one day from a year of one trackable.
 func measureYear(_ report: inout Report) async throws {
     try await withFolder { folder in
         let count = 3_000_000
@@ -154,7 +156,7 @@ func measureYear(_ report: inout Report) async throws {
     }
 }
 
-/// What `godwit history` takes, from its start on.
+/// Measures the time and memory of `godwit history`, from the start of the program.
 func measureCommand(_ program: String, file: String, day: TimeSpan, _ report: inout Report) throws {
     func printed(_ times: TimeSpan) throws -> Printed {
         let arguments = [
@@ -169,12 +171,14 @@ func measureCommand(_ program: String, file: String, day: TimeSpan, _ report: in
     report.measure("`godwit history` of a day of 3,000,000: first byte, from its start", days.median * 1000, "ms")
     report.measure("the same, above `--help`", (days.median - starts.median) * 1000, "ms", .atMost(20))
     let all = try printed(TimeSpan(from: UnixTime(start), to: UnixTime(start + 100_000)))
-    guard all.bytes > 10_000_000 else { throw BenchmarkError("\(all.bytes) bytes are not 100,000 points") }
+    guard all.bytes > 10_000_000 else {
+        throw BenchmarkError("godwit history printed only \(all.bytes) bytes, which cannot be 100,000 points")
+    }
     report.measure("`godwit history` of 100,000 points as GeoJSON", all.seconds, "s", .below(1))
     report.measure("the same: resident at most", all.peak, "MB", .below(50))
 }
 
-/// RFC 3339, in UTC.
+/// Returns a time as RFC 3339 text in UTC.
 func stamp(_ time: UnixTime?) -> String {
     ISO8601DateFormatter().string(from: Date(timeIntervalSince1970: time?.seconds ?? 0))
 }
@@ -199,7 +203,7 @@ func measureLast(_ report: inout Report) async throws {
     }
 }
 
-/// How long a point takes while the history grows to 10,000,000.
+/// Measures the time for a point while the history grows to 10,000,000 points.
 func measureGrowth(_ report: inout Report) async throws {
     try await withFolder { folder in
         let store = try SQLiteHistoryStore(path: folder + "/history")

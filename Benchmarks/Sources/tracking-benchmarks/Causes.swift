@@ -3,7 +3,8 @@ import TrackingCore
 import TrackingMQTT
 import TrackingSubscriber
 
-/// Returns the milliseconds from a request to the message with the resolution in force, `count` times. The broker is passed twice.
+/// Measures `count` times the milliseconds from a subscriber's request to the message with the resolution in force.
+/// Both messages pass the broker.
 ///
 /// Each request follows a quiet second: within a second of a change the publisher delays the next one.
 func resolutionLatencies(_ count: Int) async throws -> [Double] {

@@ -6,18 +6,20 @@ import TrackingMQTT
 import TrackingPublisher
 import TrackingSubscriber
 
-/// C: a message of `size` bytes a millisecond; microseconds each.
+/// The reference: C publishes a message of `size` bytes each millisecond. Returns the time of each to its receiver, in
+/// microseconds.
 func referenceRoundTrip(_ count: Int, size: Int) throws -> [Double] {
     var latencies = [Double](repeating: 0, count: count)
     guard reference_round_trip(Int32(broker.port), size, count, 1_000, &latencies) == 0 else {
-        throw BenchmarkError("the reference did not go round")
+        throw BenchmarkError("the reference in C failed to publish and receive the messages")
     }
     return latencies
 }
 
-/// The SDKs: a fix a millisecond; microseconds each, encoding, filter, decoding and order included.
+/// The measurement: an AssetPublisher publishes a fix each millisecond to an AssetSubscriber. Returns the time of each
+/// in microseconds, including encoding, filter, decoding and ordering.
 ///
-/// - Parameter executor: Where who publishes and who reads run; the pool's threads when `nil`.
+/// - Parameter executor: The executor of the publishing and the reading task; `nil` for the threads of the pool.
 func roundTrip(_ count: Int, on executor: (any TaskExecutor)?) async throws -> [Double] {
     let publisher = try makePublisher(van)
     let watcher = try makeSubscriber("watcher")
@@ -29,7 +31,7 @@ func roundTrip(_ count: Int, on executor: (any TaskExecutor)?) async throws -> [
 }
 
 let van = try! TrackableID("van-7")  // a valid name
-/// Every fix is sent.
+/// The resolution with which every fix is sent.
 let everyFix = try! Resolution(accuracy: .high, desiredInterval: .zero, minimumDisplacement: 0)  // valid numbers
 
 func makePublisher(_ id: TrackableID) throws -> AssetPublisher<MQTTTransport> {
@@ -54,7 +56,7 @@ func makeTransport(_ client: ClientID) throws -> MQTTTransport {
             endpoints: [MQTTEndpoint(host: "127.0.0.1", port: broker.port)], client: client))
 }
 
-/// Runs both while `body` does, and takes leave in order.
+/// Runs a publisher and subscribers while `body` runs, and ends them in order.
 func running<Value: Sendable>(
     _ publisher: AssetPublisher<MQTTTransport>, _ subscribers: AssetSubscriber<MQTTTransport>...,
     body: () async throws -> Value
@@ -70,7 +72,7 @@ func running<Value: Sendable>(
     }
 }
 
-/// Watches the van and returns once its first fix has arrived and its publisher is known.
+/// Watches the trackable and returns once its first fix has arrived and its publisher is known.
 func bringOnline(
     _ publisher: AssetPublisher<MQTTTransport>, _ subscriber: AssetSubscriber<MQTTTransport>
 ) async throws {
@@ -82,7 +84,7 @@ func bringOnline(
     for await _ in updates { break }
 }
 
-/// Publishes fixes 1…count, one a millisecond, and returns how long each was under way, in microseconds.
+/// Publishes fixes 1…count, one each millisecond, and returns the time of each to its subscriber, in microseconds.
 func latencies(
     of count: Int, from publisher: AssetPublisher<MQTTTransport>,
     to updates: some AsyncSequence<ReceivedUpdate, Never> & Sendable, on executor: (any TaskExecutor)? = nil
@@ -107,7 +109,7 @@ private func arrivals(
     for await received in updates {
         let now = secondsNow()
         for location in received.skipped + [received.update.location] {
-            // The altitude carries the fix's number: the stream's own counts what went before as well.
+            // The altitude carries the fix's number, because the numbers of the stream also count earlier fixes.
             guard let number = location.altitude, number >= 1 else { continue }
             latencies.append((now - sent[Int(number) - 1]) * 1e6)
         }
@@ -116,9 +118,9 @@ private func arrivals(
     return latencies
 }
 
-/// When each fix was handed over.
+/// The times at which the fixes were published, in seconds of the monotonic clock.
 ///
-/// `@unchecked`: an entry is written before its fix is handed over, and read after the fix has come round.
+/// `@unchecked`: an entry is written before its fix is published, and read after the fix has arrived.
 final class Stamps: @unchecked Sendable {
     private let pointer: UnsafeMutablePointer<Double>
 
@@ -135,7 +137,7 @@ final class Stamps: @unchecked Sendable {
     }
 }
 
-/// A fix of now, with `number` in its altitude.
+/// Makes a fix of the present time, with `number` as its altitude.
 func sampleLocation(_ number: Int) -> Location {
     var time = timespec()
     clock_gettime(CLOCK_REALTIME, &time)

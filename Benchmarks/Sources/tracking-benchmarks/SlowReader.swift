@@ -3,7 +3,8 @@ import TrackingCore
 import TrackingMQTT
 import TrackingSubscriber
 
-/// What came of it: the fast reader's latencies a round, in microseconds, and the slow one's memory in MiB.
+/// The results of the measurement: the latencies of the fast reader in each round, in microseconds, and the memory of
+/// the slow reader in MiB.
 struct Readers {
     var alone: [[Double]] = []
     var beside: [[Double]] = []
@@ -11,8 +12,8 @@ struct Readers {
     var again = 0.0
 }
 
-/// Two subscribers in one process, on one I/O thread, watch the same van. One reads its stream, the other holds its own and
-/// does not: it is filled to its limit before each round.
+/// Measures two subscribers of one process, on one I/O thread, that watch the same trackable. One reads its event
+/// stream. The other does not read, and its stream is filled to its limit before each round.
 func slowReaderBesideFastOne(rounds: Int, fixes: Int) async throws -> Readers {
     var readers = Readers()
     for _ in 0..<rounds {
@@ -25,7 +26,7 @@ func slowReaderBesideFastOne(rounds: Int, fixes: Int) async throws -> Readers {
     return readers
 }
 
-/// What a stream keeps for a reader that does not keep up.
+/// The largest number of events that an event stream buffers for a slow reader.
 private let streamLimit = 65_536
 
 private func roundTripBesideSlow(_ count: Int) async throws -> (latencies: [Double], full: Double, again: Double) {
@@ -34,7 +35,7 @@ private func roundTripBesideSlow(_ count: Int) async throws -> (latencies: [Doub
     let slow = try makeSubscriber("slow")
     return try await running(publisher, watcher, slow) {
         let before = anonymousMemory()
-        // Held, and never read.
+        // This event stream is kept and never read.
         let unread = slow.events
         slow.watch(van)
         let once = try await flood(slow, streamLimit, round: 1)
@@ -46,8 +47,8 @@ private func roundTripBesideSlow(_ count: Int) async throws -> (latencies: [Doub
     }
 }
 
-/// Publishes `count` updates of another trackable that `slow` watches, waits until it was told all of them, and returns the
-/// process's memory then.
+/// Publishes `count` updates of another trackable that `slow` watches, waits until all were delivered to its event
+/// stream, and returns the process's memory then, in MiB.
 private func flood(
     _ slow: AssetSubscriber<MQTTTransport>, _ count: Int, round: Int
 ) async throws -> Double {

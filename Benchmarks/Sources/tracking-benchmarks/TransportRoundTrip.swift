@@ -2,9 +2,10 @@ import BenchmarkSupport
 import TrackingCore
 import TrackingMQTT
 
-/// One transport publishes a message a millisecond, another receives it; microseconds each.
+/// One MQTT transport publishes a message each millisecond, and another receives it. Returns the time of each message
+/// in microseconds.
 ///
-/// - Parameter executor: Where who publishes and who reads run; the pool's threads when `nil`.
+/// - Parameter executor: The executor of the publishing and the receiving task; `nil` for the threads of the pool.
 func transportRoundTrip(
     _ count: Int, _ payload: [UInt8], on executor: (any TaskExecutor)?
 ) async throws -> [Double] {
@@ -42,7 +43,7 @@ private func goRound(
                 break
             }
         }
-        // Read to their end, they close in order.
+        // The connections close in order once their events are read to the end.
         for await _ in watcher.events {}
         await group.waitForAll()
         return latencies

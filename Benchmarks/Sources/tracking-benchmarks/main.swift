@@ -1,5 +1,6 @@
-// What the SDKs cost together, over a real broker: a fix's way from AssetPublisher to AssetSubscriber against C on the same
-// library, how soon a resolution follows its cause, and what a reader that does not keep up does to one that does.
+// The cost of publisher and subscriber together, over a real broker: the time of a fix from AssetPublisher to
+// AssetSubscriber, compared with C on the same library; the time from a cause to the new resolution; and the effect of
+// a slow reader on a fast one.
 
 import BenchmarkSupport
 import CReference
@@ -15,7 +16,8 @@ var report = Report()
 let rounds = 5
 let fixes = 2_000
 let message = try LocationCodec.encode(LocationUpdate(location: sampleLocation(0)))
-// C publishes and receives on the thread that reads and writes; so does who prefers the loop's executor.
+// C publishes and receives on the thread that reads and writes the sockets. Tasks that prefer the loop's executor do so
+// too.
 let loop = MQTTEventLoop.shared.executor
 var reference: [[Double]] = []
 var onLoop: (transports: [[Double]], roles: [[Double]]) = ([], [])

@@ -3,7 +3,8 @@ import CReference
 import TrackingCore
 import TrackingMQTT
 
-/// What is handed over ahead of the window, so that the loop never waits for the role.
+/// The number of messages that are passed to the connection ahead of its window, so that the loop never waits for the
+/// publisher.
 private let ahead = 4 * REFERENCE_SEND_WINDOW
 
 func configuration(_ client: String) throws -> MQTTConfiguration {
@@ -14,16 +15,16 @@ func configuration(_ client: String) throws -> MQTTConfiguration {
     return configuration
 }
 
-/// C publishes `count` messages and waits for every answer.
+/// The reference: C publishes `count` messages and waits for every acknowledgement.
 func referencePublish(_ payload: [UInt8], count: Int) throws -> Cost {
     var cost = reference_cost()
     guard reference_publish(Int32(broker.port), "benchmark/publish", payload, payload.count, count, &cost) == 0 else {
-        throw BenchmarkError("the reference did not publish")
+        throw BenchmarkError("the reference in C failed to publish the messages")
     }
     return Cost(seconds: cost.seconds, cpuSeconds: cost.cpu_seconds)
 }
 
-/// Swift does.
+/// The measurement: MQTTTransport publishes `count` messages and waits for every acknowledgement.
 func publish(_ payload: [UInt8], count: Int) async throws -> Cost {
     try await publish(count: count) { _ in
         OutgoingMessage(topic: "benchmark/publish", payload: payload, isRetained: false)

@@ -3,19 +3,20 @@ import CReference
 import TrackingCore
 import TrackingMQTT
 
-// The messages are published to a client that is away, and then it comes back: nobody else has work while it receives.
+// The messages are published while the client is not connected. It then connects and receives them while no other
+// program of the benchmark has work.
 
-/// C receives what waits for it, and looks at none of it.
+/// The reference: C receives the `count` messages that the broker holds for it, without decoding them.
 func referenceReceive(count: Int) async throws -> Cost {
     try await fill("reference-receiver", count: count)
     var cost = reference_cost()
     guard reference_receive(Int32(broker.port), "reference-receiver", count, &cost) == 0 else {
-        throw BenchmarkError("the reference did not receive")
+        throw BenchmarkError("the reference in C failed to receive the messages")
     }
     return Cost(seconds: cost.seconds, cpuSeconds: cost.cpu_seconds)
 }
 
-/// Swift receives and decodes what waits for it.
+/// The measurement: MQTTTransport receives the `count` messages that the broker holds for it, and decodes them.
 func receive(count: Int) async throws -> Cost {
     let client = "benchmark-receiver"
     try await fill(client, count: count)
@@ -49,7 +50,7 @@ func receive(count: Int) async throws -> Cost {
     return cost
 }
 
-/// Makes the client's session and puts `count` location updates into it.
+/// Creates a session at the broker for the client, and publishes `count` location updates into it.
 private func fill(_ client: String, count: Int) async throws {
     let topic = TopicRoot.standard.path(.location(try TrackableID(client)))
     guard reference_leave_subscribed(Int32(broker.port), client, topic) == 0 else {
@@ -61,7 +62,7 @@ private func fill(_ client: String, count: Int) async throws {
     }
 }
 
-/// A fix as a receiver makes it: about 300 bytes on the wire.
+/// Makes a fix as a receiver reports it: about 300 bytes on the wire.
 func sampleLocation(seq: UInt64) -> Location {
     var location = Location(
         coordinate: Coordinate(latitude: 52.629151, longitude: -8.661746)!,  // in range

@@ -1,4 +1,5 @@
-// What the connection itself costs: publishing, and receiving with decoding, against C on the same library and loop.
+// The cost of the MQTT connection itself: publishing, and receiving with decoding, compared with C on the same library
+// and loop.
 
 import BenchmarkSupport
 import CReference
@@ -9,7 +10,7 @@ import TrackingMQTT
 let rounds = 7
 let broker = try Broker()
 
-/// The median of messages a second, and of microseconds of processor time a message.
+/// Returns the median of the messages a second, and of the microseconds of processor time a message.
 func figures(_ costs: [Cost], count: Int) -> (rate: Double, cpu: Double) {
     (
         costs.map { Double(count) / $0.seconds }.median,

@@ -4,24 +4,24 @@ import TrackingCore
 import TrackingMQTT
 import TrackingPublisher
 
-/// The parts of a plan as the publisher and the status need them.
+/// Conversions of an agent's plan for the publisher and for the agent's status.
 extension AgentPlan {
-    /// The publisher's configuration.
+    /// Returns the publisher's configuration that the plan describes.
     ///
-    /// - Throws: `ValidationError` or `TrackingError` that names the broken rule.
+    /// - Throws: `ValidationError` or `TrackingError` that names the invalid option and the rule for its values.
     func configuration(for identity: Identity) throws -> PublisherConfiguration {
         var configuration = try self.run.configuration(for: identity)
         configuration.isOn = self.settings.isOn
         return configuration
     }
 
-    /// `true` if this plan may hide positions that `last` showed: it switches the agent off, or its privacy zones
-    /// differ.
+    /// Returns `true` if this plan may hide positions that the plan `last` shows: it switches the agent off, or its
+    /// privacy zones differ.
     func mayHide(from last: AgentPlan) -> Bool {
         (last.settings.isOn && !self.settings.isOn) || self.options["zone"] != last.options["zone"]
     }
 
-    /// The mode of trips that are started without one.
+    /// The mode of travel of a trip that is started without one: that of `--automatic-trips`, else `car`.
     var tripMode: TripMode {
         get throws(TrackingError) {
             if let mode = self.run.capture.automaticTrips { return mode }
@@ -29,13 +29,14 @@ extension AgentPlan {
         }
     }
 
-    /// Returns the plan with another destination of a trackable; `nil` removes the destination.
+    /// Returns the plan with another destination of a tracked trackable; `nil` removes the destination.
     ///
-    /// - Throws: `unknownTrackable`.
+    /// - Throws: `unknownTrackable` if the agent does not track the trackable.
     func going(_ id: TrackableID, to destination: Coordinate?) throws -> AgentPlan {
         var tracked = self.tracked
         guard let place = tracked.firstIndex(where: { $0.id == id }) else {
-            throw CommandFailure(.unknownTrackable, "the agent does not track '\(id)'")
+            throw CommandFailure(
+                .unknownTrackable, "the agent does not track '\(id)'. godwit-agent status lists the tracked trackables")
         }
         tracked[place].destination = destination
         return try self.tracking(tracked)
@@ -43,12 +44,12 @@ extension AgentPlan {
 }
 
 extension AgentStatus {
-    /// Makes the status of an agent with `plan`.
+    /// Makes the status of an agent that follows `plan`.
     ///
     /// - Parameters:
-    ///   - snapshot: The publisher's state; `nil` while no publisher runs.
-    ///   - figures: The log's figures; `nil` while no publisher runs.
-    ///   - now: The time of the status without a snapshot.
+    ///   - snapshot: The state of the publisher; `nil` while no publisher runs.
+    ///   - figures: The counts of records in the log; `nil` while no publisher runs.
+    ///   - now: The time of a status without a snapshot, by the device's clock.
     init(_ plan: AgentPlan, _ snapshot: PublisherSnapshot?, _ figures: LogFigures?, now: UnixTime) {
         let addresses = (try? plan.run.broker.addresses) ?? []
         let link = snapshot?.link

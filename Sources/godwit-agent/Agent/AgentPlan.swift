@@ -4,16 +4,16 @@ import TrackingCore
 import TrackingMQTT
 import TrackingPublisher
 
-/// The settings in force: the options given at the start together with the changes made since. A value that reads no
-/// clock, and no file after it was made.
+/// The settings that an agent follows: the options given at its start together with the changes made at run time. A
+/// plan reads no clock, and no file after it is made.
 struct AgentPlan {
-    /// The changes made at run time.
+    /// The changes of settings made at run time, which are kept in the settings file.
     let settings: AgentSettings
-    /// The options in force.
+    /// The options of `godwit-agent run` in force, parsed.
     let run: Run
-    /// The options in force as text.
+    /// The options in force as text, by long name.
     let options: OptionValues
-    /// The tracked trackables.
+    /// The tracked trackables with their settings.
     let trackables: [Trackable]
 
     private let given: OptionValues
@@ -21,7 +21,8 @@ struct AgentPlan {
     private let givenLogin: AgentSettings.Login
     private let file: ConfigurationFile?
 
-    /// Makes a plan of the options given at the start and the changes kept from an earlier run.
+    /// Makes the plan from the options given at the start and the changes kept from an earlier run. A kept change is
+    /// dropped if the option that it changed is now given with another value.
     ///
     /// - Throws: `ValidationError` or `TrackingError` that names the broken rule.
     init(given: OptionValues, kept: AgentSettings = AgentSettings()) throws {
@@ -71,21 +72,22 @@ struct AgentPlan {
             // A trackable added at run time has the settings that the options give.
             var settings = own[tracked.id] ?? run.trackables.single
             settings.destination = tracked.destination
-            // A trackable without a destination is never near. Given at a start, such options are an error.
+            // A trackable without a destination is never near, so these settings have no effect. At a start they are an
+            // error.
             if isChanged, tracked.destination == nil { (settings.proximity, settings.arrival) = (nil, nil) }
             return try run.trackable(tracked.id, settings)
         }
     }
 
-    /// Returns a plan with other changes.
+    /// Returns a plan for the same given options with other run-time changes.
     ///
-    /// - Throws: As ``init(given:kept:)``. The present plan remains valid.
+    /// - Throws: As ``init(given:kept:)``. This plan remains valid.
     func with(_ settings: AgentSettings) throws -> AgentPlan {
         try AgentPlan(
             given: self.given, tracked: self.givenTracked, login: self.givenLogin, file: self.file, settings: settings)
     }
 
-    /// Returns the plan switched on or off.
+    /// Returns the plan with the agent switched on or off.
     func switched(isOn: Bool) throws -> AgentPlan {
         var settings = self.settings
         settings.isOn = isOn
@@ -99,7 +101,7 @@ struct AgentPlan {
         self.trackables.map { AgentSettings.TrackedTrackable(id: $0.id, destination: $0.destination) }
     }
 
-    /// Returns a plan that tracks these trackables.
+    /// Returns a plan that tracks exactly these trackables.
     func tracking(_ tracked: [AgentSettings.TrackedTrackable]) throws -> AgentPlan {
         var settings = self.settings
         settings.tracked = tracked == self.givenTracked ? nil : .init(before: self.givenTracked, after: tracked)
@@ -108,7 +110,7 @@ struct AgentPlan {
 
     // MARK: - Options
 
-    /// Returns a plan with these values of options. `nil` removes an option.
+    /// Returns a plan with new values of options, by long name. `nil` removes an option.
     func setting(_ values: [String: [String]?]) throws -> AgentPlan {
         var settings = self.settings
         for (name, values) in values {
@@ -122,23 +124,24 @@ struct AgentPlan {
         let wantsNear = ["proximity", "arrival"].contains { (values[$0] ?? nil)?.isEmpty == false }
         guard !wantsNear || next.tracked.contains(where: { $0.destination != nil }) else {
             throw ValidationError(
-                "proximity and arrival need a destination. Set the destination first, or in the same command")
+                "the settings proximity and arrival need a destination. Set the destination first, or in the same command"
+            )
         }
         return next
     }
 
-    /// The values as they are stored beside a change: without the passwords in addresses.
+    /// Returns an option's values as they are stored beside a change: without the passwords in broker addresses.
     private static func comparable(_ values: [String]?, _ name: String) -> [String]? {
         name == "broker" ? values.map { $0.map { BrokerAddress($0).withoutPassword } } : values
     }
 }
 
-/// A broker's address as text, divided into scheme, user and place.
+/// The URL of a broker, divided into its scheme, its user and the rest.
 struct BrokerAddress {
-    /// `mqtts://`
+    /// The scheme with its separator, such as `mqtts://`.
     private let scheme: Substring
     private let userInfo: Substring?
-    /// `host:port`
+    /// The rest of the URL after the user: `host:port`.
     private let place: Substring
 
     init(_ url: String) {
@@ -150,16 +153,17 @@ struct BrokerAddress {
         self.place = at.map { rest[rest.index(after: $0)...] } ?? rest
     }
 
-    /// Scheme, host and port alone.
+    /// The URL without user and password.
     var bare: String { "\(self.scheme)\(self.place)" }
 
-    /// The address without the password.
+    /// The URL with the user and without the password.
     var withoutPassword: String {
         guard let user = self.userInfo?.prefix(while: { $0 != ":" }) else { return self.bare }
         return "\(self.scheme)\(user)@\(self.place)"
     }
 
-    /// Returns the address with this user in place of its own, without a password.
+    /// Returns the URL with this user, percent-encoded, in place of its own and without a password; `nil` leaves out
+    /// the user.
     func of(user: String?) -> String {
         guard let user else { return self.bare }
         let encoded = user.utf8.map { byte -> String in

@@ -1,43 +1,43 @@
 import TrackingCore
 
-/// The changes made at run time, which last over a restart.
+/// The changes of an agent's settings that commands made at run time. They survive a restart.
 ///
-/// Each change keeps the value that was given at the start. A later start with another given value drops the change:
-/// the new value is the user's latest decision.
+/// Each change keeps the value that the option was given at the start. If a later start gives another value, the change
+/// is dropped, because the new value is the user's latest decision.
 struct AgentSettings: Hashable, Sendable {
-    /// The change of one option.
+    /// The run-time change of one option.
     struct Change: Hashable, Sendable {
-        /// The values given at the start; `nil` if the option was not given.
+        /// The option's values given at the start; `nil` if the option was not given.
         var before: [String]?
-        /// The values in force; `nil` if the option is removed.
+        /// The option's values in force; `nil` if the option is removed.
         var after: [String]?
     }
 
-    /// A tracked trackable.
+    /// A tracked trackable with its destination.
     struct TrackedTrackable: Hashable, Sendable {
         var id: TrackableID
         var destination: Coordinate?
     }
 
-    /// The change of the set of tracked trackables.
+    /// The run-time change of the set of tracked trackables.
     struct TrackedChange: Hashable, Sendable {
         /// The trackables given at the start.
         var before: [TrackedTrackable]
-        /// The trackables in force.
+        /// The trackables that are tracked now.
         var after: [TrackedTrackable]
     }
 
-    /// The given broker, user and password, which belong together.
+    /// The broker, the user and the password given at the start, which belong together.
     struct Login: Hashable, Sendable {
-        /// Addresses without passwords.
+        /// The broker's addresses, with users and without passwords.
         var broker: [String]
         var passwordFile: String?
-        /// 16 bits of a hash of the password: enough to recognise another password, too few to find it. `nil` if it
-        /// cannot be read.
+        /// 16 bits of a hash of the password: enough to recognise another password, too few to find the password. `nil`
+        /// if the password could not be read.
         var passwordCheck: Int?
 
-        /// `true` if broker, user and password are the same. A password that could not be read, then or now, counts as
-        /// the same.
+        /// Returns `true` if broker, user and password are the same. A password that could not be read, then or now,
+        /// counts as the same.
         func isSame(as other: Login) -> Bool {
             self.broker == other.broker && self.passwordFile == other.passwordFile
                 && (self.passwordCheck ?? other.passwordCheck) == (other.passwordCheck ?? self.passwordCheck)
@@ -52,28 +52,28 @@ struct AgentSettings: Hashable, Sendable {
         }
     }
 
-    /// The options that make up a login.
+    /// The long names of the options that make up a login: broker, user and password.
     static let loginOptions: Set<String> = ["broker", "password", "password-file"]
 
     /// `true` while the agent samples and sends.
     var isOn = true
-    /// The tracked trackables in place of the given ones; `nil` for the given ones.
+    /// The change of the tracked trackables; `nil` while the trackables given at the start are tracked.
     var tracked: TrackedChange?
-    /// The changed options, by long name.
+    /// The changes of options, by long name.
     var options: [String: Change] = [:]
-    /// The login given at the start, if one of ``loginOptions`` was changed; otherwise `nil`.
+    /// The login given at the start, if a run-time change concerns one of ``loginOptions``; otherwise `nil`.
     var login: Login?
 }
 
 // MARK: - As a file
 
 extension AgentSettings {
-    /// The largest size of the file in bytes.
+    /// The largest size of the settings file in bytes.
     static let maximumBytes = WireLimits.maximumPayloadBytes
 
-    /// The settings as JSON.
+    /// Returns the changes as JSON for the settings file.
     ///
-    /// - Throws: `payloadTooLarge`.
+    /// - Throws: `payloadTooLarge` above ``maximumBytes``.
     func encoded() throws(TrackingError) -> [UInt8] {
         var members: [String: JSONValue] = ["version": .number(1), "on": .flag(self.isOn)]
         members["options"] = .object(
@@ -91,15 +91,15 @@ extension AgentSettings {
         guard bytes.count <= Self.maximumBytes else {
             throw TrackingError(
                 .payloadTooLarge,
-                "the settings have more than \(Self.maximumBytes) bytes. Track fewer trackables, or change fewer options"
+                "cannot keep the changed settings: they have more than \(Self.maximumBytes) bytes. Track fewer trackables, or change fewer options"
             )
         }
         return bytes
     }
 
-    /// Reads settings.
+    /// Parses the JSON of a settings file.
     ///
-    /// - Throws: `invalidPayload`, `payloadTooLarge`.
+    /// - Throws: `invalidPayload` for anything but a settings file of version 1; `payloadTooLarge` above 128 KiB.
     init(_ bytes: some Collection<UInt8>) throws(TrackingError) {
         let members = try JSONValue(json: bytes)
         guard members["version"]?.count == 1, let isOn = members["on"]?.flag,

@@ -3,22 +3,24 @@ import GodwitOptions
 import TrackingControl
 import TrackingCore
 
-/// A plan of the given options and those kept changes that are still valid with them. An invalid change does not undo
-/// the others.
+/// An agent's plan from the options given now and those kept run-time changes that are still valid with them. An
+/// invalid change is left out and does not undo the others.
 struct FittedPlan {
-    /// A kept change that is no longer valid.
+    /// A kept run-time change that is no longer valid with the options given now.
     struct Misfit: Equatable {
-        /// The name of the change, for people.
+        /// The name of the run-time change, for people.
         var change: String
-        /// The broken rule, for people.
+        /// The reason why the change is invalid, for people.
         var reason: String
     }
 
-    /// The plan with all valid changes.
+    /// The plan with the given options and all valid changes.
     let plan: AgentPlan
-    /// The changes that are left out.
+    /// The kept changes that are left out because they are invalid.
     let misfits: [Misfit]
 
+    /// Makes the plan from the options given now and the changes kept from earlier runs.
+    ///
     /// - Throws: `ValidationError` or `TrackingError` if the given options are invalid without any change.
     init(given: OptionValues, kept: AgentSettings) throws {
         let whole = kept.parts
@@ -35,8 +37,8 @@ struct FittedPlan {
         }
     }
 
-    /// Returns the changes that are valid together: all but the first one whose removal makes the rest valid, else
-    /// those that can be added one after the other.
+    /// Returns a set of changes that are valid together: all but the first one whose removal makes the rest valid, or
+    /// else those that can be added one after the other.
     private static func fitting(
         _ whole: [AgentSettings.Part], _ fits: ([AgentSettings.Part]) -> Bool
     ) -> [AgentSettings.Part] {
@@ -54,7 +56,7 @@ struct FittedPlan {
         return taken
     }
 
-    /// Makes a plan with these changes. Throws if the changes are not valid together.
+    /// Makes a plan with these changes. Throws if the changes are invalid together.
     private static func plan(
         _ given: OptionValues, _ kept: AgentSettings, _ parts: [AgentSettings.Part]
     ) throws -> AgentPlan {
@@ -63,7 +65,7 @@ struct FittedPlan {
         return plan
     }
 
-    /// The rule that these changes break, for people; `nil` if they are valid.
+    /// Returns the reason why these changes are invalid together, for people; `nil` if they are valid.
     private static func reason(
         _ given: OptionValues, _ kept: AgentSettings, _ parts: [AgentSettings.Part]
     ) -> String? {
@@ -78,14 +80,14 @@ struct FittedPlan {
 }
 
 extension AgentSettings {
-    /// A change that is kept or left out as a whole.
+    /// A run-time change that is kept or left out as a whole.
     enum Part: Hashable {
         case option(String)
         case tracked
-        /// ``AgentSettings/loginOptions``
+        /// The changes of ``AgentSettings/loginOptions`` together.
         case login
 
-        /// The name of the change, for people.
+        /// The name of the run-time change, for people.
         var text: String {
             switch self {
             case .option(let name): name
@@ -95,14 +97,14 @@ extension AgentSettings {
         }
     }
 
-    /// All changes except on and off, which is always valid.
+    /// All changes except the switch on or off, which is always valid.
     fileprivate var parts: [Part] {
         let names = self.options.keys.filter { !Self.loginOptions.contains($0) }.sorted()
         return names.map { .option($0) } + (self.tracked == nil ? [] : [.tracked])
             + (names.count == self.options.count ? [] : [.login])
     }
 
-    /// Returns the settings with these changes only.
+    /// Returns the settings with these changes and without all others.
     fileprivate func only(_ parts: [Part]) -> AgentSettings {
         var settings = self
         settings.options = self.options.filter { name, _ in

@@ -2,9 +2,9 @@ import GodwitOptions
 import TrackingControl
 import TrackingCore
 
-/// The rules for options that can change while the agent runs.
+/// The rules for changing an agent's options while it runs.
 enum LiveSettings {
-    /// The options whose change takes effect at once.
+    /// The long names of the options that can change while the agent runs. A change takes effect at once.
     static let names: Set<String> = [
         "default-resolution", "sensor-resolution", "raw", "proximity", "arrival", "resolution", "resolution-far",
         "resolution-far-watched", "resolution-near", "resolution-near-watched", "battery-threshold",
@@ -16,24 +16,25 @@ enum LiveSettings {
         "defer",
     ]
 
-    /// The options that cannot be set through the broker. They name a program, a file, a device or a broker, contain a
-    /// secret, or decide who may send commands and whose acknowledgements count.
+    /// The long names of the options that a command from the broker cannot set. They name a program, a file, a device
+    /// or a broker, contain a secret, or decide who may send commands and whose acknowledgements count.
     static let local: Set<String> = [
         "broker", "password", "password-file", "client-id", "topic-root", "ca", "cert", "key", "config", "source",
         "battery", "spool", "socket", "metrics-file", "notify", "allow-commands", "acknowledge-by",
     ]
 
-    /// The options whose values are never reported, because they contain private places.
+    /// The long names of the options whose values are never reported, because they contain private places.
     static let redactedNames: Set<String> = ["zone"]
 
-    /// Reads new values of options, written as on the command line. The setting `destination` is left out: it belongs
-    /// to a trackable.
+    /// Parses new values of options, written as on the command line. The setting `destination` is left out, because it
+    /// belongs to a trackable and not to the agent.
     ///
     /// - Parameters:
-    ///   - settings: The texts, by the option's long name. An empty text removes the option.
+    ///   - settings: The new values as text, by the option's long name. An empty text removes the option.
     ///   - options: The options in force.
-    ///   - isFromAfar: `true` for a command from the broker.
-    /// - Throws: `notAllowed`, `invalidArguments`.
+    ///   - isFromAfar: `true` for a command that arrived through the broker.
+    /// - Throws: `notAllowed` for an option that the broker may not set; `invalidArguments` for an unknown option, an
+    ///   invalid value, and an option that cannot change while the agent runs.
     static func values(
         _ settings: [String: String], of options: OptionValues, isFromAfar: Bool
     ) throws(CommandFailure) -> [String: [String]?] {
@@ -41,14 +42,15 @@ enum LiveSettings {
         for (name, text) in settings.sorted(by: { $0.key < $1.key }) where name != "destination" {
             if isFromAfar, self.local.contains(name) {
                 throw CommandFailure(
-                    .notAllowed, "\(name) cannot be set through the broker. Set it with godwit-agent on the device")
+                    .notAllowed,
+                    "the setting '\(name)' cannot be set through the broker. Set it with godwit-agent on the device")
             }
             do {
                 let new = try options.values(of: name, in: text)
                 guard self.names.contains(name) else {
                     throw CommandFailure(
                         .invalidArguments,
-                        "\(name) cannot change while the agent runs. Set it where the agent is started, and restart the agent"
+                        "the setting '\(name)' cannot change while the agent runs. Set it where the agent is started, and restart the agent"
                     )
                 }
                 values[name] = .some(new.isEmpty ? nil : new)
@@ -61,27 +63,31 @@ enum LiveSettings {
         return values
     }
 
-    /// Returns a message that can be published: one that contains a redacted value is replaced by a general one.
+    /// Returns an error message that can be published. A message that contains a private value is replaced by a general
+    /// one.
     static func redacted(_ message: String, _ values: [String: [String]?]) -> String {
         let named = values.first { name, values in
             self.redactedNames.contains(name) && (values ?? []).contains { message.contains($0) }
         }
-        return named.map { "a value of \($0.key) has the wrong form. See --\($0.key) in godwit-agent run --help" }
+        return named.map {
+            "a value of the setting '\($0.key)' has the wrong form. See --\($0.key) in godwit-agent run --help"
+        }
             ?? message
     }
 
-    /// Reads a destination as on the command line, or `none`.
+    /// Parses a destination, `LAT,LON` in degrees; returns `nil` for `none` and for an empty text.
     ///
-    /// - Throws: `invalidArguments`.
+    /// - Throws: `invalidArguments` for any other text.
     static func destination(_ text: String) throws(CommandFailure) -> Coordinate? {
         if text == "none" || text.isEmpty { return nil }
         guard let place = Coordinate(argument: text) else {
-            throw CommandFailure(.invalidArguments, "destination must be LAT,LON in degrees, or none")
+            throw CommandFailure(.invalidArguments, "the setting 'destination' must be LAT,LON in degrees, or none")
         }
         return place
     }
 
-    /// The options whose values differ between `old` and `new`. Two spellings of one value count as equal.
+    /// Returns the changes of those options in `names` whose values differ between `old` and `new`. Two spellings of
+    /// one value count as equal.
     static func changes(
         of names: some Collection<String>, from old: OptionValues, to new: OptionValues
     ) -> [SettingChange] {
@@ -93,7 +99,7 @@ enum LiveSettings {
         }
     }
 
-    /// The values of an option, each in its standard spelling.
+    /// Returns the values of an option, each in its standard spelling, for comparison.
     private static func meant(_ options: OptionValues, _ name: String) -> [String]? {
         options[name]?.map { text in
             if name == "mode" { return TrackingMode(argument: text)?.rawValue ?? text }

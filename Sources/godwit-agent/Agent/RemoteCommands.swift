@@ -5,21 +5,23 @@ import TrackingCore
 import TrackingMQTT
 import TrackingPublisher
 
-/// The executor of commands from the broker. It runs several at a time and answers each.
+/// Performs commands that arrive through the broker, several at a time, and answers each of them.
 struct RemoteCommands: Sendable {
-    /// The commands that the agent accepts from the broker.
+    /// The choice of the commands that the agent accepts from the broker.
     enum Acceptance: String, Hashable, Sendable {
-        /// No commands.
+        /// The agent accepts no commands from the broker.
         case off
-        /// Every command of the protocol, with settings limited by ``RemoteConfigurationRule``.
+        /// The agent accepts every command of the protocol. ``RemoteConfigurationRule`` limits the settings that
+        /// commands may change.
         case restricted
-        /// Every command of the protocol, with all settings.
+        /// The agent accepts every command of the protocol, and commands may change all settings.
         case unrestricted
-        /// Any other text. The parser would otherwise take it for a missing value; ``ControlOptions`` rejects it.
+        /// The option has another text as its value. The parser would otherwise take that text for a missing value;
+        /// ``ControlOptions`` rejects it.
         case unknown
     }
 
-    /// The most commands that run at a time. A further command is answered with `busy`.
+    /// The largest number of commands from the broker that run at a time. A further command is answered with `busy`.
     static let maximumAtOnce = 16
 
     let publisher: AssetPublisher<MQTTTransport>
@@ -31,14 +33,15 @@ struct RemoteCommands: Sendable {
         self.dispatcher = dispatcher
     }
 
-    /// Runs commands until the publisher ends or the task is cancelled.
+    /// Performs the received commands until the publisher ends or the task is cancelled.
     func run(_ commands: AsyncStream<ReceivedCommand>) async {
         let slots = Slots(Self.maximumAtOnce)
         await withDiscardingTaskGroup { group in
             for await received in commands {
                 guard slots.enter() else {
                     let failure = CommandFailure(
-                        .busy, "\(Self.maximumAtOnce) commands are running, the most at a time. Try again")
+                        .busy,
+                        "\(Self.maximumAtOnce) commands from the broker are running, the most at a time. Try again")
                     self.answer(CommandAnswer(id: received.command.id, outcome: .failure(failure)), to: received)
                     continue
                 }
@@ -65,7 +68,7 @@ struct RemoteCommands: Sendable {
 }
 
 extension RemoteCommands.Acceptance: ExpressibleByArgument {
-    /// Reads the value of `--allow-commands`: `restricted`, `unrestricted`, or true or false as of a flag.
+    /// Parses the value of `--allow-commands`: `restricted`, `unrestricted`, or `true` or `false` as for a flag.
     init(argument: String) {
         switch argument.lowercased() {
         case "restricted", "true", "yes", "on", "1": self = .restricted

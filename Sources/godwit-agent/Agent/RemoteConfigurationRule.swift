@@ -3,28 +3,30 @@ import TrackingControl
 import TrackingCore
 import TrackingPublisher
 
-/// The settings of an agent that protect its owner: how long records are retained, and how much others see.
+/// The settings of an agent that protect its owner: the time for which records are kept, and the detail that others
+/// see.
 struct OwnerProtection: Hashable, Sendable {
-    /// The most records in the log; `nil` is no limit.
+    /// The largest number of records in the log; `nil` for no limit.
     var keepPoints: Int?
-    /// The most bytes of records in the log; `nil` is no limit.
+    /// The largest number of bytes of records in the log; `nil` for no limit.
     var keepBytes: Int?
-    /// The age of the oldest record in the log, in days; `nil` is no limit.
+    /// The largest age of an unsent record in the log, in days; `nil` for no limit.
     var keepDays: Double?
     /// The rule for pending records of a trackable that another publisher takes over.
     var onCollision = CollisionRule.keep
-    /// The privacy zones.
+    /// The privacy zones, in which positions are hidden.
     var zones: [PrivacyZone] = []
-    /// The finest resolution that requests reach, by trackable; a trackable without a floor is missing.
+    /// The finest resolution that subscribers' requests reach, by trackable; a trackable without a floor has no entry.
     var floors: [TrackableID: Resolution] = [:]
-    /// The coarsest resolution that requests reach, by trackable; a trackable without a ceiling is missing.
+    /// The coarsest resolution that subscribers' requests reach, by trackable; a trackable without a ceiling has no
+    /// entry.
     var ceilings: [TrackableID: Resolution] = [:]
 }
 
 extension OwnerProtection {
-    /// The protection in force in a plan.
+    /// Reads the protective settings in force from an agent's plan.
     ///
-    /// - Throws: `failed` where the plan has no valid configuration.
+    /// - Throws: `failed` if the plan has no valid configuration.
     init(_ plan: AgentPlan) throws(CommandFailure) {
         let recording = plan.run.recording
         self.init(
@@ -41,14 +43,14 @@ extension OwnerProtection {
     }
 }
 
-/// Decides which changes of ``OwnerProtection`` an agent accepts through the broker: retention only grows, zones and
-/// floors are only added or tightened.
+/// Decides which changes of ``OwnerProtection`` a command from the broker may make: limits on stored records may only
+/// be raised, and privacy zones and floors may only be added or tightened.
 ///
 /// The rule compares the settings in force before and after, so that a profile cannot change them either.
 enum RemoteConfigurationRule {
-    /// Checks a change.
+    /// Checks a change of the protective settings by a command from the broker.
     ///
-    /// - Throws: `notAllowed` with the setting, both values without places, the reason and the remedy.
+    /// - Throws: `notAllowed` with the setting, the old and the new value (never a place), the reason and the remedy.
     static func check(from old: OwnerProtection, to new: OwnerProtection) throws(CommandFailure) {
         try self.checkLimit("keep-points", old.keepPoints, new.keepPoints)
         try self.checkLimit("keep-bytes", old.keepBytes, new.keepBytes)
@@ -63,7 +65,8 @@ enum RemoteConfigurationRule {
         try self.checkLimits("ceiling", old.ceilings, new.ceilings, "coarser") { $0.finer(of: $1) }
     }
 
-    /// A limit of requests remains, or becomes tighter: `tightest` of the new and the old one is the new one.
+    /// Checks that each trackable's limit of requests remains or becomes tighter: `tightest` of the new and the old
+    /// limit must be the new one.
     private static func checkLimits(
         _ setting: String, _ old: [TrackableID: Resolution], _ new: [TrackableID: Resolution], _ excess: String,
         tightest: (Resolution, Resolution) -> Resolution
@@ -90,11 +93,11 @@ enum RemoteConfigurationRule {
             self.refusal("zone", self.count(old.count), self.count(new.count), reason)
         }
         for zone in old where !new.contains(where: { $0.name == zone.name && $0.hidesAll(of: zone) }) {
-            throw refusal("a zone would be removed, smaller, elsewhere, or no longer omit positions")
+            throw refusal("a privacy zone would be removed, smaller, elsewhere, or no longer omit positions")
         }
         for zone in new where !old.contains(zone) {
             guard old.allSatisfy({ $0.name == zone.name || zone.revealsNothing(inside: $0) }) else {
-                throw refusal("the ZONE events of a zone that cuts another one would show positions inside that one")
+                throw refusal("the ZONE events of the new zone would show positions inside another zone that it cuts")
             }
         }
     }
@@ -110,19 +113,19 @@ enum RemoteConfigurationRule {
 }
 
 extension PrivacyZone {
-    /// A Boolean value that indicates whether this zone hides every position that `other` hides, and no less of it.
+    /// Returns `true` if this zone hides every position that `other` hides, and hides it at least as well.
     fileprivate func hidesAll(of other: PrivacyZone) -> Bool {
         self.center.distance(to: other.center).value + other.radius.value <= self.radius.value
             && (self.rule == .omit || other.rule == .replace)
     }
 
-    /// A Boolean value that indicates whether entering or leaving this zone never happens inside `other`: it is apart
-    /// from `other` or contains it, with the margin for leaving.
+    /// Returns `true` if no trackable enters or leaves this zone inside `other`: this zone is apart from `other` or
+    /// contains it, with the margin for leaving.
     fileprivate func revealsNothing(inside other: PrivacyZone) -> Bool {
         let distance = self.center.distance(to: other.center).value
         return distance > self.outerRadius + other.outerRadius || distance + other.outerRadius <= self.radius.value
     }
 
-    /// The radius within which a trackable that was inside still counts as inside, or more.
+    /// The radius in metres, at the most, within which a trackable that was inside the zone still counts as inside.
     private var outerRadius: Double { self.radius.value * 1.1 + 10 }
 }

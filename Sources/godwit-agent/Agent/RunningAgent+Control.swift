@@ -5,7 +5,7 @@ import TrackingCore
 import TrackingMQTT
 import TrackingPublisher
 
-/// The commands that a running agent carries out.
+/// The commands that a running agent performs.
 extension RunningAgent: AgentControl {
     func status() async -> AgentStatus {
         let publisher = try? self.running().publisher
@@ -92,7 +92,7 @@ extension RunningAgent: AgentControl {
         let bound = try self.planned { try $0.tracking(tracked) }
         do throws(TrackingError) {
             if unsent == .send {
-                // Nearly all points are sent here, before new fixes have to wait.
+                // Nearly all unsent points are sent here, so that new fixes wait only briefly below.
                 _ = try await publisher.flush(progress)
                 try await self.holdingFixes(from: publisher) { () async throws(TrackingError) in
                     try await publisher.bind(bound.trackables[0], unsent: unsent, progress)
@@ -103,11 +103,12 @@ extension RunningAgent: AgentControl {
         } catch {
             throw CommandFailure(error)
         }
-        // Other commands may have changed the plan while points were sent.
+        // Other commands may have changed the plan while points were sent, so the change is made to the present plan.
         self.plan = try self.planned { try $0.tracking(tracked) }
         do throws(TrackingError) { try self.file.write(self.plan.settings) } catch {
             throw CommandFailure(
-                .failed, "'\(id)' is tracked now, but not after a restart: \(error.message)")
+                .failed,
+                "'\(id)' is tracked now, but not after a restart, because the change cannot be saved: \(error.message)")
         }
     }
 
@@ -130,7 +131,7 @@ extension RunningAgent: AgentControl {
         do throws(TrackingError) { return try await publisher.stopTrip(of: id) } catch { throw CommandFailure(error) }
     }
 
-    /// The named trackable, or the only one.
+    /// Returns the named trackable, or the only tracked one if `id` is `nil`.
     private func trackedOne(_ id: TrackableID?) throws(CommandFailure) -> TrackableID {
         let tracked = self.plan.trackables.map(\.id)
         if let id {
@@ -141,14 +142,16 @@ extension RunningAgent: AgentControl {
             throw CommandFailure(
                 .invalidArguments,
                 tracked.isEmpty
-                    ? "no trackable is tracked. Add one with godwit-agent add ID"
-                    : "\(tracked.count) trackables are tracked. Name one of them")
+                    ? "the agent tracks no trackable. Add one with godwit-agent add ID"
+                    : "the agent tracks \(tracked.count) trackables, and the command names none of them. Name one of them"
+            )
         }
         return tracked[0]
     }
 
     private static func unknown(_ id: TrackableID) -> CommandFailure {
-        CommandFailure(.unknownTrackable, "the agent does not track '\(id)'")
+        CommandFailure(
+            .unknownTrackable, "the agent does not track '\(id)'. godwit-agent status lists the tracked trackables")
     }
 
     // MARK: - Tracked trackables
@@ -218,7 +221,7 @@ extension RunningAgent: AgentControl {
             let next = try self.planned { plan in
                 let tracked = setup.trackable.map { [AgentSettings.TrackedTrackable(id: $0)] }
                 let next = try (tracked.map { try plan.tracking($0) } ?? plan).setting(values)
-                // Every error appears here, before unsent points or the old connection are given up.
+                // Every error must appear here, before unsent points or the old connection are given up.
                 _ = try next.run.broker.transport(for: next.configuration(for: next.run.broker.identity()))
                 return next
             }

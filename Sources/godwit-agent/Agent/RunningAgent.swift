@@ -8,10 +8,10 @@ import TrackingCore
 import TrackingMQTT
 import TrackingPublisher
 
-/// A running agent. It follows a plan, which commands change.
+/// A running agent: it reads the sources and publishes positions as its plan describes. Commands change the plan.
 ///
 /// A plan with another broker or user ends the connection and begins a new one. All other changes go to the running
-/// publisher. A change is written to the settings file before it takes effect, so that it lasts over a restart.
+/// publisher. A change is written to the settings file before it takes effect, so that the change survives a restart.
 actor RunningAgent: Service {
     var plan: AgentPlan
     let file: SettingsFile
@@ -20,15 +20,18 @@ actor RunningAgent: Service {
     private let power: Power
     private let reader: SourceReader
     let logger = Logger(label: "godwit.agent")
-    /// The connected part of the agent; `nil` before the first connection and between two.
+    /// The part of the agent that belongs to the present connection; `nil` before the first connection and between two.
     private var device: Device?
-    /// `true` if the plan needs another connection than the present one.
+    /// `true` while the present connection ends because the plan needs another one.
     private var isRenewing = false
     /// The outcome of the sources, once they have ended: an error, or `nil` for a regular end.
     private var sourcesEnd: TrackingError??
 
-    /// - Parameter given: The options of `run`.
-    /// - Throws: `ValidationError`, `TrackingError`.
+    /// Makes an agent that is not connected yet, and reads the changes that were made in earlier runs.
+    ///
+    /// - Parameter given: The options of `godwit-agent run` as text.
+    /// - Throws: `ValidationError` or `TrackingError` for an invalid option and for a log folder that cannot be
+    ///   created.
     init(given: OptionValues) throws {
         let first = try AgentPlan(given: given)
         self.storage = try first.run.recording.storage(for: first.trackables)
@@ -36,7 +39,7 @@ actor RunningAgent: Service {
         self.controls = first.run.controls
         if let other = try first.run.recording.otherLog(of: first.trackables) {
             self.logger.warning(
-                "Another log with records found; its records are not sent",
+                "Another log of the tracked trackables found; its records are not sent",
                 metadata: [
                     "other": "\(other)",
                     "remedy": "give its trackable as the first --trackable, or the file as --spool",
@@ -46,14 +49,14 @@ actor RunningAgent: Service {
         self.plan = fitted.plan
         for misfit in fitted.misfits {
             self.logger.error(
-                "Change made at run time ignored: it conflicts with the options given now",
+                "Setting changed at run time ignored: the change conflicts with the options given now",
                 metadata: ["change": "\(misfit.change)", "reason": "\(misfit.reason)"])
         }
         self.power = Power(isOn: self.plan.settings.isOn)
         self.reader = try SourceReader(first.run, self.power)
     }
 
-    /// Runs until the source ends, a signal arrives, or an error makes it pointless to go on.
+    /// Runs the agent until its sources end, a signal arrives, or an error makes it pointless to go on.
     ///
     /// - Throws: The error that ended the agent; nothing after an orderly end.
     func run() async throws {
@@ -89,7 +92,7 @@ actor RunningAgent: Service {
             ])
     }
 
-    /// Reads the sources, and connects as often as needed. The sources stay open between two connections.
+    /// Reads the sources, and connects to the broker as often as needed. The sources stay open between two connections.
     private func live() async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { await self.read() }
@@ -128,21 +131,23 @@ actor RunningAgent: Service {
             } catch {
                 // During a renewal, the end of the old connection is expected, even if the broker refused the old user.
                 guard self.isRenewing else { throw error }
-                self.logger.info("Previous connection ended", metadata: ["reason": "\(error)"])
+                self.logger.info(
+                    "Previous connection to the broker ended before the new one", metadata: ["reason": "\(error)"])
             }
             guard self.isRenewing, !Task.isShuttingDownGracefully, !Task.isCancelled else { return }
         }
     }
 
-    /// Ends the present connection. The next one follows the plan.
+    /// Ends the present connection to the broker. The next connection follows the changed plan.
+    /// //
     func renew() {
         self.isRenewing = true
-        // Closed before the end: fixes read from now on are for the next connection.
+        // The outlet is closed before the connection ends, because fixes read from now on are for the next connection.
         self.reader.outlet.close()
         self.device?.publisher.finish(within: .milliseconds(2_500))
     }
 
-    /// Runs `body` while new fixes wait, so that the publisher has no more to send than before.
+    /// Runs `body` while new fixes wait for the publisher, so that the publisher has no more to send than before.
     func holdingFixes(
         from publisher: AssetPublisher<MQTTTransport>, _ body: () async throws(TrackingError) -> Void
     ) async throws(TrackingError) {
@@ -162,19 +167,22 @@ actor RunningAgent: Service {
         return try Device(publisher: publisher, identity: identity, reader: self.reader, run: run)
     }
 
-    /// The connected part of the agent.
+    /// Returns the part of the agent that belongs to the present connection.
     ///
-    /// - Throws: `failed` while there is none.
+    /// - Throws: `failed` while there is no connection, because the agent is starting, ending or connecting again.
     func running() throws(CommandFailure) -> Device {
         guard let device = self.device else {
-            throw CommandFailure(.failed, "the agent is starting or ending; try again")
+            throw CommandFailure(
+                .failed,
+                "the agent cannot perform the command while it is starting, ending or changing its connection. Try again"
+            )
         }
         return device
     }
 
-    /// The publisher of an agent that is on.
+    /// Returns the running publisher of an agent that is switched on.
     ///
-    /// - Throws: `isOff`; `failed` while there is no connection.
+    /// - Throws: `isOff` if the agent is switched off; `failed` while no publisher runs.
     func runningOn() throws(CommandFailure) -> AssetPublisher<MQTTTransport> {
         let device = try self.running()
         guard self.plan.settings.isOn else {
@@ -185,12 +193,12 @@ actor RunningAgent: Service {
 
     // MARK: - Changing the plan
 
-    /// Makes a plan. Errors are reported as failures of the command.
+    /// Makes another plan from the present one. Errors are thrown as failures of the command.
     func planned(_ make: (AgentPlan) throws -> AgentPlan) throws(CommandFailure) -> AgentPlan {
         try self.withCommandFailures { try make(self.plan) }
     }
 
-    /// Runs `make` and turns its errors into failures of the command.
+    /// Runs `make` and converts its errors to failures of the command.
     private func withCommandFailures<Value>(_ make: () throws -> Value) throws(CommandFailure) -> Value {
         do {
             return try make()
@@ -203,15 +211,17 @@ actor RunningAgent: Service {
         }
     }
 
-    /// Writes a plan to the settings file and puts it into effect. If this throws, the old plan remains in effect, with
-    /// one exception: a change that may hide positions takes effect even if it cannot be written.
+    /// Writes a plan to the settings file and puts it into effect. If this function throws, the old plan remains in
+    /// effect, with one exception: a change that may hide positions takes effect even if it cannot be written.
     func adopt(_ next: AgentPlan) async throws(CommandFailure) {
         let device = try self.running()
         let configuration = try self.withCommandFailures { try next.configuration(for: device.identity) }
         do throws(TrackingError) { try self.file.write(next.settings) } catch {
             guard next.mayHide(from: self.plan) else { throw CommandFailure(error) }
             await self.apply(next, configuration, on: device)
-            throw CommandFailure(.failed, "the change is in effect, but not after a restart: \(error.message)")
+            throw CommandFailure(
+                .failed,
+                "the change is in effect, but not after a restart, because it cannot be saved: \(error.message)")
         }
         await self.apply(next, configuration, on: device)
     }
@@ -219,7 +229,7 @@ actor RunningAgent: Service {
     private func apply(_ next: AgentPlan, _ configuration: PublisherConfiguration, on device: Device) async {
         let last = self.plan
         self.plan = next
-        // Switched off first, so that no further fix is published; switched on last.
+        // Power is switched off first, so that no further fix is published, and switched on last.
         if !next.settings.isOn { self.power.isOn = false }
         await device.publisher.configure(configuration)
         Self.replace(last.trackables, with: next.trackables, in: device.publisher)

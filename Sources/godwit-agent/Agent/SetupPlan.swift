@@ -3,21 +3,23 @@ import TrackingControl
 import TrackingCore
 import TrackingMQTT
 
-/// The changes that a set-up link makes, computed before any of them is made.
+/// The changes of an agent's settings that a set-up link makes, computed before any of them is made.
 struct SetupPlan {
-    /// The options to set, without the password file.
+    /// The options to set, by long name, without the password file.
     let values: [String: [String]?]
-    /// The password to write to a file of its own; `nil` for no change.
+    /// The password that is written to a file of its own; `nil` for no change of the password.
     let password: String?
-    /// The only trackable from now on; `nil` for no change.
+    /// The only trackable to track from now on; `nil` for no change.
     let trackable: TrackableID?
-    /// The changes as shown to the user.
+    /// The changes as they are shown to the user, with the password as a change without values.
     let changes: [SettingChange]
 
-    /// `true` if the agent has to connect again.
+    /// `true` if the broker, the user or the password changes, so that the agent connects again.
     var isNewConnection: Bool { self.password != nil || !self.values.isEmpty }
 
-    /// - Throws: `invalidArguments` that names the missing part.
+    /// Computes the changes that a set-up link makes to an agent's plan.
+    ///
+    /// - Throws: `CommandFailure` that names the missing or invalid part of the link.
     init(_ request: SetupRequest, for plan: AgentPlan) throws(CommandFailure) {
         do throws(TrackingError) {
             let old = try plan.run.broker.user
@@ -26,7 +28,8 @@ struct SetupPlan {
             if request.token != nil, user == nil {
                 throw TrackingError(
                     .invalidConfiguration,
-                    "the link has a token but no user, and the agent has none either. Ask for a link with user=…")
+                    "the set-up link has a token but no user, and the agent has no user either. Ask for a link with user=…"
+                )
             }
             var changes: [SettingChange] = []
             let addresses = try request.broker.map { (url) throws(TrackingError) in
@@ -41,7 +44,8 @@ struct SetupPlan {
             let hasMoved = !changes.isEmpty || request.token != nil
             let place = addresses ?? oldAddresses
             self.values = hasMoved ? ["broker": place.map { BrokerAddress($0).of(user: user) }] : [:]
-            // The new address replaces the old one together with the password in it.
+            // The new address replaces the old one and the password in it, so an unchanged password is written to a
+            // file.
             self.password = request.token ?? (hasMoved ? old?.password : nil)
             if request.token != nil { changes.append(.init(key: "password", before: nil, after: nil)) }
             let tracked = plan.tracked.map(\.id)

@@ -3,11 +3,14 @@ import TrackingControl
 import TrackingCore
 
 /// Asks a gateway for the settings that belong to the token of a set-up link. It runs `curl`, so that the agent needs
-/// no HTTP client of its own. The token goes to curl's standard input, where no list of processes shows it.
+/// no HTTP client of its own. The token goes to curl's standard input, because other users could read it on a command
+/// line.
 struct GatewayIntroduction {
     let link: OverlandLink
 
-    /// - Throws: `inputUnreadable` without an answer; the errors of ``OverlandLink/request(answer:)``.
+    /// Asks the gateway and returns the settings of the set-up.
+    ///
+    /// - Throws: `inputUnreadable` if the gateway does not answer; the errors of ``OverlandLink/request(answer:)``.
     func fetch() async throws -> SetupRequest {
         let folder = FileManager.default.temporaryDirectory.appending(path: "godwit-\(UUID().uuidString)")
         try FileManager.default.createDirectory(
@@ -21,7 +24,7 @@ struct GatewayIntroduction {
         return try self.link.request(answer: try Data(contentsOf: URL(filePath: answer)))
     }
 
-    /// The configuration for curl; its manual explains how text is quoted.
+    /// Returns the configuration for curl. The manual of curl explains how text is quoted.
     private func settings(output: String) -> String {
         func quoted(_ text: String) -> String {
             "\"" + text.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"") + "\""
@@ -45,8 +48,9 @@ struct GatewayIntroduction {
         switch outcome {
         case .notStarted:
             "cannot ask the gateway without curl. Install it with apt-get install curl (\(complaint))"
-        case .exited(22): "the gateway rejected the token of the link. Ask for a new link"
-        default: "cannot reach the gateway at the link's url. The message of curl above has the cause (\(complaint))"
+        case .exited(22): "the gateway rejected the token of the set-up link. Ask for a new link"
+        default:
+            "cannot reach the gateway at the url of the set-up link. The message of curl above names the cause (\(complaint))"
         }
     }
 }

@@ -3,13 +3,13 @@ import GodwitOptions
 import TrackingControl
 import TrackingCore
 
-/// `godwit-agent queue`.
+/// `godwit-agent queue`: shows, exports or discards the unsent records of the log.
 struct Queue: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Show, export or discard the records that are not sent yet.",
+        abstract: "Show, export or discard the unsent records: those in the log that are not acknowledged yet.",
         subcommands: [List.self, Export.self, Purge.self])
 
-    /// `godwit-agent queue list`.
+    /// `godwit-agent queue list`: lists unsent records, oldest first.
     struct List: AsyncParsableCommand {
         static let configuration = CommandConfiguration(abstract: "List the unsent records, oldest first.")
 
@@ -23,12 +23,12 @@ struct Queue: AsyncParsableCommand {
         }
     }
 
-    /// `godwit-agent queue export FILE`.
+    /// `godwit-agent queue export FILE`: writes all unsent records to a file.
     struct Export: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Write all unsent records to a file, one JSON object a line. The log keeps them.")
 
-        @Argument(help: "The file; - for standard output.")
+        @Argument(help: "The file to write; - for standard output.")
         var file: String
 
         @OptionGroup var agent: SocketOptions
@@ -46,7 +46,7 @@ struct Queue: AsyncParsableCommand {
         }
     }
 
-    /// `godwit-agent queue purge`.
+    /// `godwit-agent queue purge`: discards all unsent records after a confirmation.
     struct Purge: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Discard all unsent records.", discussion: "Discarded records cannot be recovered.")
@@ -67,22 +67,23 @@ struct Queue: AsyncParsableCommand {
     }
 }
 
-/// `godwit-agent quarantine`.
+/// `godwit-agent quarantine`: shows, sends again or discards quarantined records.
 struct Quarantine: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Show, send again or discard quarantined records: those that were rejected for good.",
         subcommands: [List.self, Retry.self, Drop.self])
 
-    /// The records that a command concerns.
+    /// The quarantined records that a command concerns: the named ones, or all of them.
     struct Which: ParsableArguments {
-        @Argument(help: "The records as STREAM:SEQ, as the list shows them. Default: all.")
+        @Argument(help: "The records as STREAM:SEQ, as 'quarantine list' shows them. Default: all.")
         var records: [String] = []
 
         @OptionGroup var agent: SocketOptions
 
         func ask(_ name: Command.Name) async throws -> Int {
             if let wrong = self.records.first(where: { RecordName($0) == nil }) {
-                throw ValidationError("a record must be STREAM:SEQ, as the list shows it; not '\(wrong)'")
+                throw ValidationError(
+                    "a record must be given as STREAM:SEQ, as 'quarantine list' shows it, not '\(wrong)'")
             }
             let names: [String: JSONValue] =
                 self.records.isEmpty ? [:] : ["records": .list(self.records.map { .text($0) })]
@@ -90,7 +91,7 @@ struct Quarantine: AsyncParsableCommand {
         }
     }
 
-    /// `godwit-agent quarantine list`.
+    /// `godwit-agent quarantine list`: lists quarantined records with their reasons, oldest first.
     struct List: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "List the quarantined records with their reasons, oldest first.")
@@ -105,18 +106,19 @@ struct Quarantine: AsyncParsableCommand {
         }
     }
 
-    /// `godwit-agent quarantine retry`.
+    /// `godwit-agent quarantine retry`: makes quarantined records pending again.
     struct Retry: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Queue quarantined records again, with new numbers.")
+        static let configuration = CommandConfiguration(
+            abstract: "Queue quarantined records for sending again, with new sequence numbers.")
         @OptionGroup var which: Which
 
         func run() async throws {
             try Output.print(
-                "\(counted(await self.which.ask(.quarantineRetry), "record")) queued again with new numbers\n")
+                "\(counted(await self.which.ask(.quarantineRetry), "record")) queued again with new sequence numbers\n")
         }
     }
 
-    /// `godwit-agent quarantine drop`.
+    /// `godwit-agent quarantine drop`: discards quarantined records after a confirmation.
     struct Drop: AsyncParsableCommand {
         static let configuration = CommandConfiguration(abstract: "Discard quarantined records.")
 
@@ -135,14 +137,15 @@ struct Quarantine: AsyncParsableCommand {
     }
 }
 
-/// Lists of records as text.
+/// Converts lists of records to text.
 enum RecordList {
-    /// Prints one line for each record.
+    /// Prints one line for each record in the result of a list command.
     static func print(_ result: [String: JSONValue]) throws {
         for record in result["records"]?.list ?? [] { try Output.print(self.text(record) + "\n") }
     }
 
-    /// A line for people: time, trackable, name, kind, size and reason.
+    /// Returns a line about a record for people: time, trackable, name, kind, size in bytes, and the reason of a
+    /// quarantine.
     static func text(_ record: JSONValue) -> String {
         var parts = [
             record["time"]?.number.map { TimeText.rfc3339(UnixTime($0)) } ?? "", record["trackable"]?.text ?? "",
@@ -153,7 +156,7 @@ enum RecordList {
         return StatusText.plain(parts.joined(separator: "  "))
     }
 
-    /// A line for programs. The record itself is copied unchanged.
+    /// Returns a line of JSON about a record for programs. The record itself is copied unchanged.
     static func line(_ item: JSONValue) -> String {
         var members = item.object ?? [:]
         let record = members.removeValue(forKey: "record")?.text ?? "{}"

@@ -4,18 +4,19 @@ import TrackingControl
 import TrackingCore
 import TrackingMQTT
 
-/// `godwit-agent configure KEY=VALUE…`.
+/// `godwit-agent configure KEY=VALUE…`: changes settings of the running agent.
 struct Configure: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Change settings while the agent runs: all of them, or none if one is invalid.",
-        discussion: "The keys are long options of 'run' without dashes. The command prints the changes.")
+        discussion:
+            "The keys are the long names of the options of 'run', without dashes. The command prints the changes.")
 
-    @Argument(help: ArgumentHelp("The settings.", valueName: "key=value"))
+    @Argument(help: ArgumentHelp("The settings to change.", valueName: "key=value"))
     var settings: [String]
 
     @OptionGroup var agent: SocketOptions
 
-    /// The settings as arguments of a command.
+    /// Returns the settings as the arguments of a CONFIGURE command.
     func arguments() throws -> [String: JSONValue] {
         var arguments: [String: JSONValue] = [:]
         for setting in self.settings {
@@ -24,7 +25,7 @@ struct Configure: AsyncParsableCommand {
                 throw ValidationError("a setting must be KEY=VALUE, not '\(setting)'")
             }
             guard arguments.updateValue(.text(parts[1]), forKey: parts[0]) == nil else {
-                throw ValidationError("\(parts[0]) is given twice. Leave one of them out")
+                throw ValidationError("the setting \(parts[0]) is given twice. Give it once")
             }
         }
         return arguments
@@ -37,7 +38,7 @@ struct Configure: AsyncParsableCommand {
     }
 }
 
-/// `godwit-agent setup URL`.
+/// `godwit-agent setup URL`: applies a set-up link after a confirmation.
 struct Setup: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Apply a set-up link: godwit://setup?broker=…&user=…&token=…&trackable=….",
@@ -49,7 +50,7 @@ struct Setup: AsyncParsableCommand {
             trackable.
             """)
 
-    @Argument(help: ArgumentHelp("The link; - for standard input.", valueName: "url"))
+    @Argument(help: ArgumentHelp("The set-up link; - to read it from standard input.", valueName: "url"))
     var link: String
 
     @Flag(help: "Do not ask for confirmation.")
@@ -75,16 +76,16 @@ struct Setup: AsyncParsableCommand {
     }
 }
 
-/// Lists of changed settings as text.
+/// Converts lists of changed settings to text.
 enum ChangeList {
-    /// Prints one line for each change, or `standard` without any.
+    /// Prints one line for each changed setting, or `standard` if there is none.
     static func print(_ result: [String: JSONValue], standard: String) throws {
         let changes = (result["changes"]?.list ?? []).compactMap { SettingChange($0) }
         if changes.isEmpty { try Output.print(standard + "\n") }
         for change in changes { try Output.print(self.text(change) + "\n") }
     }
 
-    /// A line for people.
+    /// Returns a line about a changed setting for people.
     static func text(_ change: SettingChange) -> String {
         guard change.before != nil || change.after != nil else { return "\(change.key): replaced" }
         return StatusText.plain("\(change.key): \(change.before ?? "(not set)") -> \(change.after ?? "(not set)")")

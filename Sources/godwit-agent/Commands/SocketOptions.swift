@@ -4,7 +4,7 @@ import GodwitOptions
 import TrackingControl
 import TrackingCore
 
-/// The option that selects a running agent. Every command that asks one has it.
+/// The option `--socket`, which selects a running agent. Every command that asks a running agent has it.
 struct SocketOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -12,15 +12,15 @@ struct SocketOptions: ParsableArguments {
             valueName: "path"))
     var socket: String?
 
-    /// Connects to the agent.
+    /// Connects to the running agent.
     ///
-    /// - Throws: `agentUnreachable` with the remedy.
+    /// - Throws: `agentUnreachable` if no agent listens; `notAuthorized` if this user may not connect.
     func connect() throws(TrackingError) -> ControlClient {
         let environment = ProcessInfo.processInfo.environment
         return try ControlClient(paths: self.socket.map { [$0] } ?? ControlSocket.candidates(environment: environment))
     }
 
-    /// Has the agent carry out a command, and returns its result.
+    /// Connects to the agent, sends it a command, and returns the members of the command's result.
     @discardableResult
     func ask(
         _ name: Command.Name, _ arguments: [String: JSONValue] = [:]
@@ -28,7 +28,8 @@ struct SocketOptions: ParsableArguments {
         try await self.connect().ask(name, arguments)
     }
 
-    /// Has the agent carry out a command that takes long, and shows its progress.
+    /// Sends the agent a command that takes long, shows its progress on a terminal, and returns the members of its
+    /// result.
     func askAndWait(_ name: Command.Name, _ arguments: [String: JSONValue] = [:]) async throws -> [String: JSONValue] {
         let client = try self.connect()
         guard Terminal.isOutput else { return try await client.ask(name, arguments, within: nil) }
@@ -41,9 +42,9 @@ struct SocketOptions: ParsableArguments {
 }
 
 extension TrackableID {
-    /// Reads an id, and returns it as an argument of a command.
+    /// Checks the id of a trackable, and returns it as an argument of a command.
     ///
-    /// - Throws: `ValidationError` that names the broken rule.
+    /// - Throws: `ValidationError` that names the rule for ids that the text breaks.
     static func argument(_ text: String) throws -> JSONValue {
         do throws(TrackingError) { return .text(try TrackableID(text).rawValue) } catch {
             throw ValidationError(error.message)
@@ -52,6 +53,6 @@ extension TrackableID {
 }
 
 extension Coordinate {
-    /// The place as an argument of a command.
+    /// The coordinate as an argument of a command: `[longitude, latitude]` in degrees.
     var json: JSONValue { .list([.number(self.longitude), .number(self.latitude)]) }
 }

@@ -3,7 +3,7 @@ import GodwitOptions
 import TrackingControl
 import TrackingCore
 
-/// `godwit-agent status`.
+/// `godwit-agent status`: shows the state of the running agent.
 struct Status: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Show the state of the agent: connection, queue, last fix and trackables.",

@@ -12,7 +12,7 @@ struct StatusText {
         self.units = units
     }
 
-    /// The text, one line for each value.
+    /// The lines of the text, each with the name of a value and the value.
     var lines: [String] {
         let status = self.status
         let common: [(String, String)] = [
@@ -72,7 +72,7 @@ struct StatusText {
         return counts.joined(separator: ", ") + (queue.oldest.map { "; the oldest \(self.ago($0))" } ?? "")
     }
 
-    /// A trip as text for people.
+    /// Returns a trip as text for people: mode, state, duration and distance.
     static func describe(_ trip: Trip, _ units: DisplayUnits = .metric) -> String {
         let state = trip.state == .active ? "under way" : "ended"
         return self.plain(
@@ -84,7 +84,7 @@ struct StatusText {
 
     private func ago(_ time: UnixTime?) -> String { time.map { "\(Self.span(self.age($0))) ago" } ?? "never" }
 
-    /// A duration in its two largest units: `2 h 5 min`.
+    /// Returns a duration as text in its two largest units: `2 h 5 min`.
     static func span(_ duration: Duration) -> String {
         let seconds = Int64(max(0, min(1e12, duration.inSeconds)))
         switch seconds {
@@ -95,7 +95,7 @@ struct StatusText {
         }
     }
 
-    /// A number of bytes in a suitable unit.
+    /// Returns a number of bytes as text in B, KB or MB.
     static func size(_ bytes: Int) -> String {
         switch bytes {
         case ..<1000: "\(bytes) B"
@@ -104,6 +104,7 @@ struct StatusText {
         }
     }
 
-    /// Escapes characters that could move the cursor. Names and reasons come from other programs.
+    /// Returns the text with characters escaped that could move the cursor. Names and reasons may come from other
+    /// programs.
     static func plain(_ text: String) -> String { text.printable }
 }

@@ -3,7 +3,8 @@ import ServiceLifecycle
 import TrackingControl
 import TrackingCore
 
-/// The live state of `godwit-agent status --watch`: asks the agent, draws, and reads keys, until the user quits.
+/// The live table of `godwit-agent status --watch`: asks the agent for its state, draws it, and reads keys, until the
+/// user quits.
 struct StatusWatch: Service {
     let agent: SocketOptions
     let units: DisplayUnits
@@ -40,7 +41,8 @@ struct StatusWatch: Service {
         }
     }
 
-    /// Sends the command of a key. Returns the failure, which the view shows; `nil` for success.
+    /// Sends the agent the command of a key. Returns the failure of the command, which the table shows; `nil` for
+    /// success.
     private func outcome(of name: Command.Name, _ client: ControlClient) async throws -> CommandFailure? {
         do {
             _ = try await client.ask(name)
@@ -51,9 +53,9 @@ struct StatusWatch: Service {
     }
 }
 
-/// The content of the live state and the meaning of its keys.
+/// The content of the live table of `godwit-agent status --watch`, and the meaning of its keys.
 struct StatusView {
-    /// The meaning of a key.
+    /// The action that a key asks for.
     enum Key: Equatable {
         case quit
         case ask(Command.Name)
@@ -65,15 +67,15 @@ struct StatusView {
 
     init(units: DisplayUnits) { self.units = units }
 
-    /// Records a new state.
+    /// Takes a new state of the agent to show.
     mutating func received(_ status: AgentStatus) { self.status = status }
 
-    /// Records the outcome of a key's command.
+    /// Takes the outcome of a key's command to show; `nil` for success.
     mutating func answered(_ name: Command.Name, _ failure: CommandFailure?) {
         self.message = "\(name.rawValue): \(failure?.message ?? "done")"
     }
 
-    /// Returns the meaning of a key in the present state; `nil` for none.
+    /// Returns the action that a key asks for in the present state; `nil` for none.
     func pressed(_ key: Character) -> Key? {
         switch key {
         case "o", "O": .ask(self.status?.isOn == true ? .off : .on)
@@ -84,10 +86,11 @@ struct StatusView {
         }
     }
 
-    /// The lines to draw, cut to the terminal's size. The last line shows the number of lines that do not fit.
+    /// Returns the lines to draw, cut to the terminal's size. If not all lines fit, the last of the state's lines shows
+    /// the number of the missing ones.
     func lines(width: Int, height: Int) -> [String] {
-        var body = self.status.map { StatusText($0, units: self.units).lines } ?? ["asking the agent"]
-        // Reserved: the empty line, the message, the keys and the cursor's own line.
+        var body = self.status.map { StatusText($0, units: self.units).lines } ?? ["waiting for the agent's state"]
+        // Four lines are reserved: an empty line, the message, the keys and the line of the cursor.
         let room = max(1, height - 4)
         if body.count > room { body = body.prefix(room - 1) + ["… and \(body.count - room + 1) more"] }
         let isActive = self.status?.trip?.state == .active

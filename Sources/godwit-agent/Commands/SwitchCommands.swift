@@ -3,7 +3,7 @@ import GodwitOptions
 import TrackingControl
 import TrackingCore
 
-/// `godwit-agent on`.
+/// `godwit-agent on`: switches the agent on.
 struct On: AsyncParsableCommand {
     static let configuration = CommandConfiguration(abstract: "Switch the agent on: sample and send again.")
     @OptionGroup var agent: SocketOptions
@@ -11,16 +11,16 @@ struct On: AsyncParsableCommand {
     func run() async throws { try await self.agent.ask(.on) }
 }
 
-/// `godwit-agent off`.
+/// `godwit-agent off`: switches the agent off.
 struct Off: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Switch the agent off: sample nothing, send nothing, be absent. The log remains.")
+        abstract: "Switch the agent off: sample and send nothing, and withdraw its presence. The log remains.")
     @OptionGroup var agent: SocketOptions
 
     func run() async throws { try await self.agent.ask(.off) }
 }
 
-/// `godwit-agent report`.
+/// `godwit-agent report`: takes a fix now and publishes it.
 struct Report: AsyncParsableCommand {
     static let configuration = CommandConfiguration(abstract: "Take a fix now and publish it.")
     @OptionGroup var agent: SocketOptions
@@ -28,7 +28,7 @@ struct Report: AsyncParsableCommand {
     func run() async throws { try await self.agent.ask(.report) }
 }
 
-/// `godwit-agent metrics`.
+/// `godwit-agent metrics`: prints the agent's metrics.
 struct Metrics: AsyncParsableCommand {
     static let configuration = CommandConfiguration(abstract: "Print the agent's metrics in Prometheus' text format.")
     @OptionGroup var agent: SocketOptions
@@ -42,10 +42,10 @@ struct Metrics: AsyncParsableCommand {
     }
 }
 
-/// `godwit-agent send-now`.
+/// `godwit-agent send-now`: sends one batch of records now.
 struct SendNow: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Send one batch now, or wait for the batch that is being sent.")
+        abstract: "Send one batch of unsent records now, or wait for the batch that is being sent.")
     @OptionGroup var agent: SocketOptions
 
     func run() async throws {
@@ -54,7 +54,7 @@ struct SendNow: AsyncParsableCommand {
     }
 }
 
-/// `godwit-agent flush`.
+/// `godwit-agent flush`: sends all unsent records.
 struct Flush: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Send all unsent records, and wait until they are acknowledged.",

@@ -3,19 +3,21 @@ import GodwitOptions
 import TrackingControl
 import TrackingCore
 
-/// `godwit-agent track ID`.
+/// `godwit-agent track ID`: tracks one trackable in place of all others.
 struct Track: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Track this trackable alone.", discussion: "The change lasts over a restart of the agent.")
+        abstract: "Track this trackable in place of all others.",
+        discussion: "The change lasts over a restart of the agent.")
     @OptionGroup var tracked: TrackedOptions
 
     func run() async throws { try await self.tracked.ask(.track) }
 }
 
-/// `godwit-agent add ID`.
+/// `godwit-agent add ID`: tracks one more trackable.
 struct Add: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Track this trackable as well.", discussion: "The change lasts over a restart of the agent.")
+        abstract: "Track this trackable in addition to the others.",
+        discussion: "The change lasts over a restart of the agent.")
     @OptionGroup var tracked: TrackedOptions
 
     func run() async throws { try await self.tracked.ask(.add) }
@@ -40,7 +42,7 @@ struct TrackedOptions: ParsableArguments {
     }
 }
 
-/// `godwit-agent remove ID`.
+/// `godwit-agent remove ID`: stops tracking a trackable.
 struct Remove: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Stop tracking this trackable.", discussion: "The change lasts over a restart of the agent.")
@@ -55,7 +57,7 @@ struct Remove: AsyncParsableCommand {
     }
 }
 
-/// `godwit-agent destination ID LAT,LON|none`.
+/// `godwit-agent destination ID LAT,LON|none`: sets or removes the destination of a trackable.
 struct Destination: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Set or remove the destination of a trackable.",
@@ -83,26 +85,27 @@ struct Destination: AsyncParsableCommand {
     }
 }
 
-/// `godwit-agent bind ID`.
+/// `godwit-agent bind ID`: tracks one trackable in place of all others, unless points of the others are unsent.
 struct Bind: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Track this trackable in place of the present ones.",
-        discussion: "Refused, with the number of points, while points of a present trackable are unsent.")
+        abstract: "Track this trackable in place of all others, unless points of the others are unsent.",
+        discussion: "While points of the others are unsent, the command fails and names their number.")
 
     @Argument(help: "The id of the trackable: 1 to 128 bytes.")
     var id: String
 
-    @Flag(help: "Discard the unsent points of the present trackables.")
+    @Flag(help: "Discard the unsent points of the trackables tracked so far.")
     var force = false
 
-    @Flag(help: "Send the unsent points of the present trackables first.")
+    @Flag(help: "Send the unsent points of the trackables tracked so far first.")
     var flush = false
 
     @OptionGroup var agent: SocketOptions
 
     func validate() throws {
         if self.force, self.flush {
-            throw ValidationError("--force discards the points that --flush would send. Give one of them")
+            throw ValidationError(
+                "--force discards the unsent points, and --flush sends them. Give one of the two options")
         }
     }
 

@@ -3,16 +3,16 @@ import GodwitOptions
 import TrackingControl
 import TrackingCore
 
-/// `godwit-agent trip`.
+/// `godwit-agent trip`: begins, ends or shows a trip.
 struct TripCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "trip", abstract: "Begin, end or show a trip.",
         subcommands: [Start.self, Stop.self, Show.self])
 
-    /// The trackable that a command concerns.
+    /// The trackable whose trip a command concerns.
     struct Whose: ParsableArguments {
         @Option(
-            help: ArgumentHelp("The trackable; needed if the agent tracks several.", valueName: "id"))
+            help: ArgumentHelp("The trackable of the trip; needed if the agent tracks several.", valueName: "id"))
         var trackable: String?
 
         @OptionGroup var agent: SocketOptions
@@ -28,9 +28,10 @@ struct TripCommand: AsyncParsableCommand {
         }
     }
 
-    /// `godwit-agent trip start`.
+    /// `godwit-agent trip start`: begins a trip.
     struct Start: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Begin a trip. Fails while one is under way.")
+        static let configuration = CommandConfiguration(
+            abstract: "Begin a trip. Fails while a trip of the trackable is under way.")
 
         @Argument(
             help: ArgumentHelp(
@@ -47,15 +48,16 @@ struct TripCommand: AsyncParsableCommand {
         }
     }
 
-    /// `godwit-agent trip stop`.
+    /// `godwit-agent trip stop`: ends the trip under way.
     struct Stop: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "End the trip. Fails if none is under way.")
+        static let configuration = CommandConfiguration(
+            abstract: "End the trip under way. Fails if no trip is under way.")
         @OptionGroup var whose: Whose
 
         func run() async throws { try await self.whose.ask(.stopTrip, self.whose.arguments()) }
     }
 
-    /// `godwit-agent trip status`.
+    /// `godwit-agent trip status`: shows the trip under way, or the last one.
     struct Show: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "status", abstract: "Show the trip under way, or the last one.")
@@ -66,7 +68,9 @@ struct TripCommand: AsyncParsableCommand {
             let wanted = try self.whose.arguments()["trackable"]?.text
             let tracked = status.trackables.filter { wanted == nil || $0.id.rawValue == wanted }
             if let wanted, tracked.isEmpty {
-                throw CommandFailure(.unknownTrackable, "the agent does not track '\(wanted)'")
+                throw CommandFailure(
+                    .unknownTrackable,
+                    "the agent does not track '\(wanted)'. godwit-agent status lists the tracked trackables")
             }
             for trackable in tracked {
                 let trip = trackable.trip.map { StatusText.describe($0) } ?? "no trip"

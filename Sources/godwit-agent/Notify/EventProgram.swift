@@ -1,34 +1,34 @@
 import FoundationEssentials
 import SystemLibrary
 
-/// A program that is run once for each event. It reads the event from its standard input; its output goes to the
-/// agent's standard error. No shell is involved.
+/// A program that the agent runs once for each event. The program reads the event from its standard input; its output
+/// goes to the agent's standard error. No shell is involved.
 struct EventProgram: Sendable {
-    /// The outcome of one run.
+    /// The outcome of one run of the program.
     enum Outcome: Equatable, Sendable {
         /// The program ended with exit code 0.
         case succeeded
-        /// The program ended with another exit code.
+        /// The program ended with this exit code, which is not 0.
         case exited(Int32)
-        /// A signal ended the program.
+        /// A signal, with this number, ended the program.
         case signalled(Int32)
-        /// The agent killed the program and its children, because the time was over or the agent ends.
+        /// The agent killed the program and its child processes, because the time limit passed or the agent ends.
         case killed
         /// The program could not be started, for this reason.
         case notStarted(String)
 
-        /// The fault, for the log; `nil` for success.
+        /// The fault as text for the log; `nil` for success.
         var complaint: String? {
             switch self {
             case .succeeded: nil
             case .exited(let code): "the program ended with exit code \(code)"
             case .signalled(let number): "signal \(number) ended the program"
-            case .killed: "the program was killed, because its time was over or the agent ends"
+            case .killed: "the program was killed, because its time limit passed or the agent ends"
             case .notStarted(let reason): "the program cannot be started: \(reason)"
             }
         }
 
-        /// Reads the status of `waitpid`: the low seven bits are the signal, the next byte is the exit code.
+        /// Parses the status of `waitpid`: the low seven bits are the signal, the next byte is the exit code.
         init(status: Int32) {
             let signal = status & 0x7F
             let code = (status >> 8) & 0xFF
@@ -36,15 +36,17 @@ struct EventProgram: Sendable {
         }
     }
 
-    /// The largest event in bytes. A pipe accepts as much at once, so that writing does not wait for the program.
+    /// The largest size of an event in bytes. A pipe accepts as much at once, so that writing does not wait for the
+    /// program.
     private static let maximumInput = 60_000
 
     /// The program and its arguments. A name without a slash is looked up in `PATH`.
     let words: [String]
-    /// The longest time of one run.
+    /// The longest time that one run of the program may take.
     let limit: Duration
 
-    /// Runs the program once. Kills it when its time is over or `isOver` returns `true`.
+    /// Runs the program once with `input` on its standard input, and returns the outcome. Kills the program when its
+    /// time limit passes or `isOver` returns `true`.
     func run(
         _ input: [UInt8], environment: [String: String], isOver: @Sendable () -> Bool = { false }
     ) async -> Outcome {
@@ -66,17 +68,19 @@ struct EventProgram: Sendable {
         }
     }
 
-    /// Starts the program.
+    /// Starts the program with the event on its standard input.
     ///
-    /// - Returns: The reason why it could not be started; `nil` for success.
+    /// - Returns: The reason why the program could not be started; `nil` for success.
     private func start(_ input: [UInt8], _ environment: [String: String], _ id: inout pid_t) -> String? {
         var ends: [Int32] = [-1, -1]
-        guard input.count <= Self.maximumInput else { return "the event has \(input.count) bytes" }
+        guard input.count <= Self.maximumInput else {
+            return "the event has \(input.count) bytes, more than the limit of \(Self.maximumInput)"
+        }
         guard pipe(&ends) == 0 else { return String(cString: strerror(errno)) }
         defer { close(ends[0]) }
         let written = write(ends[1], input, input.count)
         close(ends[1])
-        guard written == input.count else { return "the event could not be written" }
+        guard written == input.count else { return "the event could not be written to its standard input" }
 
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
@@ -95,7 +99,7 @@ struct EventProgram: Sendable {
         return code == 0 ? nil : String(cString: strerror(code))
     }
 
-    /// The agent's open descriptors beside the standard streams. The program must not inherit them.
+    /// The agent's open file descriptors beside the standard streams. The program must not inherit them.
     private static var descriptors: [Int32] {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")) ?? []
         return names.compactMap { Int32($0) }.filter { $0 > 2 }

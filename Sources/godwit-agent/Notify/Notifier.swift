@@ -5,22 +5,24 @@ import Synchronization
 import TrackingCore
 import TrackingPublisher
 
-/// The command line of the event program: its name or path and its arguments, separated by spaces. There is no quoting.
+/// The command line of the program for events (`--notify`): its name or path and its arguments, separated by spaces.
+/// There is no quoting.
 struct NotifyCommand: Hashable, Sendable, ExpressibleByArgument {
     let words: [String]
 
-    /// Reads the words, at least one.
+    /// Parses a command line; returns `nil` for one without a word.
     init?(argument: String) {
         self.words = argument.split(whereSeparator: \.isWhitespace).map(String.init)
         if self.words.isEmpty { return nil }
     }
 }
 
-/// The runner of the event program: one event at a time, in order. A fault of the program never stops the agent.
+/// Runs the program for events (`--notify`), for one event at a time and in order. A fault of the program never stops
+/// the agent.
 final class Notifier: Sendable {
-    /// The longest time of the program for one event.
+    /// The longest time that the program may run for one event.
     static let limit: Duration = .seconds(30)
-    /// The time for remaining events when the agent ends.
+    /// The time that the program has for remaining events when the agent ends.
     static let farewell: Duration = .seconds(2)
 
     private let program: EventProgram
@@ -28,12 +30,14 @@ final class Notifier: Sendable {
     private let logger: Logger
     private let isLeaving = Atomic(false)
 
+    /// Creates the runner of a program for events.
+    ///
     /// - Parameters:
-    ///   - command: The program.
-    ///   - limit: The longest time for one event.
+    ///   - command: The command line of the program.
+    ///   - limit: The longest time that the program may run for one event.
     ///   - environment: The agent's environment. Variables that begin with `GODWIT_`, such as the password, are not
     ///     passed on.
-    ///   - logger: The logger of faults.
+    ///   - logger: The logger for faults of the program.
     init(
         _ command: NotifyCommand, limit: Duration = Notifier.limit,
         environment: [String: String] = ProcessInfo.processInfo.environment,
@@ -44,10 +48,10 @@ final class Notifier: Sendable {
         self.logger = logger
     }
 
-    /// Runs the program for each event until the stream ends. After ``leave()``, the remaining events are only counted
-    /// and logged.
+    /// Runs the program for each event until the stream of events ends. After ``leave()``, the remaining events are
+    /// only counted and logged.
     ///
-    /// - Parameter lost: Returns the number of events that were dropped so far because the buffer was full.
+    /// - Parameter lost: Returns the number of events that were dropped so far because the stream's buffer was full.
     func run(_ events: AsyncStream<TrackableEvent>, lost: @Sendable () -> Int) async {
         var undelivered = 0
         var lostSoFar = 0
@@ -64,7 +68,7 @@ final class Notifier: Sendable {
         if undelivered > 0 { self.logDropped(undelivered) }
     }
 
-    /// Ends the program for events: a running one is killed.
+    /// Stops running the program for events, because the agent ends. A running program is killed.
     func leave() { self.isLeaving.store(true, ordering: .relaxed) }
 
     private var isOver: Bool { self.isLeaving.load(ordering: .relaxed) }
@@ -76,7 +80,7 @@ final class Notifier: Sendable {
         ) { self.isOver }
         guard let complaint = outcome.complaint else { return }
         self.logger.warning(
-            "Event program failed (--notify)",
+            "Program for events (--notify) failed; the event is not repeated",
             metadata: [
                 "trackable": "\(occurrence.trackable)", "event": "\(occurrence.event.kind.rawValue)",
                 "reason": "\(complaint)",
@@ -84,6 +88,7 @@ final class Notifier: Sendable {
     }
 
     private func logDropped(_ count: Int) {
-        self.logger.warning("Event program missed events (--notify)", metadata: ["count": "\(count)"])
+        self.logger.warning(
+            "Events dropped before the program for events (--notify) received them", metadata: ["count": "\(count)"])
     }
 }

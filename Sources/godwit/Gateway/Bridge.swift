@@ -15,7 +15,7 @@ struct Bridge: AsyncParsableCommand {
 }
 
 extension Bridge {
-    /// `godwit bridge owntracks`.
+    /// `godwit bridge owntracks`: exchanges positions with OwnTracks by MQTT.
     struct OwnTracks: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "owntracks",
@@ -26,7 +26,9 @@ extension Bridge {
                 """)
 
         @Option(
-            help: ArgumentHelp("Expect OwnTracks' users and devices below these 1 to 4 levels.", valueName: "levels"))
+            help: ArgumentHelp(
+                "Receive OwnTracks messages on topics that begin with these 1 to 4 levels, before user and device.",
+                valueName: "levels"))
         var owntracksRoot = "owntracks"
 
         @Option(
@@ -39,7 +41,7 @@ extension Bridge {
 
         @Option(
             help: ArgumentHelp(
-                "Publish positions as this OwnTracks user, with one device for each trackable. Messages of this user are not received. Default: not at all.",
+                "Publish positions as this OwnTracks user, with one device for each trackable. Messages of this user are not received. Default: publish no positions.",
                 valueName: "user"))
         var out: String?
 
@@ -96,7 +98,7 @@ extension Bridge {
             return reader
         }
 
-        /// The publisher of OwnTracks messages; `nil` if nothing is to be published.
+        /// Makes the publisher of OwnTracks messages; returns `nil` if neither `--out` nor `--home-assistant` is given.
         private func sender(_ reader: OwnTracksReader.Configuration) throws -> OwnTracksSender<MQTTTransport>? {
             guard self.out != nil || self.homeAssistant else { return nil }
             let client = try self.client("out")
@@ -110,13 +112,14 @@ extension Bridge {
                 transport: try self.broker.transport(client, user: self.user(of: client), remedy: self.remedy))
         }
 
-        /// The client id of one of the connections: the bridge's name with `-part`.
+        /// Returns the client id of one of the bridge's connections: the bridge's name with `-part`.
         private func client(_ part: String) throws(TrackingError) -> ClientID {
             let identity = try self.broker.identity()
             return try ClientID("\(identity.isRandom ? "bridge" : identity.client.rawValue)-\(part)")
         }
 
-        /// The remedy if all connections have the same user; `nil` if each has its own.
+        /// A sentence for the error that the bridge's connections end each other because they share one user; `nil` if
+        /// each connection has a user of its own.
         private var remedy: String? {
             self.userPerConnection
                 ? nil : self.broker.sharedUserRemedy("--user-per-connection (broker/add-bridge makes the users)")
@@ -124,7 +127,7 @@ extension Bridge {
 
         private func user(of client: ClientID) -> String? { self.userPerConnection ? client.rawValue : nil }
 
-        /// Reads the file of `--map`.
+        /// Reads the file of `--map`: the trackable of each OwnTracks device, by `user/device`.
         static func trackables(in path: String) throws(TrackingError) -> [String: TrackableID] {
             let data = try InputFile.contents(of: path)
             guard let members = try? JSONValue(json: data).object else {
@@ -138,7 +141,7 @@ extension Bridge {
                 guard let id = value.text, device.split(separator: "/").count == 2 else {
                     throw TrackingError(
                         .invalidConfiguration,
-                        "wrong entry '\(device.prefix(80))' in '\(path)'. An entry must be \"user/device\": \"trackable\""
+                        "the entry '\(device.prefix(80))' of the OwnTracks devices in '\(path)' is invalid. An entry must be \"user/device\": \"trackable\""
                     )
                 }
                 trackables[device] = try TrackableID(id)

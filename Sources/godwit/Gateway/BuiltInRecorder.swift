@@ -6,23 +6,24 @@ import TrackingMQTT
 import TrackingRecorder
 import TrackingStore
 
-/// The recorder of `godwit serve --store`. It stores into the gateway's history while no `godwit record` does.
+/// The recorder inside a gateway that runs with `--store`. It stores records into the gateway's history while no
+/// `godwit record` does so.
 struct BuiltInRecorder: Service {
-    /// The open store. The gateway closes it.
+    /// The store of the gateway's history. It is open, and the gateway closes it.
     let store: any HistoryStore
-    /// The history's file; `nil` for a server, where several recorders store together.
+    /// The path of the SQLite history; `nil` for a PostgreSQL server, where several recorders can store together.
     let file: String?
     let broker: BrokerOptions
-    /// The client id of the connection that acknowledges.
+    /// The client id of the connection on which the recorder acknowledges records.
     let voice: ClientID
-    /// The client id of the connection that receives.
+    /// The client id of the connection on which the recorder receives records.
     let intake: ClientID
-    /// `true` if each connection signs in as the user of its own name.
+    /// `true` if each connection signs in to the broker as the user of its own client id.
     let hasUsers: Bool
 
     private let logger = Logger(label: "godwit.gateway")
 
-    /// The time between two checks for another recorder.
+    /// The time between two checks whether another recorder stores into the history.
     private static let pause = Duration.seconds(5)
 
     init(
@@ -36,13 +37,15 @@ struct BuiltInRecorder: Service {
         self.hasUsers = hasUsers
     }
 
-    /// Runs until a graceful shutdown or cancellation.
+    /// Runs the recorder until a graceful shutdown or cancellation.
     ///
-    /// - Throws: `takenOver` when another program uses its name; `storeUnusable`.
+    /// - Throws: `takenOver` when another program connects with the recorder's client id; `storeUnusable` if the
+    ///   history cannot be used.
     func run() async throws {
         while !Task.isShuttingDownGracefully, !Task.isCancelled {
             if self.isRecordedByAnother {
-                self.logger.info("Another recorder stores into the history: the built-in recorder is off")
+                self.logger.info(
+                    "Built-in recorder of the gateway is off, because another recorder stores into the same history")
                 await self.endSession()
                 await self.wait { !self.isRecordedByAnother }
             } else {
@@ -53,14 +56,14 @@ struct BuiltInRecorder: Service {
 
     private var isRecordedByAnother: Bool { self.file.map(RecorderLock.isHeld) ?? false }
 
-    /// Waits until the condition is met or a shutdown is requested.
+    /// Waits until the condition is met, checked every 5 s, or until a shutdown is requested.
     private func wait(until isMet: @escaping @Sendable () -> Bool) async {
         try? await cancelWhenGracefulShutdown {
             while !isMet() { try await Task.sleep(for: Self.pause) }
         }
     }
 
-    /// Records until a shutdown is requested or another recorder has started.
+    /// Stores records until a shutdown is requested or another recorder of the history has started.
     private func record() async throws {
         let recorder = try await self.recorder()
         try await withThrowingTaskGroup(of: Bool.self) { group in

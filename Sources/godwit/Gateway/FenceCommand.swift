@@ -4,20 +4,21 @@ import TrackingCore
 import TrackingGateway
 import TrackingRules
 
-/// `godwit fence`: the areas that rules refer to.
+/// `godwit fence`: adds, lists and removes fences, the areas that rules refer to.
 struct FenceCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "fence", abstract: "Add, list and remove fences: the areas that rules refer to.",
-        discussion: "A gateway that runs on the same folder uses the change within a second.",
+        discussion: "A gateway that runs with the same --state folder uses the change within a second.",
         subcommands: [Add.self, List.self, Remove.self])
 }
 
 extension FenceCommand {
-    /// `godwit fence add NAME`.
+    /// `godwit fence add NAME`: adds or replaces a fence.
     struct Add: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Add a fence: a circle, or polygons from GeoJSON.",
-            discussion: "A fence of the same name is replaced, and its rules begin anew.")
+            discussion:
+                "A fence of the same name is replaced. The rules that refer to it are then checked from the beginning.")
 
         @Argument(help: "The name of the fence: 1 to 64 bytes.")
         var name: String
@@ -65,7 +66,8 @@ extension FenceCommand {
             do throws(TrackingError) {
                 return try JSONValue(json: bytes)
             } catch {
-                throw TrackingError(.inputUnreadable, "'\(path)' is not GeoJSON: \(error.message)")
+                throw TrackingError(
+                    .inputUnreadable, "cannot read the fence from '\(path)': the file is not GeoJSON: \(error.message)")
             }
         }
 
@@ -81,7 +83,7 @@ extension FenceCommand {
         }
     }
 
-    /// `godwit fence list`.
+    /// `godwit fence list`: prints all fences.
     struct List: AsyncParsableCommand {
         static let configuration = CommandConfiguration(abstract: "List the fences.")
 
@@ -112,7 +114,7 @@ extension FenceCommand {
         }
     }
 
-    /// `godwit fence remove NAME`.
+    /// `godwit fence remove NAME`: removes a fence that no rule refers to.
     struct Remove: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Remove a fence that no rule refers to.",

@@ -6,11 +6,11 @@ import TrackingGateway
 import TrackingPublisher
 import TrackingSpool
 
-/// The option for the acknowledgement of records from phones, and the publisher of these records.
+/// The option `--acknowledge-by` for records that phones send by HTTP or OwnTracks, and the publisher of these records.
 struct IntakeOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "Confirm a phone's records only after this recorder has stored them. Repeatable, or several separated by commas: all must store.",
+            "Acknowledge a phone's records to the phone only after this recorder has stored them. Repeatable, or several separated by commas: all must store them.",
             valueName: "client id"))
     var acknowledgeBy: [String] = []
 
@@ -18,13 +18,13 @@ struct IntakeOptions: ParsableArguments {
 
     private func recorders() throws -> Set<ClientID> { try Set(acknowledgeBy: self.acknowledgeBy) }
 
-    /// Makes the publisher of records from phones, with a connection of its own.
+    /// Makes the publisher of records from phones, with a connection to the broker and a log of its own.
     ///
     /// - Parameters:
-    ///   - name: The log's name, and the client id of the connection if the broker options give none.
+    ///   - name: The name of the log's file, and the client id of the connection if the broker options give none.
     ///   - remedy: A sentence for the error when another connection has the same client id.
     ///   - recorder: The recorder that stores the records if `--acknowledge-by` names none.
-    ///   - takesCommands: `true` to receive commands from the broker for phones.
+    ///   - takesCommands: `true` to receive commands for phones from the broker.
     func intake(
         _ broker: BrokerOptions, _ state: StateOptions, name: String, remedy: String? = nil,
         recorder: SpoolStateMachine.UnnamedRecorder = .startedLater, takesCommands: Bool = false
@@ -37,7 +37,7 @@ struct IntakeOptions: ParsableArguments {
         configuration.recording.unnamedRecorder = recorder
         if self.acknowledgeBy.isEmpty, recorder == .startedLater {
             Logger(label: "godwit.\(name)").warning(
-                "No recorder is named: records stay in the log until one acknowledges them",
+                "No recorder is named for the records of phones: they stay in the log until a recorder acknowledges them",
                 metadata: ["remedy": "name it with --acknowledge-by, or give godwit serve a --store"])
         }
         configuration.takesCommands = takesCommands

@@ -2,7 +2,7 @@ import ArgumentParser
 import TrackingCore
 import TrackingGateway
 
-/// The option for the passphrases of phones that encrypt their messages.
+/// The option `--owntracks-keys` for the passphrases of phones that encrypt their OwnTracks messages.
 struct OwnTracksKeyOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -10,7 +10,7 @@ struct OwnTracksKeyOptions: ParsableArguments {
             valueName: "path", visibility: .hidden))
     var owntracksKeys: String?
 
-    /// The passphrases in the file; empty without a file.
+    /// Returns the passphrases in the file of `--owntracks-keys`, by trackable; empty without the option.
     ///
     /// - Throws: `inputUnreadable`, `invalidConfiguration` or `invalidName` that names the file or the entry.
     func secrets() throws(TrackingError) -> [TrackableID: OwnTracksSecret] {
@@ -27,7 +27,8 @@ struct OwnTracksKeyOptions: ParsableArguments {
             guard let secret = passphrase.text.flatMap({ OwnTracksSecret(passphrase: $0) }) else {
                 throw TrackingError(
                     .invalidConfiguration,
-                    "the passphrase of '\(name)' in '\(path)' must have 1 to 32 bytes. Use the one in the app")
+                    "the passphrase of '\(name)' in '\(path)' must be a text of 1 to 32 bytes. Use the passphrase that the phone's app has"
+                )
             }
             secrets[try TrackableID(name)] = secret
         }

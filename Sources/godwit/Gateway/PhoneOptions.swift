@@ -3,7 +3,7 @@ import TrackingControl
 import TrackingCore
 import TrackingGateway
 
-/// The options for phones and other HTTP clients that send positions.
+/// The options of a gateway for phones and other HTTP clients that send positions.
 struct PhoneOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -15,13 +15,13 @@ struct PhoneOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Give this broker address, mqtt[s]://host[:port], to agents that are set up with their token.",
+            "Send this broker address, mqtt[s]://host[:port], to agents that are set up with a token of the gateway.",
             valueName: "url"))
     var agentBroker: String?
 
     @Flag(
         help:
-            "Also accept commands from the broker for phones. An app receives them with the answer to its next request."
+            "Also accept commands from the broker for phones. An app receives its commands in the answer to its next request."
     )
     var allowCommands = false
 
@@ -29,7 +29,7 @@ struct PhoneOptions: ParsableArguments {
         _ = try checked(self.overlandPaths)
         if let broker = self.agentBroker, !SetupRequest.isBroker(broker) {
             throw ValidationError(
-                "--agent-broker must be mqtt[s]://host[:port], 8 to 512 bytes, without user and password")
+                "--agent-broker must be mqtt[s]://host[:port] in 8 to 512 bytes, without user and password")
         }
     }
 

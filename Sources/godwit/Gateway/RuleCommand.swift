@@ -5,24 +5,24 @@ import TrackingGateway
 import TrackingRules
 import TrackingHistory
 
-/// `godwit rule`: the conditions that raise events for operators.
+/// `godwit rule`: adds, lists and removes rules, the conditions that raise events for operators.
 struct RuleCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "rule", abstract: "Add, list and remove rules: the conditions that raise events.",
         discussion: """
             When its condition is met, a rule raises an event of the trackable: on its event topic, in live streams \
-            and for webhooks. A gateway that runs on the same folder uses the change within a second.
+            and for webhooks. A gateway that runs with the same --state folder uses the change within a second.
             """,
         subcommands: [Add.self, List.self, Remove.self])
 }
 
 extension RuleCommand {
-    /// `godwit rule add NAME`.
+    /// `godwit rule add NAME`: adds or replaces a rule.
     struct Add: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Add a rule: a condition, and the trackables for which it is checked.",
             discussion:
-                "Give one of --enter, --leave, --dwell, --arrived, --silent, --speed-above and --low-battery. A rule of the same name is replaced, and begins anew."
+                "Give one of --enter, --leave, --dwell, --arrived, --silent, --speed-above and --low-battery. A rule of the same name is replaced, and the new one is checked from the beginning."
         )
 
         @Argument(help: "The name of the rule: 1 to 64 bytes.")
@@ -49,7 +49,7 @@ extension RuleCommand {
 
         @Option(
             help: ArgumentHelp(
-                "Raise an event when no position has come for this time, 1 s to 30 days, as 10m or 2h.",
+                "Raise an event when no position of a trackable has arrived for this time, 1 s to 30 days, as 10m or 2h.",
                 valueName: "span"))
         var silent: String?
 
@@ -58,7 +58,8 @@ extension RuleCommand {
         var speedAbove: Double?
 
         @Option(
-            help: ArgumentHelp("Raise an event when the battery falls below this charge.", valueName: "percent"))
+            help: ArgumentHelp(
+                "Raise an event when the battery of a trackable falls below this charge.", valueName: "percent"))
         var lowBattery: Double?
 
         @Option(
@@ -114,7 +115,7 @@ extension RuleCommand {
         }
     }
 
-    /// `godwit rule list`.
+    /// `godwit rule list`: prints all rules.
     struct List: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "List the rules, one JSON object a line.")
@@ -130,7 +131,7 @@ extension RuleCommand {
         }
     }
 
-    /// `godwit rule remove NAME`.
+    /// `godwit rule remove NAME`: removes a rule.
     struct Remove: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Remove a rule.", discussion: "Exit code 1: there is no rule of this name.")

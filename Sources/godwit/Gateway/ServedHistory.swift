@@ -4,19 +4,20 @@ import Logging
 import TrackingCore
 import TrackingStore
 
-/// The history that a gateway serves.
+/// The history that a gateway serves, if there is one.
 struct ServedHistory {
-    /// The store; `nil` without a history.
+    /// The store of the history; `nil` if the gateway serves no history.
     var store: (any HistoryStore)?
-    /// The SQLite file; `nil` without a history, and for a server.
+    /// The path of the SQLite file; `nil` without a history and for a PostgreSQL server.
     var file: String?
     /// `true` if the gateway's own recorder stores into the history.
     var isRecordedHere = false
 }
 
 extension Serve {
-    /// Opens the history. A history given by `--store` is created if necessary, and this program records into it,
-    /// unless `--acknowledge-by` names a recorder. Any other history is only read, as soon as it exists.
+    /// Opens the history that the gateway serves. A history given by `--store` is created if necessary, and the gateway
+    /// records into it, unless `--acknowledge-by` names a recorder. Any other history is only read, as soon as it
+    /// exists.
     func openHistory() async throws -> ServedHistory {
         guard !self.noStore else { return ServedHistory() }
         let isRecordedHere = self.store.store != nil && self.intake.acknowledgeBy.isEmpty
@@ -25,7 +26,8 @@ extension Serve {
         case .postgres:
             let isAway: (TrackingError) -> Void = { error in
                 Logger(label: "godwit.gateway").error(
-                    "History unavailable: each request tries again", metadata: ["reason": "\(error.message)"]
+                    "History server cannot be reached: each request for the history tries again",
+                    metadata: ["reason": "\(error.message)"]
                 )
             }
             let store = try await self.store.open(
@@ -45,7 +47,8 @@ extension Serve {
         }
         if isRecordedHere {
             Logger(label: "godwit.gateway").warning(
-                "History is read-only: this program does not record into it", metadata: ["path": "\(path)"]
+                "History file is not writable: the gateway serves it and does not record into it",
+                metadata: ["path": "\(path)"]
             )
         }
         if isThere || (self.store.store != nil && self.broker.failFast) {

@@ -4,7 +4,7 @@ import TrackingCore
 import TrackingGateway
 import TrackingHistory
 
-/// `godwit share`: links that show one trackable for a limited time.
+/// `godwit share`: creates, lists and revokes links that show one trackable for a limited time.
 struct Share: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Create, list and revoke links that show one trackable for a limited time.",
@@ -13,7 +13,7 @@ struct Share: AsyncParsableCommand {
 }
 
 extension Share {
-    /// `godwit share ID`, `godwit share create ID`.
+    /// `godwit share ID`, `godwit share create ID`: creates a share link and prints it.
     struct Create: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Create a share link and print it once.",
@@ -55,7 +55,7 @@ extension Share {
         }
     }
 
-    /// `godwit share list`.
+    /// `godwit share list`: prints all share links with their numbers and states.
     struct List: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "List the share links with their numbers and states. The links themselves are not stored.")
@@ -73,7 +73,7 @@ extension Share {
         }
     }
 
-    /// `godwit share revoke`.
+    /// `godwit share revoke NUMBER`: revokes a share link.
     struct Revoke: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Revoke a share link.",
@@ -95,14 +95,15 @@ extension Share {
     }
 }
 
-/// Checks of the gateway's address for browsers.
+/// Checks the addresses under which browsers reach the gateway.
 enum GatewayURL {
-    /// Returns `true` for an origin as browsers write it (RFC 6454): scheme, host and port, and nothing after them.
+    /// Returns `true` for a text that is an origin as browsers write it (RFC 6454): scheme, host and port, and nothing
+    /// after them.
     static func isOrigin(_ text: String) -> Bool {
         text.utf8.count <= 1000 && text.wholeMatch(of: #/https?://([a-z0-9._-]+|\[[0-9a-f:.]+\])(:[0-9]{1,5})?/#) != nil
     }
 
-    /// Checks an address. A slash at its end is removed.
+    /// Checks the gateway's address (URL), and returns it without a slash at its end.
     ///
     /// - Throws: `ValidationError` that names the required form.
     static func checked(_ text: String) throws -> String {

@@ -1,11 +1,12 @@
 import SystemLibrary
 import TrackingCore
 
-/// The lock of a state folder: only one gateway and one bridge run on it. The end of the program releases it.
+/// A lock file in a state folder, so that at most one gateway and one bridge run on the folder. The lock is released
+/// when the program ends.
 final class StateLock {
     private let descriptor: CInt
 
-    /// Takes the lock. If its file cannot be created, only the lock of the log protects the folder.
+    /// Takes the lock. If the lock file cannot be created, only the lock of the log protects the folder.
     ///
     /// - Throws: `spoolFailed` if another program holds the lock.
     init(path: String, of program: String) throws(TrackingError) {
@@ -13,7 +14,9 @@ final class StateLock {
         guard self.descriptor >= 0, flock(self.descriptor, LOCK_EX | LOCK_NB) != 0, errno == EWOULDBLOCK else { return }
         close(self.descriptor)
         throw TrackingError(
-            .spoolFailed, "another '\(program)' runs on this folder (\(path)). Give each its own --state")
+            .spoolFailed,
+            "cannot start: another '\(program)' runs on the same state folder (lock file \(path)). Give each program its own --state"
+        )
     }
 
     deinit { if self.descriptor >= 0 { close(self.descriptor) } }

@@ -4,7 +4,7 @@ import TrackingCore
 import TrackingGateway
 import TrackingRules
 
-/// The option for the folder of a gateway's own data. Every command for a gateway has it.
+/// The option `--state` for the folder of a gateway's own data. Every command that works on a gateway's data has it.
 struct StateOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -12,30 +12,34 @@ struct StateOptions: ParsableArguments {
             valueName: "folder"))
     var state: String?
 
-    /// Returns the path of a file in the folder, and creates the folder.
+    /// Returns the path of a file in the state folder, and creates the folder.
     ///
     /// - Throws: `inputUnreadable` if the folder cannot be created.
     func path(for name: String) throws(TrackingError) -> String {
         try StateFolder.path(for: name, in: self.state, option: "--state")
     }
 
-    /// Takes the lock of a kind of program on the folder. It is released with the returned value.
+    /// Takes the lock of the state folder for one kind of program (gateway or bridge). The lock is held while the
+    /// returned value exists.
     ///
-    /// - Throws: `spoolFailed` if such a program runs; `inputUnreadable`.
+    /// - Throws: `spoolFailed` if a program of this kind runs on the folder; `inputUnreadable` if the folder cannot be
+    ///   created.
     func lock(_ name: String, for program: String) throws(TrackingError) -> StateLock {
         try StateLock(path: try self.path(for: "\(name).lock"), of: program)
     }
 
-    /// Opens the gateway's database, runs `body`, and closes the database. A gateway may run at the same time.
+    /// Opens the tokens and share links in the gateway's database, runs `body`, and closes the database. A gateway may
+    /// run at the same time.
     ///
-    /// - Throws: `storeUnusable`, `storeFailed`; the errors of `body`.
+    /// - Throws: `storeUnusable` or `storeFailed` if the database cannot be used; the errors of `body`.
     func useAccess<Value>(_ body: (AccessStore) async throws -> Value) async throws -> Value {
         try await self.use { try await body(AccessStore($0)) }
     }
 
-    /// Opens the gateway's names, fences and rules, runs `body`, and closes them. A gateway may run at the same time.
+    /// Opens the names, fences and rules in the gateway's database, runs `body`, and closes the database. A gateway may
+    /// run at the same time.
     ///
-    /// - Throws: `storeUnusable`, `storeFailed`; the errors of `body`.
+    /// - Throws: `storeUnusable` or `storeFailed` if the database cannot be used; the errors of `body`.
     func useRules<Value>(_ body: (RuleStore) async throws -> Value) async throws -> Value {
         try await self.use { try await body(RuleStore($0)) }
     }

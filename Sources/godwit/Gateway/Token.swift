@@ -4,16 +4,16 @@ import TrackingCore
 import TrackingGateway
 import TrackingHistory
 
-/// `godwit token`: the tokens with which phones and programs use the gateway.
+/// `godwit token`: creates, lists and revokes the tokens with which phones and programs use the gateway.
 struct Token: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Create, list and revoke the tokens of a gateway.",
-        discussion: "A gateway that runs on the same folder uses the change at once.",
+        discussion: "A gateway that runs with the same --state folder uses the change at once.",
         subcommands: [Create.self, List.self, Revoke.self])
 }
 
 extension Token {
-    /// `godwit token create`.
+    /// `godwit token create`: creates a token and prints it.
     struct Create: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Create a token and print it once.",
@@ -28,16 +28,16 @@ extension Token {
                 "Name the token: 1 to 100 bytes. Two valid tokens cannot have one name.", valueName: "name"))
         var name: String
 
-        @Option(help: ArgumentHelp("Permit publishing this trackable. Repeatable.", valueName: "id"))
+        @Option(help: ArgumentHelp("Permit the token's holder to publish this trackable. Repeatable.", valueName: "id"))
         var publish: [String] = []
 
-        @Option(help: ArgumentHelp("Permit reading this trackable. Repeatable.", valueName: "id"))
+        @Option(help: ArgumentHelp("Permit the token's holder to read this trackable. Repeatable.", valueName: "id"))
         var read: [String] = []
 
-        @Flag(help: "Permit reading every trackable.")
+        @Flag(help: "Permit the token's holder to read every trackable.")
         var readAll = false
 
-        @Flag(help: "Permit administration, and reading every trackable.")
+        @Flag(help: "Permit the token's holder to administer the gateway and to read every trackable.")
         var admin = false
 
         @Option(
@@ -48,7 +48,7 @@ extension Token {
 
         @Option(
             help: ArgumentHelp(
-                "Allow this many requests a second, 0.1 to 100000; ten seconds' worth may come at once. Default: the gateway's --rate-limit.",
+                "Allow this many requests a second, 0.1 to 100000; the requests of ten seconds may come at once. Default: the gateway's --rate-limit.",
                 valueName: "n"))
         var rateLimit: Double?
 
@@ -100,7 +100,7 @@ extension Token {
         }
     }
 
-    /// `godwit token list`.
+    /// `godwit token list`: prints all tokens with their rights and states.
     struct List: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "List the tokens with their rights and states. The tokens themselves are not stored.")
@@ -118,7 +118,7 @@ extension Token {
         }
     }
 
-    /// `godwit token revoke`.
+    /// `godwit token revoke NAME`: revokes a token.
     struct Revoke: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Revoke a token, and sign out everyone who signed in with it.",
@@ -142,7 +142,7 @@ extension Token {
 }
 
 extension TokenLimits {
-    /// Checks the limits.
+    /// Checks that the limits of a token are in range.
     ///
     /// - Throws: `ValidationError` that names the option and its range.
     func check() throws {
@@ -154,7 +154,7 @@ extension TokenLimits {
         }
     }
 
-    /// The token's own limits as text for people.
+    /// The limits that the token has of its own, as text for people; empty if the gateway's limits apply.
     fileprivate var words: [String] {
         [
             self.requestsPerSecond.map { "\($0) requests/s" }, self.bodyBytes.map { "bodies of \($0) bytes" },
@@ -163,7 +163,7 @@ extension TokenLimits {
 }
 
 extension AccessGrant {
-    /// The grant as one line of a list, with its line end.
+    /// Returns a token or a share link as one line of a list, with its line end.
     func line(_ format: ListFormat, now: UnixTime) -> String {
         switch format {
         case .text:

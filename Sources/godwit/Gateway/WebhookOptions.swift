@@ -4,12 +4,12 @@ import TrackingCore
 import TrackingGateway
 import TrackingRules
 
-/// The options for webhooks: events posted to other servers by HTTP.
+/// The options of a gateway for webhooks: events that it posts to other servers by HTTP.
 struct WebhookOptions: ParsableArguments {
     @Option(
         name: .customLong("webhook"),
         help: ArgumentHelp(
-            "Post events to this address, signed and in order, until each is accepted. Repeatable. Needs a secret.",
+            "Post events to this address, signed and in order, each until the server accepts it. Repeatable. Needs a webhook secret.",
             valueName: "url"))
     var urls: [String] = []
 
@@ -22,7 +22,9 @@ struct WebhookOptions: ParsableArguments {
 
     @Option(
         name: .customLong("webhook-secret"),
-        help: ArgumentHelp("The webhook secret, for the environment and the configuration file.", visibility: .private))
+        help: ArgumentHelp(
+            "Sign webhooks with this secret, at least 16 bytes. Give it as GODWIT_WEBHOOK_SECRET, not on the command line.",
+            visibility: .private))
     var secret: String?
 
     @Option(
@@ -38,13 +40,13 @@ struct WebhookOptions: ParsableArguments {
         }
     }
 
-    /// The kinds that are posted.
+    /// The kinds of messages that are posted: events, trips and positions.
     var kinds: Set<Outbox.Kind> { Set(self.names.compactMap(Outbox.Kind.init)) }
 
-    /// The webhooks with their secret.
+    /// Returns the webhooks of `--webhook`, each with the secret; empty without the option.
     ///
-    /// - Throws: `invalidConfiguration` without a secret and for a wrong address; `inputUnreadable` for the secret's
-    ///   file.
+    /// - Throws: `invalidConfiguration` without a secret and for an invalid address; `inputUnreadable` if the secret's
+    ///   file cannot be read.
     func webhooks() throws(TrackingError) -> [Webhook] {
         guard !self.urls.isEmpty else { return [] }
         let filed = try self.secretFile.map { (path) throws(TrackingError) in

@@ -19,7 +19,7 @@ struct Backup: AsyncParsableCommand {
     @OptionGroup var file: FileOptions
 
     func validate() throws {
-        // For other commands, "-" is standard output.
+        // A user may expect "-" to be standard output, as for other commands.
         guard self.output != "-" else {
             throw ValidationError(
                 "a history cannot be copied to standard output. Name a file, or ./- for a file of that name")

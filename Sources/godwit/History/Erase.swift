@@ -27,7 +27,7 @@ struct Erase: AsyncParsableCommand {
             valueName: "time"))
     var before: String?
 
-    @Flag(help: "Do not ask for confirmation.")
+    @Flag(help: "Erase without asking for confirmation.")
     var yes = false
 
     @OptionGroup(title: "Gateway data") var state: StateOptions
@@ -63,7 +63,8 @@ struct Erase: AsyncParsableCommand {
             Program.complain("cannot clear the broker's retained messages: \(error.message). Erase again")
             failure = error
         }
-        // After the broker: a running gateway has then forgotten the position, and writes nothing more of it.
+        // The files are erased after the messages of the broker. A running gateway has then forgotten the position, and
+        // writes no more of it.
         let files = await GatewayFiles(state: self.state).erase(self.id, before: before, now: now)
         writes.append(Output.writeAll(files.map { "not erased: \($0)\n" }.joined()))
         if let failure { throw failure.exitCode }
@@ -81,13 +82,14 @@ struct Erase: AsyncParsableCommand {
         return limit
     }
 
-    /// The outcome at the broker as text: the cleared topics, and those that are not proven to be cleared.
+    /// Returns the outcome at the broker as text: the number of cleared topics, and one line for each topic that is not
+    /// proven to be cleared.
     static func text(_ outcome: KeptMessages.Outcome) -> String {
         outcome.remains.map { "not erased: \($0)\n" }.joined()
             + "broker: \(counted(outcome.cleared, "topic")) cleared\n"
     }
 
-    /// The outcome in the history as text: the erased records and the remainders.
+    /// Returns the outcome in the history as text: the numbers of erased records, and one line for each remainder.
     static func text(_ report: EraseReport) -> String {
         let counts = [
             counted(report.points, "point"), counted(report.trips, "trip"), counted(report.events, "event"),

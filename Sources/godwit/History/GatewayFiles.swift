@@ -5,17 +5,17 @@ import TrackingGateway
 import TrackingRules
 import TrackingSpool
 
-/// The files of a gateway and a bridge in the folder of `--state` that may contain a trackable.
+/// The files of a gateway and a bridge in the folder of `--state`, which may contain data of a trackable.
 struct GatewayFiles {
     let state: StateOptions
 
-    /// The time within which a running gateway must erase.
+    /// The time within which a running gateway must erase the trackable.
     private static let patience = Duration.seconds(30)
 
-    /// Erases a trackable from the files: directly if no program runs on the folder, otherwise through the running
-    /// gateway.
+    /// Erases a trackable from the files of a gateway and a bridge: directly if no program uses the folder, otherwise
+    /// through the running gateway.
     ///
-    /// - Parameter before: Erases only records before this time; `nil` for all.
+    /// - Parameter before: The time before which records are erased; `nil` erases all records.
     /// - Returns: One sentence for each file that may still contain the trackable.
     func erase(_ id: TrackableID, before: UnixTime?, now: UnixTime) async -> [String] {
         var remains: [String] = []
@@ -32,7 +32,7 @@ struct GatewayFiles {
                 } else if FileManager.default.fileExists(atPath: database) {
                     try await Self.ask(for: id, before: before, database: database)
                 } else {
-                    remains.append("\(log): '\(program)' is running on it. End it, and erase again")
+                    remains.append("\(log): '\(program)' uses this log. End that program, and erase again")
                 }
             } catch {
                 remains.append(error.message)
@@ -66,7 +66,7 @@ struct GatewayFiles {
         try database.close()
     }
 
-    /// Asks the running gateway to erase, and waits until it has done so.
+    /// Asks the running gateway to erase a trackable, and waits until it has done so.
     private static func ask(for id: TrackableID, before: UnixTime?, database path: String) async throws(TrackingError) {
         let database = try GatewayDatabase(path: path)
         defer { try? database.close() }
@@ -77,13 +77,13 @@ struct GatewayFiles {
             guard ContinuousClock.now < deadline, (try? await Task.sleep(for: .milliseconds(50))) != nil else {
                 throw TrackingError(
                     .storeBusy,
-                    "\(path) and its log: the running gateway has not erased within \(Self.patience). "
-                        + "It erases as soon as it can; see its log, and erase again")
+                    "\(path) and its log: the running gateway has not erased the trackable within \(Self.patience). "
+                        + "The gateway erases it as soon as possible. See the gateway's log messages, and erase again")
             }
         }
     }
 
-    /// The set-aside copies of damaged logs, each with advice.
+    /// Returns a sentence for each copy of a damaged log, which may contain the trackable.
     private func damagedLogs(beside path: String) -> [String] {
         let (folder, name) =
             path.lastIndex(of: "/").map { (String(path[..<$0]), String(path[$0...].dropFirst())) }

@@ -4,7 +4,7 @@ import TrackingCore
 public import TrackingHistory
 import TrackingStore
 
-/// The options for a span of time.
+/// The options `--from`, `--to` and `--last` for a span of time in the history.
 struct SpanOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -12,7 +12,7 @@ struct SpanOptions: ParsableArguments {
             valueName: "time"))
     var from: String?
 
-    @Option(help: ArgumentHelp("End before this time, in the form of --from.", valueName: "time"))
+    @Option(help: ArgumentHelp("End before this time, given in a form as for --from.", valueName: "time"))
     var to: String?
 
     @Option(help: ArgumentHelp("Begin this long ago, as 2h or 3d, in place of --from.", valueName: "span"))
@@ -25,9 +25,10 @@ struct SpanOptions: ParsableArguments {
         _ = try self.times(now: TimeText.now)
     }
 
-    /// The span of time. Relative times are before `now`.
+    /// Returns the span of time that the options describe, without a limit where none is given. A relative time is that
+    /// long before `now`.
     ///
-    /// - Throws: `ValidationError` that names the wrong time.
+    /// - Throws: `ValidationError` that names the invalid time.
     func times(now: UnixTime) throws -> TimeSpan {
         let times = try checked { () throws(TrackingError) in
             TimeSpan(
@@ -37,25 +38,25 @@ struct SpanOptions: ParsableArguments {
                 }, to: try self.to.map { (text) throws(TrackingError) in try HistoryTime.moment(text, now: now) })
         }
         if let from = times.from, let to = times.to, from >= to {
-            throw ValidationError("the time of --from or --last must be before that of --to")
+            throw ValidationError("the time of --from or --last must be earlier than the time of --to")
         }
         return times
     }
 }
 
 extension TrackableID {
-    /// Reads the id in an argument.
+    /// Parses the id of a trackable in an argument of a command.
     ///
-    /// - Throws: `ValidationError` that names the broken rule.
+    /// - Throws: `ValidationError` that names the rule for ids that the text breaks.
     static func checked(_ text: String) throws -> TrackableID {
         try godwit.checked { () throws(TrackingError) in try TrackableID(text) }
     }
 }
 
 extension GeoBox {
-    /// Reads `WEST,SOUTH,EAST,NORTH`.
+    /// Parses a box in the form `WEST,SOUTH,EAST,NORTH`, in degrees.
     ///
-    /// - Throws: `ValidationError` that names the broken rule.
+    /// - Throws: `ValidationError` that names the rule for boxes that the text breaks.
     static func checked(_ text: String) throws -> GeoBox {
         try godwit.checked { () throws(TrackingError) in try GeoBox(parsing: text) }
     }
@@ -63,14 +64,14 @@ extension GeoBox {
 
 extension HistoryFormat: ExpressibleByArgument {}
 
-/// Runs `body`, and turns its error into one of wrong usage.
+/// Runs `body`, and converts its error to the error for wrong usage of the command line.
 ///
 /// - Throws: `ValidationError` with the error's message.
 func checked<Value>(_ body: () throws(TrackingError) -> Value) throws -> Value {
     do throws(TrackingError) { return try body() } catch { throw ValidationError(error.message) }
 }
 
-/// Returns `true` if the store has no point, trip or event of a trackable.
+/// Returns `true` if the history has no point, trip or event of a trackable.
 func isNothingStored(of id: TrackableID, in store: any HistoryStore) async throws -> Bool {
     guard try await store.points(PointQuery(id), after: nil, limit: 1).points.isEmpty,
         try await store.trips(of: id, during: .all, after: nil, limit: 1).isEmpty
@@ -78,18 +79,19 @@ func isNothingStored(of id: TrackableID, in store: any HistoryStore) async throw
     return try await store.events(of: id, during: .all, after: nil, limit: 1).isEmpty
 }
 
-/// Ends a command with exit code 1, because the store has nothing of a trackable.
+/// Ends a command with a message and exit code 1, because the history has no record of a trackable.
 ///
 /// - Throws: Exit code 1.
 func nothingIsStored(of id: TrackableID) throws -> Never {
-    Program.complain("nothing is stored of \(id.rawValue.printable). godwit trackables lists the stored trackables")
+    Program.complain(
+        "nothing is stored of \(id.rawValue.printable) in the history. godwit trackables lists the stored trackables")
     throw ExitCode(1)
 }
 
-/// The output formats of lists.
+/// The output formats of commands that print lists.
 enum ListFormat: String, ExpressibleByArgument, CaseIterable {
-    /// Text for people.
+    /// The list is text for people.
     case text
-    /// One JSON object a line.
+    /// The list is one JSON object a line.
     case json
 }

@@ -3,32 +3,34 @@ import TrackingCore
 import TrackingHistory
 import TrackingStore
 
-/// The export of a query's points. Its memory is bounded: a page of points, or as many points as were asked for.
+/// Exports the points that a query finds in the history. Its memory is bounded: one page of points, or `maximumPoints`
+/// points.
 struct HistoryExport {
     let query: PointQuery
     let format: HistoryFormat
     let maximumPoints: Int?
 
-    /// The outcome of an export.
+    /// The outcome of an export: the counts of points and the error of the written track.
     struct Summary: Equatable {
-        /// The number of points found.
+        /// The number of points that the query found.
         var found = 0
-        /// The number of points written.
+        /// The number of points that were written.
         var written = 0
-        /// The largest distance of a left-out point from the position that the written points give for its time.
+        /// The largest distance, in metres, between a left-out point and the position that the written points give for
+        /// the same time.
         var bound: Meters = 0
 
-        /// The outcome as text; `nil` if no point was left out.
+        /// The outcome as text for people; `nil` if no point was left out.
         var note: String? {
             guard self.written < self.found else { return nil }
             return "\(self.written) of \(counted(self.found, "point")) written. The others are at most "
-                + "\(self.bound.value.text(digits: 1)) m from the line through these at their time\n"
+                + "\(self.bound.value.text(digits: 1)) m from the line through the written points at their time\n"
         }
     }
 
-    /// Writes the points to a file.
+    /// Writes the points to a file in the export's format, and returns the outcome.
     ///
-    /// - Throws: The errors of the store and the file.
+    /// - Throws: The errors of the history and of the file.
     func run(
         _ store: any HistoryStore, to file: OutputFile, _ progress: inout ErrorProgress
     ) async throws -> Summary {
@@ -67,8 +69,8 @@ struct HistoryExport {
         return summary
     }
 
-    /// Returns `true` if the track is interrupted before a point: records are missing, or a point was left out for its
-    /// place.
+    /// Returns `true` if the track is interrupted before a point, because records are missing or a point outside of the
+    /// query's area was left out.
     private static func isInterruption(
         _ step: TrackContinuity.Step, before point: Location, _ leftOut: inout LeftOutPoints
     ) async throws -> Bool {
@@ -80,15 +82,15 @@ struct HistoryExport {
     }
 }
 
-/// The part of a span of time that has been read.
+/// The progress of reading a span of time: the part of the span that has been read.
 struct TimeShare {
-    /// The end of the span; `nil` if it is unknown.
+    /// The end of the span of time; `nil` if it is unknown.
     let end: UnixTime?
     private var start: UnixTime?
 
     init(end: UnixTime?) { self.end = end }
 
-    /// The progress in percent; `nil` while the span is unknown.
+    /// Returns the progress after a page of points, in percent; `nil` while the span of time is unknown.
     mutating func bar(_ page: [StoredPoint]) -> ProgressBar? {
         guard let end = self.end, let first = page.first?.location.time, let time = page.last?.location.time else {
             return nil

@@ -14,7 +14,7 @@ struct Import: AsyncParsableCommand {
             1.
             """)
 
-    @Argument(help: ArgumentHelp("The file; - for standard input, which needs --format.", valueName: "file"))
+    @Argument(help: ArgumentHelp("The file to import; - for standard input, which needs --format.", valueName: "file"))
     var input: String
 
     @Option(
@@ -54,15 +54,15 @@ struct Import: AsyncParsableCommand {
 
 extension HistoryReader.Format: ExpressibleByArgument {}
 
-/// The import of a file into a store, one commit after the other.
+/// Imports the points of a file into a history, with a commit after each 2,000 points.
 struct HistoryImport {
-    /// The outcome of an import.
+    /// The outcome of an import: the counts of stored, repeated, discarded and invalid points.
     struct Summary: Equatable {
         var stored = 0
         var duplicates = 0
-        /// Points of a time that was erased.
+        /// The number of points that were discarded because their time was erased from the history.
         var erased = 0
-        /// Invalid points.
+        /// The number of invalid points in the file.
         var refused = 0
 
         var text: String {
@@ -81,9 +81,9 @@ struct HistoryImport {
     private var waiting: [Location] = []
     private(set) var summary = Summary()
 
-    /// The number of points in one commit.
+    /// The number of points that are stored in one commit.
     private static let commit = 2000
-    /// The number of invalid points that are reported one by one.
+    /// The number of invalid points that are reported one by one; further ones are only counted.
     private static let reportedRefusals = 20
 
     init(into trackable: TrackableID, of store: any HistoryStore) {
@@ -91,7 +91,7 @@ struct HistoryImport {
         self.store = store
     }
 
-    /// Reads a file to its end.
+    /// Reads a file to its end and stores its points.
     ///
     /// - Throws: `inputUnreadable` if the file cannot be read or has another format. Earlier points remain stored.
     mutating func run(

@@ -3,17 +3,17 @@ import TrackingCore
 
 /// A file that is read once from its beginning to its end.
 final class InputFile {
-    /// The path as given; `-` for standard input.
+    /// The path of the file as the user gave it; `-` for standard input.
     let path: String
-    /// The size in bytes; `nil` if it is unknown.
+    /// The size of the file in bytes; `nil` if it is unknown, as for a pipe.
     let size: Int?
-    /// The number of bytes read so far.
+    /// The number of bytes of the file that were read so far.
     private(set) var position = 0
     private let descriptor: Int32
 
     private static let piece = 65_536
 
-    /// Opens the file.
+    /// Opens the file for reading.
     ///
     /// - Throws: `inputUnreadable` that names the file and the cause.
     init(_ path: String) throws(TrackingError) {
@@ -26,7 +26,7 @@ final class InputFile {
 
     deinit { if self.path != "-", self.descriptor >= 0 { close(self.descriptor) } }
 
-    /// Returns the next bytes, at most 64 KiB; `nil` at the end.
+    /// Returns the next bytes of the file, at most 64 KiB; `nil` at the end of the file.
     ///
     /// - Throws: `inputUnreadable` that names the file and the cause.
     func read() throws(TrackingError) -> [UInt8]? {
@@ -42,7 +42,7 @@ final class InputFile {
         return count == 0 ? nil : bytes
     }
 
-    /// Reads a settings file of at most 128 KiB.
+    /// Returns the content of a settings file of at most 128 KiB.
     ///
     /// - Throws: `inputUnreadable` that names the file and the cause.
     static func contents(of path: String) throws(TrackingError) -> [UInt8] {
@@ -53,7 +53,8 @@ final class InputFile {
             bytes += piece
             guard bytes.count <= limit else {
                 throw TrackingError(
-                    .inputUnreadable, "cannot read '\(path)': a settings file has at most \(limit) bytes")
+                    .inputUnreadable,
+                    "cannot read '\(path)': it has more than \(limit) bytes, the most for a settings file")
             }
         }
         return bytes

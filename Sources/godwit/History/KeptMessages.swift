@@ -5,16 +5,18 @@ import TrackingMQTT
 /// The messages that a broker retains for one trackable. Presences, requests and acknowledgements are left out: they
 /// belong to the clients that published them.
 struct KeptMessages {
-    /// The outcome of clearing the messages.
+    /// The outcome of clearing a trackable's retained messages.
     struct Outcome: Equatable {
         /// The number of topics that are proven to be cleared.
         var cleared: Int
-        /// One sentence for each topic that is not.
+        /// One sentence for each topic that is not proven to be cleared.
         var remains: [String]
 
+        /// Creates the outcome from the evidence.
+        ///
         /// - Parameters:
         ///   - proof: The evidence for each topic.
-        ///   - topics: The topics that were to be cleared.
+        ///   - topics: The topics that this program cleared.
         ///   - reportsRefusals: `true` if the broker reports each rejected publish.
         init(_ proof: ClearingProof, cleared topics: [String], reportsRefusals: Bool) {
             let remains = proof.remains(reportsRefusals: reportsRefusals)
@@ -29,13 +31,15 @@ struct KeptMessages {
     private let trip: String
     private let raw: String
 
-    /// The time after the broker's last answer within which its messages must arrive.
+    /// The time after the broker's last answer within which retained messages must arrive.
     private static let patience = Duration.seconds(1)
 
+    /// Names the topics of one trackable's retained messages.
+    ///
     /// - Parameters:
-    ///   - id: The trackable.
-    ///   - before: Clears only messages of an earlier time; `nil` for all.
-    ///   - root: The topic root.
+    ///   - id: The trackable whose retained messages are cleared.
+    ///   - before: The time before which messages are cleared; `nil` clears all messages.
+    ///   - root: The first levels of every topic.
     init(of id: TrackableID, before: UnixTime?, root: TopicRoot) {
         self.before = before
         self.positions = root.path(.location(id))
@@ -46,8 +50,7 @@ struct KeptMessages {
         }
     }
 
-    /// Returns `true` for a retained message that is to be cleared. A message that cannot be decoded is cleared as
-    /// well.
+    /// Returns `true` if a retained message must be cleared. A message that cannot be decoded is cleared as well.
     func isErased(_ topic: String, _ payload: ArraySlice<UInt8>) -> Bool {
         guard let before = self.before else { return true }
         switch topic {
@@ -61,8 +64,9 @@ struct KeptMessages {
         }
     }
 
-    /// Clears the messages. To erase a trackable completely, every topic is cleared without reading it first, because a
-    /// user may have the right to write but not to read. Every subscriber forgets the position then.
+    /// Clears the trackable's retained messages. To erase a trackable completely, every topic is cleared without
+    /// reading it first, because a user may have the right to write but not to read. Every subscriber then forgets the
+    /// position.
     ///
     /// - Throws: The reason why the broker cannot be reached.
     func clear(with client: MQTTClient) async throws(TrackingError) -> Outcome {
@@ -87,7 +91,8 @@ struct KeptMessages {
         return Outcome(proof, cleared: self.topics, reportsRefusals: client.reportsRefusedPublishes)
     }
 
-    /// Clears the messages of an earlier time. The position and the trip are read first, since their times decide.
+    /// Clears the retained messages that are older than `before`. The position and the trip are read first, because
+    /// their times decide.
     private func clearOlder(with client: MQTTClient) async throws -> Outcome {
         let found = try await self.retained(with: client)
         let due = self.topics.filter { found[$0] == true }
@@ -101,7 +106,7 @@ struct KeptMessages {
         return Outcome(proof, cleared: due, reportsRefusals: client.reportsRefusedPublishes)
     }
 
-    /// Publishes an empty retained message on topics, and collects the evidence that it cleared them.
+    /// Publishes an empty retained message on each topic, which clears it, and collects the evidence.
     private func clear(
         _ proof: ClearingProof, _ topics: [String], with client: MQTTClient
     ) async throws -> ClearingProof {
@@ -133,7 +138,7 @@ struct KeptMessages {
         }
     }
 
-    /// Returns `true` where this user receives its own messages on a topic.
+    /// Returns `true` if this user receives its own messages on a topic.
     private func readsBack(_ topic: String, with client: MQTTClient) async throws -> Bool {
         let isRead = Mutex(false)
         try await client.withSubscription(to: [topic]) { messages in
@@ -150,9 +155,9 @@ struct KeptMessages {
         return isRead.withLock { $0 }
     }
 
-    /// Publishes a message.
+    /// Publishes a message and waits for the broker's answer.
     ///
-    /// - Returns: The reason of a refusal; `nil` where the broker acknowledged the message.
+    /// - Returns: The reason if the broker refused the message; `nil` if it acknowledged the message.
     private static func refusal(
         of message: OutgoingMessage, by client: MQTTClient
     ) async throws(TrackingError) -> TrackingError? {
@@ -164,7 +169,7 @@ struct KeptMessages {
         }
     }
 
-    /// The topics with a retained message, each with `true` if it is to be cleared.
+    /// Returns the topics that have a retained message, each with `true` if that message must be cleared.
     private func retained(with client: MQTTClient) async throws -> [String: Bool] {
         let found = Mutex<[String: Bool]>([:])
         try await client.withSubscription(to: self.topics) { messages in
@@ -180,7 +185,7 @@ struct KeptMessages {
         return found.withLock { $0 }
     }
 
-    /// Runs both until the first of them returns, and cancels the other.
+    /// Runs both operations until the first of them returns, and cancels the other one.
     private static func first(
         _ one: @escaping @Sendable () async throws -> Void, or other: @escaping @Sendable () async throws -> Void
     ) async throws {

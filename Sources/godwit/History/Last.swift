@@ -44,7 +44,9 @@ struct Last: AsyncParsableCommand {
         try file.finish()
         let unknown = Set(self.ids).subtracting(positions.map(\.trackable))
         for id in unknown.sorted() {
-            Program.complain("no position is stored of \(id.rawValue.printable)")
+            Program.complain(
+                "no position of \(id.rawValue.printable) is stored in the history. godwit trackables lists the stored trackables"
+            )
         }
         if !unknown.isEmpty { throw ExitCode(1) }
     }

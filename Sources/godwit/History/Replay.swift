@@ -42,7 +42,7 @@ struct Replay: AsyncParsableCommand {
 
     private func pace() throws -> ReplayPace {
         try checked { () throws(TrackingError) in
-            // `max` ends with an x as well.
+            // The word `max` also ends with an x, which is no multiplication sign.
             let isTimes = self.speed.hasSuffix("x") && self.speed != "max"
             return try ReplayPace.parse(isTimes ? String(self.speed.dropLast()) : self.speed)
         }
@@ -71,19 +71,19 @@ struct Replay: AsyncParsableCommand {
     }
 }
 
-/// The player of a query's records at their pace.
+/// Publishes the records that a query finds in the history again, at the pace of their times.
 struct HistoryPlayer {
     let publisher: AssetPublisher<MQTTTransport>
-    /// The trackable to publish for.
+    /// The trackable for which the records are published.
     let id: TrackableID
     let pace: ReplayPace
     let failsFast: Bool
 
-    /// The longest wait for the acknowledgement of a trip or an event. Afterwards the replay goes on while the
-    /// publisher tries again.
+    /// The longest wait for the acknowledgement of a trip or an event. After it the replay goes on, and the publisher
+    /// continues to send the record.
     private static let patience = Duration.seconds(10)
 
-    /// Runs until every record is acknowledged or a signal ends it.
+    /// Publishes the records until every one is acknowledged or a signal ends the program.
     func run(_ query: PointQuery, of store: any HistoryStore) async throws {
         let ending = Ending()
         await withTaskGroup(of: Void.self) { group in
@@ -130,7 +130,7 @@ struct HistoryPlayer {
             case .payloadTooLarge:
                 // The history may contain larger events than subscribers accept.
                 Program.complain(
-                    "the event of \(TimeText.rfc3339(draft.time)) is not published: \(error.message)")
+                    "cannot publish the recorded event of \(TimeText.rfc3339(draft.time)): \(error.message)")
             // The end of the publisher reports the reason.
             case .stopped: throw CancellationError()
             default: throw error
@@ -139,7 +139,7 @@ struct HistoryPlayer {
     }
 }
 
-/// The clock of a replay: waits until a record is due.
+/// The clock of a replay, which waits until a record is due.
 private struct ReplayClock {
     private var pacer: ReplayPacer
     private let clock = ContinuousClock()

@@ -1,18 +1,19 @@
 import GodwitOptions
 import TrackingCore
 
-/// Repeats operations that a history rejects for the moment, for example while another program writes, and reports the
-/// wait.
+/// Repeats operations that the history rejects temporarily, for example while another program writes, and reports the
+/// wait to the user.
 enum StorePatience {
-    /// The longest time to try: longer than PostgreSQL waits for a program that stands still.
+    /// The longest time for which an operation is repeated. It is longer than PostgreSQL waits for a program that does
+    /// not respond.
     private static let limit = Duration.seconds(180)
 
-    /// Runs `body` until it succeeds, fails with another error, or the time is over.
+    /// Runs `body` until it succeeds, fails with another error, or 180 s have passed.
     ///
     /// - Parameters:
     ///   - passing: The errors after which `body` is tried again.
     ///   - body: The operation.
-    /// - Throws: The errors of `body`; `CancellationError`.
+    /// - Throws: The last error of `body`; `CancellationError` if the task is cancelled.
     static func trying<Value>(
         _ passing: Set<TrackingError.Code>, _ body: () async throws(TrackingError) -> Value
     ) async throws -> Value {
@@ -24,7 +25,8 @@ enum StorePatience {
             } catch {
                 guard passing.contains(error.code), ContinuousClock.now < end else { throw error }
                 if !isReported {
-                    Program.note("history busy or unavailable, trying again for 3 minutes: \(error.message)\n")
+                    Program.note(
+                        "the history is busy or cannot be reached; trying again for 3 minutes: \(error.message)\n")
                 }
                 isReported = true
             }

@@ -14,7 +14,7 @@ struct Trackables: AsyncParsableCommand {
 }
 
 extension Trackables {
-    /// `godwit trackables set ID name=… icon=… group=…`.
+    /// `godwit trackables set ID name=… icon=… group=…`: sets the name, the icon and the groups of a trackable.
     struct Set: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Set the name, the icon and the groups of a trackable, as the map and the API show them.",
@@ -41,7 +41,7 @@ extension Trackables {
 }
 
 extension Trackables {
-    /// `godwit trackables list`.
+    /// `godwit trackables list`: prints the stored trackables.
     struct List: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "List the stored trackables.",

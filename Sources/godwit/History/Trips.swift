@@ -21,10 +21,10 @@ struct Trips: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Count as a stop: staying within this many metres of a place, above 0.", valueName: "metres"))
+            "Count a stay within this many metres of a place, above 0, as a stop.", valueName: "metres"))
     var stopRadius = 200.0
 
-    @Option(help: ArgumentHelp("Count as a stop: staying for this many seconds, above 0.", valueName: "seconds"))
+    @Option(help: ArgumentHelp("Count a stay of at least this many seconds, above 0, as a stop.", valueName: "seconds"))
     var stopTime = 180.0
 
     @Option(help: ArgumentHelp("Print text, or json: one object a line.", valueName: "format"))
@@ -78,12 +78,12 @@ struct Trips: AsyncParsableCommand {
     }
 }
 
-/// The text of trips and stops.
+/// Converts trips and stops to text for people or to JSON.
 struct TripPrinter {
     let format: ListFormat
     let units: DisplayUnits
 
-    /// A trip or stop as one line, with its line end.
+    /// Returns a trip or a stop as one line of text or JSON, with its line end.
     func line(_ entry: TripListing.Entry) -> [UInt8] {
         let row = TripRow(entry)
         return self.format == .text ? Array((self.text(row) + "\n").utf8) : Self.json(row)

@@ -34,12 +34,12 @@ struct Verify: AsyncParsableCommand {
     }
 }
 
-/// The text of a report.
+/// Converts the report about a trackable's stored and missing records to text for people or to JSON.
 struct VerifyPrinter {
     let id: TrackableID
     let report: VerifyReport
 
-    /// The report for people.
+    /// The report as text for people.
     var text: String {
         var lines = ["\(self.id.rawValue.printable): \(counted(self.report.points, "point"))"]
         if self.report.unnumbered > 0 { lines[0] += ", \(self.report.unnumbered) of them without a stream" }
@@ -55,9 +55,9 @@ struct VerifyPrinter {
         }
         for stream in self.report.streams {
             var facts: [String] = []
-            if stream.duplicates > 0 { facts.append("\(stream.duplicates) came again") }
+            if stream.duplicates > 0 { facts.append("\(stream.duplicates) received again") }
             if stream.clockFaults > 0 { facts.append("\(stream.clockFaults) with a wrong clock") }
-            if let end = stream.coverage.end { facts.append("ends with \(end)") }
+            if let end = stream.coverage.end { facts.append("ends with record \(end)") }
             lines.append(
                 "stream \(stream.id.rawValue.printable)" + (facts.isEmpty ? "" : ": " + facts.joined(separator: ", ")))
             for (seqs, what) in Self.rows(stream) { lines.append("  \(Self.text(seqs))  \(what)") }
@@ -67,7 +67,7 @@ struct VerifyPrinter {
         return lines.joined(separator: "\n") + "\n"
     }
 
-    /// The report for programs: one object with its line end.
+    /// The report as one JSON object for programs, with its line end.
     var json: String {
         var members: [String: JSONValue] = [
             "trackable": .text(self.id.rawValue), "points": .number(Double(self.report.points)),
@@ -96,13 +96,14 @@ struct VerifyPrinter {
         return .object(members)
     }
 
-    /// The ranges of record numbers with their states, in order. Unknown numbers are `missing`.
+    /// Returns the ranges of record numbers of a stream with their states, in order. Unknown numbers have the state
+    /// `missing`.
     private static func rows(_ stream: VerifyReport.StreamReport) -> [(ClosedRange<UInt64>, String)] {
         let known = stream.coverage.ranges.map { ($0.seqs, Self.word($0.mark)) }
         return (known + stream.undeclaredGaps.map { ($0, "missing") }).sorted { $0.0.lowerBound < $1.0.lowerBound }
     }
 
-    /// The state's name, as in the view `streams`.
+    /// Returns the name of a record's state, as in the view `streams` of the database.
     private static func word(_ mark: StreamCoverage.Mark) -> String {
         switch mark {
         case .erased: "erased"

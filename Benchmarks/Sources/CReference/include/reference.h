@@ -4,12 +4,12 @@
 // The reference: libmosquitto driven by hand, in one thread, with the loop that TrackingMQTT has: one epoll over the
 // clients' sockets, loop_read while packets come, loop_write when something waits, loop_misc once a second. MQTT 5, QoS 1.
 //
-// Every function connects to 127.0.0.1, does its work, says goodbye, and returns 0; or it returns -1 after 60 s or when
-// the connection fails, and says why on the standard error.
+// Every function connects to 127.0.0.1, does its work, disconnects in order, and returns 0. It returns -1 after 60 s or
+// when the connection fails, and writes the reason to standard error.
 
 #include <stddef.h>
 
-// How many publishes are under way, and how many messages the broker may have under way to us: TrackingMQTT's defaults.
+// The largest numbers of unacknowledged messages to the broker and from the broker: the defaults of TrackingMQTT.
 enum { REFERENCE_SEND_WINDOW = 100, REFERENCE_RECEIVE_WINDOW = 500 };
 
 // Wall clock and processor time (user and system, of the whole process) from the accepted connection to the last answer.
@@ -22,15 +22,16 @@ struct reference_cost {
 int reference_publish(
     int port, const char *topic, const void *payload, size_t size, long count, struct reference_cost *cost);
 
-// Publishes `count` payloads, one in flight: the `kinds` given, in turn. `payloads` has them one behind the other.
+// Publishes `count` payloads, one in flight: the `kinds` different payloads in turn. `payloads` contains them one after
+// the other, with the sizes in `sizes`.
 int reference_drain(
     int port, const char *topic, const void *payloads, const size_t *sizes, long kinds, long count,
     struct reference_cost *cost);
 
-// Makes a session that the broker keeps, subscribes to `filter` in it, and leaves.
+// Creates a session that the broker keeps, subscribes to `filter` in it, and disconnects.
 int reference_leave_subscribed(int port, const char *client, const char *filter);
 
-// Comes back to a kept session and receives the `count` messages that wait in it. Nothing is done with them.
+// Connects to a kept session and receives its `count` queued messages, without decoding them.
 int reference_receive(int port, const char *client, long count, struct reference_cost *cost);
 
 // One client publishes a message of `size` bytes every `interval` microseconds, another receives it: fills `latencies`
