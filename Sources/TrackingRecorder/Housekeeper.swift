@@ -1,7 +1,7 @@
 import TrackingCore
 
 /// Finds the retained messages that members left behind: presences, requests and liveness of clients whose lease ended
-/// long ago (docs/reference/protocol.md, "Who is there"). Only messages received in this run of the program count.
+/// long ago (docs/reference/protocol.md, "Members and leases"). Only messages received in this run of the program count.
 struct Housekeeper: Sendable {
     /// A client with retained messages.
     private struct Member {

@@ -4,7 +4,7 @@ import TrackingCore
 @testable import TrackingPublisher
 
 /// Tests for the ownership of a trackable after an outage, and for the other publisher's messages
-/// (docs/reference/protocol.md, "Whose trackable").
+/// (docs/reference/protocol.md, "Ownership").
 @Suite struct OwnershipTests {
     private let alive = #"{"status":"online","session":"other","connection":0,"lease":90}"#
 

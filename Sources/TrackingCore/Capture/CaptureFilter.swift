@@ -1,4 +1,4 @@
-/// Decides which fixes become records of the log (`docs/reference/capture.md`, "What is recorded").
+/// Decides which fixes become records of the log (`docs/reference/capture.md`, "Capture filter").
 ///
 /// The filter compares a fix with the last *recorded* fix, and a recorded fix becomes the reference at once. Times are
 /// those of the fixes. Two fixes with the same time are two points, unless a minimum excludes the second.

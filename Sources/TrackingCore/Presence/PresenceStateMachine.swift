@@ -17,7 +17,7 @@ package struct Member: Hashable, Sendable {
 
 /// The decisions about the presence of other members. A member is present on a trackable while its presence message is
 /// retained, its client is online, both name the same session, and the lease has not ended (docs/reference/protocol.md,
-/// "Who is there").
+/// "Members and leases").
 ///
 /// Only messages of other clients are given to it, never those of the own client id.
 package struct PresenceStateMachine: Sendable {

@@ -1,4 +1,4 @@
-/// A member on a connection: the part that publisher, subscriber and recorder have in common (docs/reference/protocol.md, "Who is there").
+/// A member on a connection: the part that publisher, subscriber and recorder have in common (docs/reference/protocol.md, "Members and leases").
 ///
 /// It publishes the member's own liveness (birth, heartbeat, the answer to a stray goodbye, the orderly goodbye), finds out
 /// whether another program took over the client id, follows the presence and liveness of other members, numbers the requests to

@@ -1,5 +1,5 @@
 /// The decisions about a client's own liveness on each connection: birth, heartbeats, the answer to a stray goodbye,
-/// and the detection of another program with the same client id (docs/reference/protocol.md, "Who is there").
+/// and the detection of another program with the same client id (docs/reference/protocol.md, "Members and leases").
 ///
 /// The phases of a connection: connected, own `_clients/{client}` received, settled, announced, heartbeats.
 package struct SessionStateMachine: Sendable {

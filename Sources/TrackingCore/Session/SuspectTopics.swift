@@ -1,5 +1,5 @@
 /// Finds the topics and filters to which a broker responds by closing the connection, and sets them aside
-/// (docs/reference/protocol.md, "Who is there").
+/// (docs/reference/protocol.md, "Members and leases").
 ///
 /// Names that were unanswered when the broker closed the connection twice in a row are sent alone from then on, so that
 /// the third close identifies the cause. A name with three closes in a row is set aside for a while and then tried once

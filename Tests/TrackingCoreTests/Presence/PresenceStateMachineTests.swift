@@ -3,7 +3,7 @@ import Testing
 
 @testable import TrackingCore
 
-/// docs/reference/protocol.md, "Who is there", rule by rule. Every state is reached by events.
+/// docs/reference/protocol.md, "Members and leases", rule by rule. Every state is reached by events.
 @Suite struct PresenceStateMachineTests {
     // MARK: - Presence and liveness
 
