@@ -35,7 +35,8 @@ extension Trip {
 }
 
 extension TrackingEvent {
-    /// The bytes outside of the value's own storage.
+    /// The approximate bytes of the value itself and of its storage. A dictionary has up to twice as many places as
+    /// members.
     fileprivate var approximateBytes: Int {
         JSONValue.object(self.detail).approximateBytes + self.id.utf8.count + self.kind.rawValue.utf8.count
             + (self.location?.approximateBytes ?? 0)
@@ -43,7 +44,8 @@ extension TrackingEvent {
 }
 
 extension JSONValue {
-    /// The storage of a list or an object beside its elements: headers, and the words that the allocator adds.
+    /// The approximate bytes of a list's or object's storage beside its elements: headers, and the overhead of the
+    /// allocator.
     private static let storageBytes = 64
 
     /// The value itself and its storage. A dictionary has up to twice as many places as members.
