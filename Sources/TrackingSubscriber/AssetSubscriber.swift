@@ -161,12 +161,12 @@ public final class AssetSubscriber<Transport: MessageTransport>: Service {
         return self.shared.withLock { $0.expected[id] }.map { now.duration(to: $0) }
     }
 
-    /// `true` while the subscriber is connected and the broker has answered all its subscriptions: messages published
-    /// from now on are delivered, as long as the value remains `true`.
+    /// `true` while the subscriber is connected and the broker has answered all its subscriptions. Messages that are
+    /// published from now on are delivered as long as the value remains `true`.
     public var isSettled: Bool { self.shared.withLock { $0.isSettled } }
 
-    /// The messages that the broker dropped; requires ``SubscriberConfiguration/readsBrokerDrops`` and the right to
-    /// read them.
+    /// The number of messages that the broker dropped, for any of its clients. Always zero without
+    /// ``SubscriberConfiguration/readsBrokerDrops`` or without the right to read the broker's count.
     public var brokerDrops: BrokerDrops { self.shared.withLock { $0.brokerDrops } }
 
     /// The number of received messages that the subscriber skipped because they are invalid.

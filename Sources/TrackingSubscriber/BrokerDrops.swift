@@ -6,7 +6,7 @@ public struct BrokerDrops: Hashable, Sendable {
     /// The topic on which Mosquitto publishes the total number of messages that it has dropped.
     public static let topic = BrokerDropCounter.topic
 
-    /// The number of messages dropped since the first count of a connection, over all connections.
+    /// The number of messages that the broker dropped while this program was connected, added over all connections.
     public private(set) var count = 0
     /// The time at which the broker's count of dropped messages last increased; `nil` before the first increase.
     public private(set) var lastIncrease: MonotonicTime?

@@ -117,10 +117,10 @@ package struct SubscriberStateMachine: Sendable {
     /// expected.
     package func nextExpected(_ id: TrackableID) -> MonotonicTime? { self.assets[id]?.nextExpected }
 
-    /// Handles an event.
+    /// Handles an event of the connection, the program or the timer.
     ///
     /// - Parameter moment: The time of the event.
-    /// - Returns: The actions, in order.
+    /// - Returns: The actions to perform, in order.
     package mutating func happened(_ event: Event, at moment: Moment) -> [Action] {
         guard !self.isStopping else { return self.happenedAfterGoodbye(event) }
         var actions: [Action] = []

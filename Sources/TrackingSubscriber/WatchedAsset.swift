@@ -9,7 +9,7 @@ struct WatchedAsset: Sendable {
     var since: UnixTime?
     /// The owner: the publisher that is entitled to publish the trackable; `nil` while no publisher is present.
     @Boxed var owner: Member? = nil
-    /// The resolution that the publisher has published last, in force only while a publisher is present.
+    /// The resolution that the trackable's publisher published last. It is in force only while a publisher is present.
     @Boxed var resolution: ResolutionInForce? = nil
     var signs = SignsOfLife()
     private var positions = PositionLane()
@@ -125,8 +125,8 @@ struct WatchedAsset: Sendable {
         return self.signs.isStale ? .stale : .online
     }
 
-    /// Returns `true` for a newer version of a trip than the one delivered last, for the first one of a stream, and for
-    /// the clearing of a trip that was delivered.
+    /// Returns `true` for a newer version of a trip than the one delivered last, for a trip of another stream, and for
+    /// the clearing (`nil`) of a trip that was delivered.
     mutating func isNews(_ trip: Trip?) -> Bool { self.delivered.isNews(trip) }
 
     /// Returns `true` for an ended trip that was not delivered before, as far as that is remembered, and notes its
