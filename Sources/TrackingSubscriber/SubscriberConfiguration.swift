@@ -124,8 +124,8 @@ public enum SubscriberEvent: Hashable, Sendable {
     /// The retained position of the trackable was cleared, as `godwit erase` does. A program that stores delivered
     /// positions deletes them. Delivered once, until a newer position arrives.
     case locationCleared(TrackableID)
-    /// The trackables of which the broker retains a position, or of which a position arrived since. Delivered between 2
-    /// and 30 s after each connection was made.
+    /// The trackables of which the broker retains a position, or of which a position arrived since. Delivered about 2
+    /// to 30 s after each connection was made.
     ///
     /// The retained position of any other trackable was cleared while this program was not connected, as `godwit erase`
     /// does, or the broker lost it. A later position of such a trackable is delivered again.

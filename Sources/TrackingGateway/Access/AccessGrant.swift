@@ -31,7 +31,7 @@ package struct AccessGrant: Hashable, Sendable {
     /// The time at which the grant was revoked; `nil` if it was not.
     package var revoked: UnixTime?
 
-    /// Makes a grant. The store assigns its number.
+    /// Creates a grant. ``AccessStore`` assigns its number.
     package init(
         number: Int64 = 0, kind: Kind = .token, name: String, publishes: TrackableScope = .only([]),
         reads: TrackableScope = .only([]), isAdmin: Bool = false, limits: TokenLimits = TokenLimits(),

@@ -16,7 +16,7 @@ package struct AccessSecret: Sendable {
     /// The secret as text, which people and programs present. The text is never logged or stored by the gateway.
     package let text: String
 
-    /// Makes a new one.
+    /// Creates a new random secret.
     package init(_ kind: Kind, using generator: inout some RandomNumberGenerator) {
         let bytes = (0..<4).flatMap { _ in
             withUnsafeBytes(of: generator.next() as UInt64) { Array($0) }
@@ -27,7 +27,7 @@ package struct AccessSecret: Sendable {
 
 /// The SHA-256 hash of an access secret. A fast hash is sufficient, because 256 random bits cannot be guessed.
 struct SecretHash: Sendable {
-    /// The 32 bytes.
+    /// The 32 bytes of the hash.
     let bytes: [UInt8]
 
     /// Hashes a text that a caller presents as its secret. The text may be anything.

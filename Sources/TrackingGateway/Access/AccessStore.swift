@@ -8,7 +8,7 @@ package import TrackingRules
 package struct AccessStore: Sendable {
     private let database: GatewayDatabase
 
-    /// Works in a gateway's database.
+    /// Creates access to the tokens, share links and sessions in a gateway's database.
     package init(_ database: GatewayDatabase) { self.database = database }
 
     // MARK: - Callers

@@ -22,11 +22,13 @@ package final class Authenticator: Sendable {
         self.failures = Mutex(RateLimiter(configuration.failureLimit))
     }
 
-    /// Returns the caller for a token or a share link's secret.
+    /// Returns the caller with a token or the secret of a share link.
     ///
-    /// - Throws: `Problem`: it is worth nothing, or was presented too often. A right token is never turned away for others that
-    ///   were wrong: there is nothing to guess in 256 random bits, and one phone with an old token must not silence those behind
-    ///   the same address.
+    /// A valid token is accepted even while others at the same client address present invalid ones too often. One phone
+    /// with an old token must not block the phones that share its address, and 256 random bits cannot be guessed.
+    ///
+    /// - Parameter text: The secret that the request presents.
+    /// - Throws: `Problem`: 401 for an invalid secret, or 429 for too many requests.
     func caller(
         presenting text: String, _ request: Request, _ context: GatewayRequestContext
     ) async throws -> Caller {

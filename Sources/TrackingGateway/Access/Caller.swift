@@ -36,7 +36,7 @@ package struct Caller: Hashable, Sendable {
     /// The key of the caller's session; `nil` for a caller that presents a token or share link itself.
     package var session: Int64?
 
-    /// The same, however they let themselves in.
+    /// The same caller without a session, so that requests with the token and with its sessions compare as equal.
     package var holder: Caller {
         var holder = self
         holder.session = nil

@@ -107,7 +107,8 @@ package final class OwnTracksReceiver<Transport: MessageTransport>: Service {
         }
     }
 
-    /// Returns when all of it is safe, or in the log, or the task is cancelled.
+    /// Makes the records of a batch durable and quarantines its invalid pieces. Tries again until both succeed or the
+    /// task is cancelled.
     private func keep(_ batch: PhoneBatch, of id: TrackableID) async {
         if !batch.records.isEmpty {
             await self.untilDone(id) { () throws(TrackingError) in

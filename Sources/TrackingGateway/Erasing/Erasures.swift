@@ -11,7 +11,7 @@ package struct Erasures: Sendable {
         package let number: Int64
         /// The trackable to erase.
         package let trackable: TrackableID
-        /// The end of the records to erase; `nil` for all records.
+        /// The time before which records are erased; `nil` for all records.
         package let before: UnixTime?
     }
 

@@ -3,9 +3,9 @@ import TrackingCore
 /// Splits JSON text into its values, looking only at brackets and quotation marks. Each value is parsed separately
 /// afterwards, so that a malformed value does not affect the others.
 enum JSONParts {
-    /// Returns the only value of a text.
+    /// Moves behind the next JSON value and returns its source text.
     ///
-    /// - Throws: `invalidPayload` if the text has no value, ends within the value, or continues after it.
+    /// - Throws: `invalidPayload` if the text ends within the value or has none.
     static func value(of text: ArraySlice<UInt8>) throws(TrackingError) -> ArraySlice<UInt8> {
         var scan = Scan(text)
         let value = try scan.value()

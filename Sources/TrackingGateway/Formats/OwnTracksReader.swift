@@ -41,7 +41,7 @@ package struct OwnTracksReader: Sendable {
 
     private let configuration: Configuration
 
-    /// Makes a reader.
+    /// Creates a reader of OwnTracks messages.
     package init(_ configuration: Configuration) { self.configuration = configuration }
 
     /// The topic filters to subscribe to, so that all OwnTracks messages with records are received.

@@ -10,7 +10,7 @@ package struct OwnTracksTopics: Hashable, Sendable {
     struct Place: Hashable {
         let user: String
         let device: String
-        /// The part beneath the device, such as `event`; `nil` for the topic of positions.
+        /// The topic level below the device, such as `event`; `nil` for the topic of positions.
         let part: String?
     }
 

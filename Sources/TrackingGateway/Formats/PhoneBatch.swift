@@ -53,7 +53,7 @@ package struct PhoneBatch: Hashable, Sendable {
 
 /// A piece of a request (such as one Feature or message) that has no valid record.
 package struct RefusedPiece: Hashable, Sendable {
-    /// The reason, without coordinates.
+    /// The reason for which the piece is invalid, without coordinates.
     package let reason: String
     /// The received bytes of the piece, at most ``maximumBytes``.
     package let bytes: [UInt8]

@@ -26,7 +26,7 @@ extension RecordDraft {
         case happening
     }
 
-    /// Makes an event. Its id is derived from the content that identifies it.
+    /// Creates the record of an event. The event's id is derived from the content that identifies it.
     init(
         _ happening: Happening, at time: UnixTime, location: Location? = nil, identity: Identity = .everything
     ) {

@@ -11,11 +11,12 @@ extension Response {
         return Response(
             status: status, headers: headers, body: ResponseBody(byteBuffer: ByteBuffer(bytes: value.json)))
     }
-    /// An answer that is a JSON object.
+    /// Returns an HTTP answer whose body is a JSON object.
     ///
     /// - Parameters:
-    ///   - members: Members of the object; at least one.
-    ///   - written: Further members, byte for byte as they were written; none of them has the name of another member.
+    ///   - members: Members of the object, at least one.
+    ///   - written: Further members, given as JSON text that is copied unchanged. None of them has the name of another
+    ///     member.
     static func json(_ members: [String: JSONValue], written: [String: [UInt8]]) -> Response {
         var bytes = JSONValue.object(members).json.dropLast()
         for (name, json) in written.sorted(by: { $0.key < $1.key }) {

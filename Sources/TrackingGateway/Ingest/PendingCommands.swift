@@ -1,25 +1,26 @@
 import TrackingCore
 import TrackingPublisher
 
-/// Commands that wait for the next request of a phone, bounded in number. ``PhoneCommandDesk`` performs the input and
-/// output.
+/// The commands that wait for the next HTTP requests of phones, bounded in number. ``PhoneCommandDesk`` performs the
+/// input and output.
 struct PendingCommands: Sendable {
-    /// The most commands that wait for one phone.
+    /// The largest number of commands that wait for the phone of one trackable.
     static let maximum = 16
-    /// The most commands that wait for all phones.
+    /// The largest number of commands that wait for all phones.
     static let maximumInAll = 1000
 
-    /// The instructions for a phone, and the answers to the commands that they settle.
+    /// The contents of one answer to a phone that carry out its commands, and the answers to the senders of these
+    /// commands.
     struct Delivery: Equatable, Sendable {
-        /// OwnTracks' messages, in the order of the commands.
+        /// The commands as messages for OwnTracks, in their order.
         var messages: [JSONValue] = []
-        /// Overland's settings; a later command wins.
+        /// The commands as settings for Overland; a later command replaces an earlier one.
         var settings: [String: JSONValue] = [:]
-        /// The answers to publish.
+        /// The answers to publish to the senders of the commands.
         var answers: [Answer] = []
     }
 
-    /// The answer to a command.
+    /// The answer to a command, with the command.
     struct Answer: Equatable, Sendable {
         let answer: CommandAnswer
         let command: ReceivedCommand
@@ -41,7 +42,7 @@ struct PendingCommands: Sendable {
         do throws(CommandFailure) {
             let command = try PhoneCommand(received.command, for: received.trackable)
             guard self.waiting[received.trackable, default: []].count < Self.maximum, self.count < Self.maximumInAll
-            else { throw CommandFailure(.busy, "too many commands wait for the next requests of phones") }
+            else { throw CommandFailure(.busy, "cannot accept the command: too many commands wait for the next requests of phones. Try again later") }
             // The translated command replaces the arguments.
             var kept = received
             kept.command.arguments = [:]
@@ -53,8 +54,8 @@ struct PendingCommands: Sendable {
         }
     }
 
-    /// Removes and returns the commands of a trackable for the app that sends a request. A command that the app does
-    /// not support fails. Commands stay pending if another program sends the request.
+    /// Removes and returns the waiting commands of a trackable, for the app that sends a request. A command that the
+    /// app does not support fails. The commands remain waiting if the request comes from another program.
     mutating func take(for id: TrackableID, by client: PhoneClient, now: UnixTime) -> Delivery {
         self.removeExpired(now)
         var delivery = Delivery()
