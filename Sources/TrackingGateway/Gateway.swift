@@ -45,7 +45,9 @@ public struct Gateway: Service {
         try self.init(configuration: configuration, history: history, live: nil, metrics: metrics, logger: logger)
     }
 
-    /// Makes one that knows what is now, too.
+    /// Creates a gateway with the given live positions, for tests and for programs without a subscriber.
+    ///
+    /// - Parameter live: The live positions; `nil` for none.
     package init(
         configuration: GatewayConfiguration, history: (any HistoryStore)? = nil, live: LiveState?,
         metrics: PrometheusRegistry = PrometheusRegistry(), logger: Logger = Logger(label: "godwit.gateway")

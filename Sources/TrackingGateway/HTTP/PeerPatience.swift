@@ -108,7 +108,7 @@ final class PeerPatience: ChannelInboundHandler, RemovableChannelHandler {
 /// The longest time for a request to arrive. Each received KB of the body adds a second, up to ten times the basic
 /// time. Therefore a large request over a slow connection succeeds, and one that arrives byte by byte fails.
 struct RequestPace {
-    /// The basic time of every request.
+    /// The basic time for every request to arrive.
     let limit: TimeAmount
     /// The time at which the header of the request was complete.
     let begun: NIODeadline

@@ -4,7 +4,7 @@ import NIOCore
 package import TrackingCore
 
 extension Response {
-    /// An answer in JSON; with status 503 it has `Retry-After`.
+    /// Returns an HTTP answer with a JSON body. An answer with status 503 also has the header `Retry-After`.
     package static func json(_ value: JSONValue, status: HTTPResponse.Status = .ok) -> Response {
         var headers: HTTPFields = [.contentType: "application/json"]
         if status == .serviceUnavailable { headers[.retryAfter] = Problem.standardRetry }

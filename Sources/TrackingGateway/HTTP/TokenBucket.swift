@@ -1,6 +1,6 @@
 package import TrackingCore
 
-/// A rate limit: a burst, and a number of permits per second.
+/// A limit of requests: the number at once (burst), and the number per second in the long run.
 package struct RateLimit: Hashable, Sendable {
     /// The largest number of requests at once, ≥ 1.
     package var burst: Double

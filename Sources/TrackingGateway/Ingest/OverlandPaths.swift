@@ -5,7 +5,7 @@ package struct OverlandPaths: Hashable, Sendable {
     /// All paths for Overland, each once and without empty parts, which the router ignores too.
     package private(set) var all = ["/overland"]
 
-    /// The first parts of the gateway's own paths.
+    /// The first parts of the gateway's own HTTP paths, which cannot be added.
     private static let taken: Set<Substring> = [
         "healthz", "leaflet", "map", "metrics", "owntracks", "points", "readyz", "s", "session", "tiles",
     ]

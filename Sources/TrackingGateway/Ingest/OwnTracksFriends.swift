@@ -26,8 +26,8 @@ enum OwnTracksFriends {
             .prefix(self.maximum).map { $0 }
     }
 
-    /// Returns the messages of friends in the given order, up to ``maximumBytes``: a `card` for a friend with a name,
-    /// and a `location`. The app matches them by `topic`.
+    /// Returns the OwnTracks messages of friends in the given order, up to ``maximumBytes``: a `card` for a friend with
+    /// a name, and a `location`. The app matches the two by `topic`.
     static func messages(_ friends: [Friend], labels: [TrackableID: TrackableLabel]) -> [JSONValue] {
         var messages: [JSONValue] = []
         var bytes = 0

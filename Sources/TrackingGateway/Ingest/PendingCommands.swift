@@ -34,9 +34,9 @@ struct PendingCommands: Sendable {
     private var waiting: [TrackableID: [Entry]] = [:]
     private var count: Int { self.waiting.values.reduce(0) { $0 + $1.count } }
 
-    /// Adds a command; commands that have expired make room.
+    /// Adds a command that waits for a phone. Expired commands are removed first.
     ///
-    /// - Returns: The answer to a command that is refused; `nil` for one that waits.
+    /// - Returns: The answer to a command that is rejected; `nil` for one that waits.
     mutating func add(_ received: ReceivedCommand, now: UnixTime) -> Answer? {
         self.removeExpired(now)
         do throws(CommandFailure) {
@@ -78,9 +78,9 @@ struct PendingCommands: Sendable {
 }
 
 extension PendingCommands.Delivery {
-    /// Adds a command in the form of an app.
+    /// Adds a command in the form of the app that sends the request.
     ///
-    /// - Returns: The outcome of the command: `delivered` names the app.
+    /// - Returns: The outcome of the command: its member `delivered` names the app.
     fileprivate mutating func add(
         _ command: PhoneCommand, for client: PhoneClient
     ) -> Result<[String: JSONValue], CommandFailure> {

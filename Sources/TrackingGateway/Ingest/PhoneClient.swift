@@ -10,7 +10,7 @@ package enum PhoneClient: Hashable, Sendable {
     /// Any other program, such as Overland's fork for Android, which treats any 2xx as delivered.
     case other
 
-    /// Identifies the program by its name, or by the body if the name is missing or unknown.
+    /// Identifies the program by the header `User-Agent`, or by the body if the header is missing or unknown.
     package init(userAgent: String?, body: [UInt8]) {
         self.init(userAgent: userAgent)
         guard self == .other else { return }

@@ -5,7 +5,7 @@ import TrackingCore
 
 /// The parts of a phone's HTTP request other than its records: the body, the program that sends it, and the trackable.
 struct PhoneRequest {
-    /// The body, decompressed.
+    /// The body of the request, decompressed.
     let body: [UInt8]
     /// The program that sends the request.
     let client: PhoneClient

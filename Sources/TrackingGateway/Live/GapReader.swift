@@ -12,7 +12,8 @@ import TrackingSubscriber
 struct GapReader {
     /// The largest number of recorded points and events that one live stream receives.
     static let maximumRecords = 10_000
-    /// The number of points in a page. It is small, so that a caller whose access ends receives little more.
+    /// The number of points that are read at once. It is small, so that a caller whose access ends receives little
+    /// more.
     private static let page = 250
     /// The largest number of trackables whose history is read for one live stream.
     static let maximumTrackables = 1_000

@@ -13,8 +13,8 @@ extension Location {
 }
 
 extension JSONValue {
-    /// The part of a resolution in force that a share link shows: the resolution and the maximum silence. It excludes
-    /// the reasons: other subscribers, the battery, and the proximity to the destination.
+    /// The part of a resolution in force that a share link shows: the resolution and the maximum silence. It omits the
+    /// reasons for the resolution: other subscribers, the battery, and the proximity to the destination.
     var sharedResolution: JSONValue {
         .object((self.object ?? [:]).filter { ["resolution", "maximumSilence"].contains($0.key) })
     }
