@@ -39,7 +39,8 @@ struct GatewayChecks: Sendable {
     private static func checks(of live: LiveState) -> [HealthRoutes.Check] {
         [
             HealthRoutes.Check("broker") {
-                live.isConnected() ? nil : "the gateway's connection that receives live positions is not connected to the broker"
+                live.isConnected()
+                    ? nil : "the gateway's connection that receives live positions is not connected to the broker"
             },
             HealthRoutes.Check("queues") { self.reason(timeSinceDrop: live.timeSinceDrop()) },
         ]
@@ -59,7 +60,8 @@ struct GatewayChecks: Sendable {
     private static func checks(of intake: Intake) -> [HealthRoutes.Check] {
         [
             HealthRoutes.Check("intake") {
-                intake.isConnected ? nil : "the gateway's connection that publishes ingested records is not connected to the broker"
+                intake.isConnected
+                    ? nil : "the gateway's connection that publishes ingested records is not connected to the broker"
             },
             HealthRoutes.Check("recorder") {
                 await intake.unrecorded().flatMap {

@@ -11,7 +11,8 @@ import Synchronization
 ///
 /// Timers and aggregating recorders become histograms; a timer's values are in seconds. In the names of metrics and
 /// labels, `_` replaces each character that Prometheus forbids. The registry holds at most ``maximumSeries`` label sets
-/// for one metric name. Each further label set is not reported, and is counted in `godwit_metrics_left_out_total`.
+/// for one metric name. A metric with a further label set is not reported, and each creation of one is counted in
+/// `godwit_metrics_left_out_total`.
 public final class PrometheusRegistry: MetricsFactory {
     /// The largest number of label sets (series) that the registry holds for one metric name. Further label sets are
     /// not reported.

@@ -98,8 +98,8 @@ public final class Recorder<Transport: MessageTransport>: Service {
     private func decide(_ group: inout DiscardingTaskGroup) async {
         var machine = RecorderStateMachine(configuration: self.configuration)
         var alarm = Alarm()
-        // The receipts of events of the intake connection while the store is behind. The intake connection reads nothing
-        // more from the broker until they are resumed.
+        // The receipts of events of the intake connection while the store is behind. The intake connection reads
+        // nothing more from the broker until they are resumed.
         var held: [Receipt] = []
         var inbox = Inbox(self.mailbox)
         while let envelope = await inbox.next() {
@@ -171,7 +171,9 @@ public final class Recorder<Transport: MessageTransport>: Service {
                     try await self.removeExpired(before: now, after: keep, except: Set(keepOf.keys))
                 }
             } catch {
-                self.logger.warning("Expired records could not be removed from the history; the recorder tries again in an hour", metadata: ["reason": "\(error)"])
+                self.logger.warning(
+                    "Expired records could not be removed from the history; the recorder tries again in an hour",
+                    metadata: ["reason": "\(error)"])
             }
             try? await Task.sleep(for: .seconds(3600))
         }
@@ -184,7 +186,9 @@ public final class Recorder<Transport: MessageTransport>: Service {
         let limit = UnixTime(now.seconds - time.inSeconds)
         let emptied = try await self.emptied(before: limit, of: ids, except: exceptions)
         let count = try await self.store.removeExpired(before: limit, of: ids, except: exceptions)
-        if count > 0 { self.logger.info("Expired records were removed from the history", metadata: ["records": "\(count)"]) }
+        if count > 0 {
+            self.logger.info("Expired records were removed from the history", metadata: ["records": "\(count)"])
+        }
         if !emptied.isEmpty {
             self.logger.warning(
                 "All positions of some trackables expired and were removed from the history",
@@ -230,13 +234,14 @@ public final class Recorder<Transport: MessageTransport>: Service {
     private func logNotConnected(_ connection: String, _ lost: Disconnection) {
         let reason = lost.reason.map { "\($0)" } ?? "closed"
         self.logger.info(
-            "Recorder has no connection to the broker and tries again", metadata: ["connection": "\(connection)", "reason": "\(reason)"])
+            "Recorder has no connection to the broker and tries again",
+            metadata: ["connection": "\(connection)", "reason": "\(reason)"])
     }
 
     private func log(_ event: RecorderEvent) {
         switch event {
         case .connected(let isPresent):
-            self.logger.info("Recorder is connected to the broker and stores messages", metadata: ["session kept": "\(isPresent)"])
+            self.logger.info("Recorder is storing messages", metadata: ["session kept": "\(isPresent)"])
         case .possibleGap:
             self.logger.warning(
                 "Broker kept no session for this recorder: messages published while the recorder was not connected may be missing from the history; devices with --acknowledge-by send them again"
@@ -257,10 +262,11 @@ public final class Recorder<Transport: MessageTransport>: Service {
                 "Recorder cleared retained messages of clients that vanished", metadata: ["messages": "\(count)"])
         case .clearingRefused(let error):
             self.logger.error(
-                "Broker does not allow the recorder to read or clear retained messages of clients that vanished; the messages remain", metadata: ["reason": "\(error)"])
+                "Broker does not allow the recorder to read or clear retained messages of clients that vanished; the messages remain",
+                metadata: ["reason": "\(error)"])
         case .brokerDropped(let count):
             self.logger.warning(
-                "Broker dropped messages because a client's queue at the broker was full; raise max_queued_messages in the broker's configuration",
+                "Broker drops messages because a client's queue at the broker is full; raise max_queued_messages in the broker's configuration",
                 metadata: ["dropped": "\(count)"])
         case .storeAway(let error, let wait):
             var metadata: Logger.Metadata = ["reason": "\(error)"]
@@ -273,8 +279,11 @@ public final class Recorder<Transport: MessageTransport>: Service {
                 "History store rejected a batch of records: the recorder searches for the invalid record and quarantines it",
                 metadata: ["reason": "\(error)"])
         case .storeBack(let pause):
-            self.logger.warning("History store is available again: the recorder stores messages", metadata: ["after": "\(pause)"])
-        case .failed(let error): self.logger.error("Recorder stopped because of an error that it cannot recover from", metadata: ["reason": "\(error)"])
+            self.logger.warning(
+                "History store is available again: the recorder stores messages", metadata: ["after": "\(pause)"])
+        case .failed(let error):
+            self.logger.error(
+                "Recorder stopped because of an error that it cannot recover from", metadata: ["reason": "\(error)"])
         }
     }
 }

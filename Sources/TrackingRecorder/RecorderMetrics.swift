@@ -55,15 +55,22 @@ struct RecorderMetrics: Sendable {
 
     /// The help texts of the recorder's metrics, by metric name.
     static let helps = [
-        "godwit_recorder_stored_total": "Points, trips and events that the recorder stored and that were not in the history before.",
-        "godwit_recorder_duplicates_total": "Points, trips and events that the recorder received again and that were in the history already.",
-        "godwit_recorder_quarantined_total": "Messages and records that the recorder quarantined because they are invalid or the store rejected them.",
+        "godwit_recorder_stored_total":
+            "Points, trips and events that the recorder stored and that were not in the history before.",
+        "godwit_recorder_duplicates_total":
+            "Points, trips and events that the recorder received again and that were in the history already.",
+        "godwit_recorder_quarantined_total":
+            "Messages and records that the recorder quarantined because they are invalid or the store rejected them.",
         "godwit_recorder_overfull_total": "Records that the recorder rejected because their stream has too many gaps.",
-        "godwit_recorder_possible_gaps_total": "Connections of the recorder for which the broker had kept no session, so that messages may be missing.",
-        "godwit_recorder_broker_dropped_total": "Messages that the broker dropped, for any of its clients, by the broker's own count.",
+        "godwit_recorder_possible_gaps_total":
+            "Connections of the recorder for which the broker had kept no session, so that messages may be missing.",
+        "godwit_recorder_broker_dropped_total":
+            "Messages that the broker dropped, for any of its clients, by the broker's own count.",
         "godwit_recorder_commit_seconds": "Seconds that the recorder needed to store a batch of messages.",
-        "godwit_recorder_withheld_messages": "Messages that the recorder received and has not acknowledged to the broker yet.",
-        "godwit_recorder_lag_seconds": "Age in seconds of the oldest message that the recorder received and has not stored yet.",
+        "godwit_recorder_withheld_messages":
+            "Messages that the recorder received and has not acknowledged to the broker yet.",
+        "godwit_recorder_lag_seconds":
+            "Age in seconds of the oldest message that the recorder received and has not stored yet.",
         "godwit_recorder_store_away": "1 while the recorder cannot write to the history, otherwise 0.",
         "godwit_recorder_connected": "1 while the recorder's connection that receives messages is up, otherwise 0.",
     ]

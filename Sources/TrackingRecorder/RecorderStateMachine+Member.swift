@@ -55,8 +55,8 @@ extension RecorderStateMachine {
         case .settle:
             switch self.member.settled(now: moment.now) {
             case .announced(let commands):
-                // The housekeeper's subscriptions follow the publish of the own liveness, so that the housekeeper receives
-                // the current liveness of this recorder and not an older one.
+                // The housekeeper's subscriptions follow the publish of the own liveness, so that the housekeeper
+                // receives the current liveness of this recorder and not an older one.
                 let filters = self.housekeeper?.filters
                 return [.voice(commands)] + self.publishAcknowledgements()
                     + Self.voice(filters.map { [self.member.subscribe($0, .housekeeping)] } ?? [])

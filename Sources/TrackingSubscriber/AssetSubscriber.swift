@@ -79,7 +79,8 @@ public final class AssetSubscriber<Transport: MessageTransport>: Service {
         let request = try self.shared.withLock { (shared) throws(TrackingError) in
             guard shared.hasBegun else {
                 throw TrackingError(
-                    .connectionLost, "cannot publish the tracking event: the subscriber does not run yet. Call run() first")
+                    .connectionLost,
+                    "cannot publish the tracking event: the subscriber does not run yet. Call run() first")
             }
             guard !shared.hasEnded else {
                 throw TrackingError(
@@ -190,7 +191,11 @@ public final class AssetSubscriber<Transport: MessageTransport>: Service {
             defer { shared.publishing = [:] }
             return shared.publishing.values
         }
-        for waiting in publishing { waiting.yield(TrackingError(.stopped, "cannot publish the tracking event: the subscriber ended before the broker answered")) }
+        for waiting in publishing {
+            waiting.yield(
+                TrackingError(
+                    .stopped, "cannot publish the tracking event: the subscriber ended before the broker answered"))
+        }
         if let failure = self.shared.withLock({ $0.failure }) { throw failure }
     }
 
@@ -272,7 +277,8 @@ public final class AssetSubscriber<Transport: MessageTransport>: Service {
         case .refused(let id, let error):
             let what = id.map { "\($0)" } ?? "everything"
             self.logger.warning(
-                "Broker rejected the subscription to a trackable: the subscriber receives nothing of it and tries again", metadata: ["trackable": "\(what)", "reason": "\(error)"])
+                "Broker rejected the subscription to a trackable: the subscriber receives nothing of it and tries again",
+                metadata: ["trackable": "\(what)", "reason": "\(error)"])
         case .publishRefused(let topic, let error):
             self.logger.warning(
                 "Broker rejected the subscriber's presence or resolution request: this user may not publish on the topic, and perhaps may not read the trackable",

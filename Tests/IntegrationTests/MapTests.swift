@@ -40,7 +40,7 @@ import TrackingCore
         try await browser.click("#zoom")
         try await browser.wait(
             for: "the resolution that was asked for",
-            until: "document.querySelector('#facts').textContent.includes('this page asks for high, every 1 s')")
+            until: "document.querySelector('#facts').textContent.includes('this page requests high, every 1 s')")
         try await browser.wait(
             for: "the resolution in force",
             until: "document.querySelector('#facts').textContent.includes('Resolutionhigh, every 1 s')")

@@ -76,7 +76,8 @@ package struct AccessStore: Sendable {
         guard isNew else {
             throw TrackingError(
                 .invalidConfiguration,
-                "cannot create the token: there is a token '\(grant.name)' already. Use another name, or revoke the existing token first")
+                "cannot create the token: there is a token '\(grant.name)' already. Use another name, or revoke the existing token first"
+            )
         }
         return try await self.make(grant, .token)
     }

@@ -26,6 +26,9 @@ extension Problem {
     ///
     /// - Parameter limit: The largest allowed number of bytes.
     static func bodyTooLarge(limit: Int) -> Problem {
-        Problem(.contentTooLarge, "The request's body is too large: at most \(limit) bytes are allowed. Send less in one request.", headers: [.connection: "close"])
+        Problem(
+            .contentTooLarge,
+            "The request's body is too large: at most \(limit) bytes are allowed. Send less in one request.",
+            headers: [.connection: "close"])
     }
 }

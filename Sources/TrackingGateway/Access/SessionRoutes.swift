@@ -37,7 +37,8 @@ package struct SessionRoutes: Sendable {
         if body.readableBytes > 0 {
             guard let token = Self.token(in: String(buffer: body), request.headers[.contentType] ?? "") else {
                 throw Problem(
-                    .badRequest, "Cannot sign in: the body must be JSON, {\"token\": \"…\"}, or a form with a field token.")
+                    .badRequest,
+                    "Cannot sign in: the body must be JSON, {\"token\": \"…\"}, or a form with a field token.")
             }
             caller = try await self.authenticator.caller(presenting: token, request, context)
         }

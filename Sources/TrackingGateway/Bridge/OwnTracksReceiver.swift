@@ -124,7 +124,9 @@ package final class OwnTracksReceiver<Transport: MessageTransport>: Service {
         }
         let refused = batch.refused
         guard !refused.isEmpty else { return }
-        self.logger.debug("Pieces of OwnTracks messages are invalid and were quarantined", metadata: ["trackable": "\(id)", "count": "\(refused.count)"])
+        self.logger.debug(
+            "Pieces of OwnTracks messages are invalid and were quarantined",
+            metadata: ["trackable": "\(id)", "count": "\(refused.count)"])
         let now = self.clock.moment.wall
         await self.untilDone(id) { () throws(TrackingError) in
             try await self.quarantine.add(refused, of: id, from: "OwnTracks on the broker", at: now)

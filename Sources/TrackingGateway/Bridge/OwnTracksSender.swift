@@ -71,7 +71,9 @@ package final class OwnTracksSender<Transport: MessageTransport>: Service {
         case .send(let commands): self.transport.send(commands)
         case .skipped(let topic, let error): self.bad.skipped(topic, error, now: self.clock.moment.now)
         case .refused(let topic, let error):
-            self.logger.error("Broker rejected a publish or a subscription of the OwnTracks bridge", metadata: ["topic": "\(topic)", "reason": "\(error)"])
+            self.logger.error(
+                "Broker rejected a publish or a subscription of the OwnTracks bridge",
+                metadata: ["topic": "\(topic)", "reason": "\(error)"])
         }
     }
 }

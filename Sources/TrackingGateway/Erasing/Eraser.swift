@@ -87,7 +87,9 @@ final class Eraser: Service {
         while !Task.isCancelled {
             do throws(TrackingError) { return try await operation() } catch {
                 guard !Task.isCancelled else { return }
-                self.logger.warning("A trackable could not be erased from the gateway's files; the gateway tries again", metadata: ["reason": "\(error.message)"])
+                self.logger.warning(
+                    "A trackable could not be erased from the gateway's files; the gateway tries again",
+                    metadata: ["reason": "\(error.message)"])
                 try? await Task.sleep(for: backoff)
                 backoff = min(backoff * 2, Self.maximumBackoff)
             }

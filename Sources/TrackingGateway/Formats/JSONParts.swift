@@ -10,7 +10,8 @@ enum JSONParts {
         var scan = Scan(text)
         let value = try scan.value()
         guard scan.isAtEnd else {
-            throw TrackingError(.invalidPayload, "the request's body is not valid JSON: there is text after the end of its value")
+            throw TrackingError(
+                .invalidPayload, "the request's body is not valid JSON: there is text after the end of its value")
         }
         return value
     }
@@ -58,7 +59,8 @@ enum JSONParts {
         while !scan.take(UInt8(ascii: "}")) {
             guard members.count < 1000 else { throw Self.tooMany(1000) }
             guard let name = try? JSONValue(json: try scan.value()).text, scan.take(UInt8(ascii: ":")) else {
-                throw TrackingError(.invalidPayload, "the request's body is not valid JSON: a member of an object has no name")
+                throw TrackingError(
+                    .invalidPayload, "the request's body is not valid JSON: a member of an object has no name")
             }
             members[name] = try scan.value()
             _ = scan.take(UInt8(ascii: ","))
@@ -77,7 +79,9 @@ enum JSONParts {
     }
 
     static func tooMany(_ limit: Int) -> TrackingError {
-        TrackingError(.payloadTooLarge, "the request has too many records: at most \(limit) are allowed; send fewer in one request")
+        TrackingError(
+            .payloadTooLarge,
+            "the request has too many records: at most \(limit) are allowed; send fewer in one request")
     }
 }
 
@@ -139,7 +143,8 @@ private struct Scan {
     private func scalar(since start: Int) throws(TrackingError) -> ArraySlice<UInt8> {
         guard self.index > start else {
             throw self.index == self.text.endIndex
-                ? Self.brokenOff : TrackingError(.invalidPayload, "the request's body is not valid JSON: a value is missing")
+                ? Self.brokenOff
+                : TrackingError(.invalidPayload, "the request's body is not valid JSON: a value is missing")
         }
         return self.text[start..<self.index]
     }
@@ -162,5 +167,6 @@ private struct Scan {
         }
     }
 
-    private static let brokenOff = TrackingError(.invalidPayload, "the request's body is not valid JSON: it ends within a value")
+    private static let brokenOff = TrackingError(
+        .invalidPayload, "the request's body is not valid JSON: it ends within a value")
 }

@@ -49,5 +49,6 @@ extension JSONParts {
 
     private static let separator: UInt8 = 0x1E
     private static let empty = TrackingError(.invalidPayload, "the request's body is empty: send GeoJSON Features")
-    private static let allBroken = TrackingError(.invalidPayload, "the request's body is not valid JSON: none of its values is complete")
+    private static let allBroken = TrackingError(
+        .invalidPayload, "the request's body is not valid JSON: none of its values is complete")
 }

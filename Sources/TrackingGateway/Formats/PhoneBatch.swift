@@ -39,7 +39,9 @@ package struct PhoneBatch: Hashable, Sendable {
             } catch {
                 throw BadPiece(error.message)
             }
-            guard !LocationCodec.hasNullCoordinate(piece) else { throw BadPiece("one of the position's coordinates is null") }
+            guard !LocationCodec.hasNullCoordinate(piece) else {
+                throw BadPiece("one of the position's coordinates is null")
+            }
             let records = try read(value, piece)
             self.records += records
             if value["_type"]?.text == "encrypted" { self.isEncrypted = true }

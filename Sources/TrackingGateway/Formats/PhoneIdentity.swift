@@ -41,7 +41,8 @@ package struct PhoneIdentity: Hashable, Sendable {
             }
             throw TrackingError(
                 .invalidName,
-                "cannot tell which trackable the request is about: its token may publish \(ids.count) trackables. Add ?device=ID at the end of the URL")
+                "cannot tell which trackable the request is about: its token may publish \(ids.count) trackables. Add ?device=ID at the end of the URL"
+            )
         case .all:
             guard let claim = self.claims.first else {
                 throw TrackingError(

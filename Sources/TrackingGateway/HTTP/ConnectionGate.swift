@@ -39,7 +39,9 @@ final class ConnectionGate: ChannelInboundHandler, RemovableChannelHandler {
             return context.fireChannelRead(data)
         }
         guard self.peers.opened(by: peer) else {
-            self.warn(.peerLimit, "Connection was closed at once: its client address has reached its limit of connections", ["address": "\(peer)"])
+            self.warn(
+                .peerLimit, "Connection was closed at once: its client address has reached its limit of connections",
+                ["address": "\(peer)"])
             return child.close(promise: nil)
         }
         let bound = NIOLoopBound(self, eventLoop: context.eventLoop)
@@ -54,7 +56,9 @@ final class ConnectionGate: ChannelInboundHandler, RemovableChannelHandler {
         // No pause is necessary after a connection that the client gave up before it was accepted.
         guard reason.errnoCode != ECONNABORTED, !self.isPaused else { return }
         self.isPaused = true
-        self.warn(.descriptors, "Gateway cannot accept connections for a second: the system has no resources for another one", ["reason": "\(SystemError.text(reason.errnoCode))"])
+        self.warn(
+            .descriptors, "Gateway cannot accept connections for a second: the system has no resources for another one",
+            ["reason": "\(SystemError.text(reason.errnoCode))"])
         try? context.channel.syncOptions?.setOption(.autoRead, value: false)
         let bound = NIOLoopBound((self, context.channel), eventLoop: context.eventLoop)
         context.eventLoop.scheduleTask(in: Self.pause) {

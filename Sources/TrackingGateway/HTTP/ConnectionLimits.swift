@@ -45,7 +45,8 @@ struct ConnectionLimits {
                 ConnectionGate(peerLimit: limit, logger: logger), position: .first)
         }
         do { try await future.get() } catch {
-            logger.debug("Gateway stopped listening before its connection limits were set", metadata: ["reason": "\(error)"])
+            logger.debug(
+                "Gateway stopped listening before its connection limits were set", metadata: ["reason": "\(error)"])
         }
     }
 }

@@ -42,7 +42,12 @@ struct PendingCommands: Sendable {
         do throws(CommandFailure) {
             let command = try PhoneCommand(received.command, for: received.trackable)
             guard self.waiting[received.trackable, default: []].count < Self.maximum, self.count < Self.maximumInAll
-            else { throw CommandFailure(.busy, "cannot accept the command: too many commands wait for the next requests of phones. Try again later") }
+            else {
+                throw CommandFailure(
+                    .busy,
+                    "cannot accept the command: too many commands wait for the next requests of phones. Try again later"
+                )
+            }
             // The translated command replaces the arguments.
             var kept = received
             kept.command.arguments = [:]

@@ -14,7 +14,10 @@ struct PhoneCommand: Hashable, Sendable {
     init(_ command: Command, for id: TrackableID) throws(CommandFailure) {
         var arguments = command.arguments
         if let named = arguments.removeValue(forKey: "trackable"), named.text != id.rawValue {
-            throw CommandFailure(.notAllowed, "cannot carry out the command: its argument trackable names another trackable than its topic; leave the argument out")
+            throw CommandFailure(
+                .notAllowed,
+                "cannot carry out the command: its argument trackable names another trackable than its topic; leave the argument out"
+            )
         }
         switch command.name {
         case .report:
@@ -53,7 +56,9 @@ enum OwnTracksSettings {
     /// - Parameter arguments: The new values, by the name of the setting.
     /// - Throws: `CommandFailure` for an unknown setting or an invalid value.
     static func message(_ arguments: [String: JSONValue]) throws(CommandFailure) -> JSONValue {
-        guard !arguments.isEmpty else { throw CommandFailure(.invalidArguments, "the command CONFIGURE has no setting to change") }
+        guard !arguments.isEmpty else {
+            throw CommandFailure(.invalidArguments, "the command CONFIGURE has no setting to change")
+        }
         var configuration: [String: JSONValue] = ["_type": .text("configuration")]
         for (name, value) in arguments.sorted(by: { $0.key < $1.key }) {
             guard let theirs = self.names[name] else {
@@ -63,7 +68,8 @@ enum OwnTracksSettings {
                 )
             }
             guard let number = value.settingText.flatMap({ Int($0) }), (0...1_000_000).contains(number) else {
-                throw CommandFailure(.invalidArguments, "the setting \(name) of OwnTracks must be a whole number from 0 to 1000000")
+                throw CommandFailure(
+                    .invalidArguments, "the setting \(name) of OwnTracks must be a whole number from 0 to 1000000")
             }
             configuration[theirs] = .number(Double(number))
         }
@@ -127,7 +133,9 @@ enum OverlandSettings {
     /// - Parameter arguments: The new values, by the name of the setting.
     /// - Throws: `CommandFailure` for an unknown setting or an invalid value.
     static func set(_ arguments: [String: JSONValue]) throws(CommandFailure) -> [String: JSONValue] {
-        guard !arguments.isEmpty else { throw CommandFailure(.invalidArguments, "the command CONFIGURE has no setting to change") }
+        guard !arguments.isEmpty else {
+            throw CommandFailure(.invalidArguments, "the command CONFIGURE has no setting to change")
+        }
         var set: [String: JSONValue] = [:]
         var main: [String: JSONValue] = [:]
         for (name, value) in arguments.sorted(by: { $0.key < $1.key }) {

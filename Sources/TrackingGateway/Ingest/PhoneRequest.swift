@@ -22,7 +22,9 @@ struct PhoneRequest {
     init(_ request: Request, _ context: GatewayRequestContext, as client: PhoneClient) async throws {
         guard let caller = context.caller else { throw Problem.unauthorized }
         guard caller.publishes != .only([]) else {
-            throw Problem(.forbidden, "This token may not publish any trackable. Create a token with: godwit token create --publish ID")
+            throw Problem(
+                .forbidden,
+                "This token may not publish any trackable. Create a token with: godwit token create --publish ID")
         }
         let limit = context.maxUploadSize
         let received = try await request.body(upTo: limit, context)
@@ -45,12 +47,19 @@ struct PhoneRequest {
             } catch {
                 switch error {
                 case .tooLarge:
-                    throw Problem(.contentTooLarge, "The request's body is too large after decompression: at most \(limit) bytes are allowed. Send less in one request.")
-                case .damaged: throw Problem(.badRequest, "The request's body cannot be decompressed: its data is damaged or incomplete.")
+                    throw Problem(
+                        .contentTooLarge,
+                        "The request's body is too large after decompression: at most \(limit) bytes are allowed. Send less in one request."
+                    )
+                case .damaged:
+                    throw Problem(
+                        .badRequest, "The request's body cannot be decompressed: its data is damaged or incomplete.")
                 }
             }
         default:
-            throw Problem(.unsupportedMediaType, "The Content-Encoding of the request's body is not supported: send gzip, deflate or no compression.")
+            throw Problem(
+                .unsupportedMediaType,
+                "The Content-Encoding of the request's body is not supported: send gzip, deflate or no compression.")
         }
     }
 

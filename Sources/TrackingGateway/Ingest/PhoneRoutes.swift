@@ -140,7 +140,8 @@ package struct PhoneRoutes: Sendable {
         if !batch.records.isEmpty { try await self.take(trackable, batch) }
         guard !batch.refused.isEmpty else { return }
         context.logger.debug(
-            "Pieces of a phone's request are invalid and were quarantined", metadata: ["trackable": "\(trackable)", "count": "\(batch.refused.count)"])
+            "Pieces of a phone's request are invalid and were quarantined",
+            metadata: ["trackable": "\(trackable)", "count": "\(batch.refused.count)"])
         try await self.quarantine.add(batch.refused, of: trackable, from: request.userAgent, at: now)
     }
 
@@ -166,7 +167,10 @@ package struct PhoneRoutes: Sendable {
         let query = try QueryParameters(of: request, allowing: ["before"])
         let before = try query["before"].map { text throws(Problem) in
             guard let number = Int64(text), number >= 1 else {
-                throw Problem(.badRequest, "The parameter before must be the number of a quarantined piece, 1 or more, not '\(text.prefix(80))'.")
+                throw Problem(
+                    .badRequest,
+                    "The parameter before must be the number of a quarantined piece, 1 or more, not '\(text.prefix(80))'."
+                )
             }
             return number
         }

@@ -36,7 +36,9 @@ struct APIQuery {
     ///
     /// - Throws: `Problem` (400) for an invalid time.
     func times() throws(Problem) -> TimeSpan {
-        if self["from"] != nil, self["last"] != nil { throw Problem(.badRequest, "The parameters from and last cannot be used together: use one of them.") }
+        if self["from"] != nil, self["last"] != nil {
+            throw Problem(.badRequest, "The parameters from and last cannot be used together: use one of them.")
+        }
         let times = try explained { () throws(TrackingError) in
             if let last = self["last"] { _ = try HistoryTime.span(last) }
             return TimeSpan(
@@ -72,7 +74,8 @@ struct APIQuery {
         guard !lists.isEmpty || !single.isEmpty else { return nil }
         let ids = lists.flatMap { $0.split(separator: ",").map { String($0) } } + single
         guard (1...Self.maximumNamed).contains(ids.count) else {
-            throw Problem(.badRequest, "The parameter trackables must have 1 to \(Self.maximumNamed) ids, separated by commas.")
+            throw Problem(
+                .badRequest, "The parameter trackables must have 1 to \(Self.maximumNamed) ids, separated by commas.")
         }
         return try Set(ids.map { try TrackableID($0) })
     }
@@ -81,7 +84,8 @@ struct APIQuery {
     func after() throws(Problem) -> TrackableID? {
         guard let value = self["after"] else { return nil }
         guard let id = try? TrackableID(value) else {
-            throw Problem(.badRequest, "The parameter after must be the value next of the page before, percent-encoded.")
+            throw Problem(
+                .badRequest, "The parameter after must be the value next of the page before, percent-encoded.")
         }
         return id
     }
@@ -95,7 +99,9 @@ struct APIQuery {
     func whole(_ name: String, in range: ClosedRange<Int>) throws(Problem) -> Int? {
         guard let text = self[name] else { return nil }
         guard let number = Int(text), range.contains(number) else {
-            throw Problem(.badRequest, "The parameter \(name) must be a whole number from \(range.lowerBound) to \(range.upperBound).")
+            throw Problem(
+                .badRequest,
+                "The parameter \(name) must be a whole number from \(range.lowerBound) to \(range.upperBound).")
         }
         return number
     }
@@ -134,6 +140,8 @@ extension Caller {
     ///
     /// - Throws: `Problem` (403) if the caller uses a share link.
     func checkReadsHistory() throws(Problem) {
-        guard self.span == nil else { throw Problem(.forbidden, "A share link shows only the live position, not the history.") }
+        guard self.span == nil else {
+            throw Problem(.forbidden, "A share link shows only the live position, not the history.")
+        }
     }
 }

@@ -54,7 +54,9 @@ struct KeptHistory: Sendable {
             do throws(TrackingError) {
                 return try await question()
             } catch {
-                self.logger.warning("Gateway could not read from the history which trackables were erased; it tries again", metadata: ["reason": "\(error.message)"])
+                self.logger.warning(
+                    "Gateway could not read from the history which trackables were erased; it tries again",
+                    metadata: ["reason": "\(error.message)"])
                 try? await Task.sleep(for: backoff.next())
             }
         }

@@ -263,7 +263,8 @@ package final class LiveHub: Service {
             self.clockAhead()
             if judgement.isFirst {
                 self.logger.warning(
-                    "Clock of a device is ahead of the gateway's: its positions are not shown live until their time has come", metadata: ["trackable": "\(id)", "seconds": "\(lead)"])
+                    "Clock of a device is ahead of the gateway's clock: its positions are not shown live",
+                    metadata: ["trackable": "\(id)", "seconds": "\(lead)"])
             }
         }
         if let update = judgement.update { self.deliver(update, to: &shared) }
@@ -280,7 +281,7 @@ package final class LiveHub: Service {
         if lost > 0 { self.dropped(lost) }
     }
 
-    /// Clears the positions that neither the broker nor the history has, unless a newer one was received meanwhile.
+    /// Clears the live positions that neither the broker nor the history has, unless a newer one arrived meanwhile.
     private func forget(allBut kept: Set<TrackableID>) async {
         let missing = self.shared.withLock { $0.state.positions }.filter { !kept.contains($0.key) }
         for id in await self.history.gone(of: Array(missing.keys)) {

@@ -154,8 +154,9 @@ package struct LiveHubState: Sendable {
         return .resumed(missed.flatMap { self.delivered($0, to: selection) })
     }
 
-    /// Returns the updates that a stream receives for an event. For a trackable that enters the stream's box, its other
-    /// state comes first, without ids, so that a resuming reader does not go back behind this event.
+    /// Returns the updates that a live stream delivers for one update. When a trackable enters the stream's geographic
+    /// area, the trackable's other state comes first, without event ids, so that a client that resumes does not go back
+    /// behind this update.
     package func delivered(_ update: LiveUpdate, to selection: LiveSelection) -> [LiveUpdate] {
         guard selection.wants(update) else { return [] }
         guard selection.isEntered(by: update) else { return [update] }

@@ -10,9 +10,11 @@ package struct LiveRoutes: Sendable {
     private let hub: LiveHub
     private let history: (any HistoryStore)?
 
-    /// Makes the routes.
+    /// Creates the routes of live streams.
     ///
-    /// - Parameter history: The history, for streams that broke off for longer than the hub's memory; `nil` for none.
+    /// - Parameters:
+    ///   - hub: The hub that delivers the updates.
+    ///   - history: The history, for streams that were interrupted for longer than the hub remembers; `nil` for none.
     package init(hub: LiveHub, history: (any HistoryStore)? = nil) {
         self.hub = hub
         self.history = history
@@ -41,7 +43,9 @@ package struct LiveRoutes: Sendable {
         }
         let last = request.headers[.lastEventID].flatMap { LiveEventID($0) } ?? query.last
         guard self.hub.hasRoom else {
-            throw Problem(.serviceUnavailable, "The gateway has too many live streams: try again later.", headers: [.retryAfter: "10"])
+            throw Problem(
+                .serviceUnavailable, "The gateway has too many live streams: try again later.",
+                headers: [.retryAfter: "10"])
         }
         let channel = context.channel
         return Response(
@@ -81,7 +85,10 @@ package struct LiveRoutes: Sendable {
         }
         let query = try QueryParameters(of: request, allowing: ["stream"])
         guard let stream = query["stream"].flatMap({ LiveStreamID($0) }) else {
-            throw Problem(.badRequest, "The request must name a live stream of its caller, as ?stream=ID; the stream's event 'hello' contains the id.")
+            throw Problem(
+                .badRequest,
+                "The request must name a live stream of its caller, as ?stream=ID; the stream's event 'hello' contains the id."
+            )
         }
         do throws(LiveHub.RequestRefusal) {
             try self.hub.ask(resolution, for: id, by: stream, of: caller)
@@ -122,10 +129,14 @@ extension Resolution {
 extension Problem {
     fileprivate init(_ refusal: LiveHub.RequestRefusal) {
         switch refusal {
-        case .noStream: self.init(.conflict, "The live stream has ended or belongs to another caller: open a live stream first.")
+        case .noStream:
+            self.init(.conflict, "The live stream has ended or belongs to another caller: open a live stream first.")
         case .unknownTrackable: self.init(.notFound, "The gateway has received no message about this trackable.")
         case .tooMany:
-            self.init(.tooManyRequests, "A live stream can request resolutions for at most \(RequestPool.maximumTrackables) trackables: withdraw another one first.")
+            self.init(
+                .tooManyRequests,
+                "A live stream can request resolutions for at most \(RequestPool.maximumTrackables) trackables: withdraw another one first."
+            )
         }
     }
 }

@@ -4,7 +4,7 @@ package import TrackingCore
 package struct LiveState: Sendable {
     /// The current state of one trackable.
     package struct Known: Sendable {
-        /// The last known position.
+        /// The last known position of the trackable; `nil` for none.
         package var position: Location?
         /// The other known parts of the state, by name: `state`, `presence`, `resolution`, `trip`, `clock`. Each is
         /// JSON text, as the live stream delivers it.

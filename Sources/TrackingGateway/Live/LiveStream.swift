@@ -65,7 +65,7 @@ package final class LiveStream: Sendable {
     package let gap: UnixTime?
     /// The clearings of positions that the client receives before the records that it missed.
     package let cleared: [LiveUpdate]
-    /// `true` if the reader has data of another run of the gateway, which it must discard.
+    /// `true` if the client has data of another run of the gateway, which it must discard.
     package let isAnew: Bool
     /// `true` if the client's earlier data remain valid, so that the stream delivers only the updates that the client
     /// missed.

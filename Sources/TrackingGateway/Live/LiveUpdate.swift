@@ -18,7 +18,7 @@ package struct LiveUpdate: Sendable, Hashable {
     package let trackable: TrackableID
     /// The kind of the update.
     package let kind: Kind
-    /// The trackable's last known place.
+    /// The last known coordinate of the trackable; `nil` for none.
     package let place: Coordinate?
     /// The trackable's coordinate before this update; the same as `place` unless this is a new position.
     package let placeBefore: Coordinate?

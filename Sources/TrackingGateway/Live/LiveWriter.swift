@@ -16,9 +16,9 @@ struct LiveWriter {
     /// The approximate number of bytes up to which updates are combined into one write.
     private static let chunk = 65_536
 
-    /// Writes until the stream has ended, and closes the stream.
+    /// Writes until the live stream has ended, and then closes it.
     ///
-    /// - Throws: The connection's error if it is lost.
+    /// - Throws: The error of a lost connection.
     @concurrent func write(to writer: inout any ResponseBodyWriter) async throws {
         defer { self.hub.close(self.stream) }
         try await writer.write(self.hello())

@@ -108,7 +108,9 @@ package struct PageRoutes: Sendable {
     private static func tile(of file: TileFile, _ context: GatewayRequestContext) async throws -> Response {
         let parts = ["z", "x", "y"].compactMap { context.parameters.get($0).flatMap { Int($0) } }
         guard parts.count == 3, let place = TilePlace(zoom: parts[0], x: parts[1], y: parts[2]) else {
-            throw Problem(.badRequest, "The path of a map tile must be /tiles/{z}/{x}/{y} with the tile's zoom level, column and row.")
+            throw Problem(
+                .badRequest,
+                "The path of a map tile must be /tiles/{z}/{x}/{y} with the tile's zoom level, column and row.")
         }
         guard let bytes = try await file.tile(place) else { return Response(status: .noContent) }
         return Response(

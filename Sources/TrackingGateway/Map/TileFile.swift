@@ -5,7 +5,7 @@ package import TrackingCore
 /// A file of raster map tiles in the format MBTiles 1.3, opened read-only.
 package struct TileFile: Sendable {
     private let database: DatabasePool
-    /// The media type of the tiles.
+    /// The media type of the file's tiles, such as `image/png`.
     package let mediaType: String
     /// The zoom levels of the file's tiles.
     package let zooms: ClosedRange<Int>
@@ -29,7 +29,9 @@ package struct TileFile: Sendable {
             let format = facts["format"] ?? "png"
             guard let type = Self.mediaTypes[format] else {
                 throw TrackingError(
-                    .inputUnreadable, "cannot use the map tiles in \(path): they have the format \(format); the map shows png, jpg and webp")
+                    .inputUnreadable,
+                    "cannot use the map tiles in \(path): they have the format \(format); the map shows png, jpg and webp"
+                )
             }
             self.database = database
             self.mediaType = type

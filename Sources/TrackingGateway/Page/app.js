@@ -246,7 +246,7 @@ function followStream() {
     replaced() { forgetAll(); loadNames(); },
     ended() {
       tellLink("ended");
-      letGo(shareToken ? "This link has ended." : "What you signed in with does not hold any more.");
+      letGo(shareToken ? "This link has ended." : "Your token is no longer valid. Sign in with another one.");
     },
     refused() { letGo(shareToken ? "This link is not valid, or has ended." : ""); },
   });
@@ -296,7 +296,7 @@ function tellShare() {
   const isEmpty = fleet.placed.length === 0 && performance.now() - openedAt > 2000;
   const ahead = [...fleet.byId.values()].map((trackable) => trackable.clockAhead).find((lead) => lead !== undefined);
   const reason = ahead === undefined ? "" : ` The ${clockAhead(ahead)}.`;
-  notice(element("link").textContent || (isEmpty ? `No position since this link was made.${reason}` : ""));
+  notice(element("link").textContent || (isEmpty ? `No position has arrived since this link was created.${reason}` : ""));
 }
 
 /** Once nothing came for a moment; after two seconds however much comes. */
@@ -382,7 +382,7 @@ async function start() {
   setInterval(askSoon, ASK_EVERY);
 }
 
-if (!L) notice("Leaflet is missing on the gateway: install libjs-leaflet and libjs-leaflet.markercluster, or name its folder with --leaflet.");
+if (!L) notice("The map library Leaflet is not installed on the gateway: install the packages libjs-leaflet and libjs-leaflet.markercluster, or give its folder with --leaflet.");
 else {
   document.documentElement.classList.toggle("share", Boolean(shareToken));
   list = new List(element("list"), element("count"), choose);

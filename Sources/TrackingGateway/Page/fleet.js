@@ -34,7 +34,7 @@ export class Trackable {
     this.animator.updated([...intermediate, this.place], now);
   }
 
-  /** Where it was is not to be shown any more, nor what happened there. */
+  /** Removes the track and the last event of the trackable, because its position was cleared. */
   forget() {
     this.place = this.time = this.properties = this.isPredicted = this.lastEvent = this.clockAhead = undefined;
     this.trail = [];

@@ -78,8 +78,8 @@ export class History {
     this.asking?.abort();
     const { signal } = this.asking = new AbortController();
     const { from, to } = this.span;
-    if (Number.isNaN(from + to)) { set(element("history-note"), "Give a date and a time for both ends of the span."); return; }
-    if (!(from < to)) { set(element("history-note"), "The span ends before it begins."); return; }
+    if (Number.isNaN(from + to)) { set(element("history-note"), "Enter a date and a time for the beginning and for the end of the time span."); return; }
+    if (!(from < to)) { set(element("history-note"), "The end of the time span must be after its beginning."); return; }
     const path = `/api/v1/trackables/${encodeURIComponent(this.id)}`;
     const span = `from=${new Date(from * 1000).toISOString()}&to=${new Date(to * 1000).toISOString()}`;
     set(element("history-note"), "Loading …");
@@ -91,7 +91,7 @@ export class History {
     this.points = pointsOf(track.body);
     this.isSimplified = this.points.length >= MAXIMUM_POINTS;
     markGaps(this.points, this.isSimplified);
-    if (this.points.length === 0) { set(element("history-note"), "Nothing was recorded in this span."); return; }
+    if (this.points.length === 0) { set(element("history-note"), "No positions were recorded in this time span."); return; }
     for (const format of ["gpx", "geojson", "csv"]) element(`as-${format}`).href = `${path}/history?format=${format}&${span}`;
     this.measure();
     if (trips.ok && trips.body) this.listTrips(trips.body.trips);
@@ -187,7 +187,7 @@ export class History {
     element("play").setAttribute("aria-label", "Replay");
   }
 
-  /** Where it was at a time, between the points; in a gap where it was last (`isGap`). */
+  /** Returns the position at a time, interpolated between the points; in a gap of the track the last one before it (`isGap`). */
   at(time) {
     let [low, high] = [0, this.points.length - 1];
     while (low < high) {

@@ -22,7 +22,7 @@ export function addTiles(tiles, map) {
     layer.addTo(map);
     return minZoom <= map.getMinZoom();
   } catch (error) {
-    console.error("the tiles cannot be shown", error);
+    console.error("the map tiles cannot be shown", error);
     layer.remove();
     return false;
   }

@@ -31,7 +31,7 @@ export async function json(path) {
 
 /** Why an answer is none, in words. */
 export function reason({ status, body }) {
-  if (status === 401) return "You are not signed in any more.";
+  if (status === 401) return "You are no longer signed in: sign in again.";
   if (status === 429) return "Too many requests: try again in a moment.";
   if (status >= 400 && status < 500 && body?.detail) return body.detail;
   return "The gateway cannot answer now: try again later.";
@@ -41,7 +41,7 @@ export function reason({ status, body }) {
 export async function whoami() {
   if (shareToken) return { name: "", isShare: true };
   const { ok, status, body } = await answer("/session");
-  if (!ok && status !== 401) throw new Error(`the gateway answers ${status}`);
+  if (!ok && status !== 401) throw new Error(`the gateway answered with HTTP status ${status}`);
   return ok ? body : undefined;
 }
 

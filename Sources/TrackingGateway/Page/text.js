@@ -78,9 +78,9 @@ export const resolution = (r) =>
 /** Why this resolution is in force. */
 export function reason(inForce, asked) {
   const reasons = [];
-  if (asked) reasons.push(`this page asks for ${resolution(asked)}`);
+  if (asked) reasons.push(`this page requests ${resolution(asked)}`);
   const others = inForce.subscribers - (asked ? 1 : 0);
-  if (inForce.subscribers === 0) reasons.push("nobody watches");
+  if (inForce.subscribers === 0) reasons.push("no watchers");
   else if (others > 0) reasons.push(`${others} ${asked ? "other " : ""}watcher${others === 1 ? "" : "s"}`);
   if (inForce.near) reasons.push("near its destination");
   if (inForce.lowBattery) reasons.push("battery low: less often");

@@ -8,7 +8,7 @@ import TrackingStore
 
 /// The API route of a trackable's recorded points.
 extension APIRoutes {
-    /// The greatest value of `max-points`. The selected points are held in memory while the rest is read.
+    /// The greatest value of the parameter `max-points`. The selected points are in memory while the rest is read.
     private static let maximumPoints = 20_000
 
     /// Answers with the recorded points of a trackable, as a stream. The next page is read once the previous page has
@@ -58,9 +58,13 @@ struct PointPages: Sendable {
     /// Checks that the caller may still read the history.
     private let check: @Sendable () async throws(Problem) -> Void
 
+    /// Creates the pages of a query.
+    ///
     /// - Parameters:
+    ///   - history: The history to read.
+    ///   - query: The query of recorded points.
     ///   - first: The first page, which was read already.
-    ///   - check: Throws if the caller no longer has access.
+    ///   - check: Throws if the caller may no longer read the history.
     init(
         history: any HistoryStore, query: PointQuery, first: PointPage,
         check: @escaping @Sendable () async throws(Problem) -> Void
@@ -132,7 +136,7 @@ struct HistoryPieces: Sendable {
         self.maximumPoints = maximumPoints
     }
 
-    /// Returns the next bytes; `nil` after the last.
+    /// Returns the next bytes of the output; `nil` after the last.
     mutating func next() async throws -> ByteBuffer? {
         switch self.stage {
         case .begin:

@@ -50,7 +50,9 @@ extension Caller {
     ///
     /// - Throws: `Problem` (403) if the caller uses a share link.
     fileprivate func checkReadsRules() throws(Problem) {
-        guard self.span == nil else { throw Problem(.forbidden, "A share link shows only the live position, not fences and rules.") }
+        guard self.span == nil else {
+            throw Problem(.forbidden, "A share link shows only the live position, not fences and rules.")
+        }
     }
 }
 

@@ -66,7 +66,9 @@ package struct APIRoutes: Sendable {
     ///
     /// - Throws: `Problem` (404) if there is no history, or nothing was recorded yet.
     func requireHistory() throws(Problem) -> any HistoryStore {
-        guard let history = self.history else { throw Problem(.notFound, "This gateway has no history: its operator configured none.") }
+        guard let history = self.history else {
+            throw Problem(.notFound, "This gateway has no history: its operator configured none.")
+        }
         guard history.isPresent else {
             throw Problem(.notFound, "This gateway has no history yet: nothing was recorded.")
         }
@@ -145,7 +147,9 @@ package struct APIRoutes: Sendable {
         let caller = try context.requireCaller()
         let known = self.live.known(id)
         let summary = caller.span == nil ? try await self.history?.summaries(of: [id]).first : nil
-        guard known != nil || summary != nil else { throw Problem(.notFound, "The gateway has neither a message nor a record of this trackable.") }
+        guard known != nil || summary != nil else {
+            throw Problem(.notFound, "The gateway has neither a message nor a record of this trackable.")
+        }
         let label = try await self.names.labels(of: [id])[id]
         let members = Self.members(of: summary ?? TrackableSummary(id: id), called: label, for: caller)
         // Use the received bytes, because the place of a position or a trip may have extra members.

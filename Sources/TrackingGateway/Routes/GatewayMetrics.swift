@@ -22,7 +22,8 @@ package enum GatewayMetrics {
         "godwit_http_requests_total": "HTTP requests that the gateway answered, by route pattern, method and status.",
         "godwit_http_request_seconds": "Seconds from an HTTP request to the beginning of its answer, by route pattern.",
         Self.streams: "Open live streams over HTTP.",
-        Self.connected: "1 while a connection of the gateway to the broker is up, otherwise 0: live receives positions, intake publishes ingested records.",
+        Self.connected:
+            "1 while a connection of the gateway to the broker is up, otherwise 0: live receives positions, intake publishes ingested records.",
         Self.trackables: "Trackables of which the gateway has received a message.",
         Self.overfull: "Minutes in which the gateway ignored trackables because it watches too many.",
         Self.pointsAhead: "Points whose time is more than a minute ahead of the gateway's clock.",

@@ -35,7 +35,8 @@ extension HistoryFormat {
             guard let format = HistoryFormat(rawValue: name) else {
                 throw Problem(
                     .badRequest,
-                    "The parameter format must be one of \(HistoryFormat.allCases.map(\.rawValue).joined(separator: ", ")).")
+                    "The parameter format must be one of \(HistoryFormat.allCases.map(\.rawValue).joined(separator: ", "))."
+                )
             }
             return format
         }

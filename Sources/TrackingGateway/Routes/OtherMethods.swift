@@ -15,7 +15,8 @@ enum OtherMethods {
             // The router answers HEAD on every path with GET.
             if has.contains(.get) { has.insert(.head) }
             let problem = Problem(
-                .methodNotAllowed, "This path does not support the method of the request: the header Allow lists the supported methods.",
+                .methodNotAllowed,
+                "This path does not support the method of the request: the header Allow lists the supported methods.",
                 headers: [.allow: self.methods.filter(has.contains).map(\.rawValue).joined(separator: ", ")])
             for method in self.methods where !has.contains(method) {
                 router.on(RouterPath(path), method: method) { _, _ -> Response in throw problem }

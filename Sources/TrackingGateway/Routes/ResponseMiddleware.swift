@@ -100,7 +100,8 @@ package struct ResponseMiddleware: RouterMiddleware {
         let now = self.warnings.clock.moment.now
         guard case .say(let suppressed) = self.warnings.limit.withLock({ $0.happened(route, now: now) }) else { return }
         context.logger.warning(
-            "Gateway could not answer an HTTP request because of an error", metadata: ["route": "\(route)", "reason": "\(error)", "suppressed": "\(suppressed)"])
+            "Gateway could not answer an HTTP request because of an error",
+            metadata: ["route": "\(route)", "reason": "\(error)", "suppressed": "\(suppressed)"])
     }
 
     private static let preflight = Response(

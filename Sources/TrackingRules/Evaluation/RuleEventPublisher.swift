@@ -29,7 +29,9 @@ struct RuleEventPublisher: Sendable {
                 if try await self.publishNext() == false { await changes.next() }
                 backoff = Self.minimumBackoff
             } catch {
-                self.logger.info("Event of a rule could not be published; the gateway tries again", metadata: ["reason": "\(error.message)"])
+                self.logger.info(
+                    "Event of a rule could not be published; the gateway tries again",
+                    metadata: ["reason": "\(error.message)"])
                 try? await Task.sleep(for: backoff)
                 backoff = min(backoff * 2, Self.maximumBackoff)
             }

@@ -154,7 +154,8 @@ package final class RulesService: Service {
         saved.formerStreams = former.union(streams.values.map(\.stream))
         saved.trips = TripWatermarks(trips)
         guard !self.configuration.kinds.isEmpty else {
-                // Without webhooks the watermarks are removed: a webhook that is added later receives no earlier messages.
+            // Without webhooks the watermarks are removed: a webhook that is added later receives no earlier
+            // messages.
             try await self.database.write { db in try RuleRows.removeWatermarks(before: nil, in: db) }
             return saved
         }
@@ -213,10 +214,14 @@ package final class RulesService: Service {
         case .checkHistory: if self.history?.isPresent != true { self.handle(.historyAbsent) }
         case .readHistory(let read): await self.readHistory(read)
         case .reportMissingHistory:
-            self.logger.warning("Webhooks miss the messages that were published while the gateway was not connected: there is no history to read them from")
+            self.logger.warning(
+                "Webhooks miss the messages that were published while the gateway was not connected: there is no history to read them from"
+            )
         case .reportLost(let count):
             self.effects.dropped(count)
-            self.logger.warning("Memory for webhook messages is full: messages were dropped and are never delivered", metadata: ["count": "\(count)"])
+            self.logger.warning(
+                "Memory for webhook messages is full: messages were dropped and are never delivered",
+                metadata: ["count": "\(count)"])
         }
     }
 
@@ -225,7 +230,9 @@ package final class RulesService: Service {
             try await self.write(rows)
             self.handle(.saved)
         } catch {
-            self.logger.error("State of the rules could not be saved to the gateway's database; the gateway tries again", metadata: ["reason": "\(error.message)"])
+            self.logger.error(
+                "State of the rules could not be saved to the gateway's database; the gateway tries again",
+                metadata: ["reason": "\(error.message)"])
             self.handle(.saveFailed)
         }
     }
@@ -251,13 +258,18 @@ package final class RulesService: Service {
         do throws(TrackingError) {
             for rows in self.state.withLock({ $0.machine.stop(at: moment) }) { try await self.write(rows) }
         } catch {
-            self.logger.error("Events that rules produced just before the shutdown are lost: the gateway's database could not be written", metadata: ["reason": "\(error.message)"])
+            self.logger.error(
+                "Events that rules produced just before the shutdown are lost: the gateway's database could not be written",
+                metadata: ["reason": "\(error.message)"])
         }
     }
 
     private func loadRules(unless known: Int64) async {
         let store = RuleStore(self.database)
-        await self.trying("Changed rules could not be read from the gateway's database; the gateway tries again", orElse: .loadingFailed) { () throws(TrackingError) in
+        await self.trying(
+            "Changed rules could not be read from the gateway's database; the gateway tries again",
+            orElse: .loadingFailed
+        ) { () throws(TrackingError) in
             let version = try await store.version()
             return .rulesLoaded(version == known ? nil : try await store.rules(), version: version)
         }
@@ -270,12 +282,17 @@ package final class RulesService: Service {
             try await self.database.write { db in try RuleRows.removeWatermarks(before: oldest, in: db) }
         } catch {
             guard !Task.isCancelled else { return }
-            self.logger.error("Old webhook messages could not be removed from the gateway's database; the gateway tries again in a minute", metadata: ["reason": "\(error.message)"])
+            self.logger.error(
+                "Old webhook messages could not be removed from the gateway's database; the gateway tries again in a minute",
+                metadata: ["reason": "\(error.message)"])
         }
     }
 
     private func compare(_ retained: Set<TrackableID>, removingErased: Bool) async {
-        await self.trying("Gateway could not find out which trackables were cleared while it was not connected; it tries again", orElse: .comparisonFailed) { () throws(TrackingError) in
+        await self.trying(
+            "Gateway could not find out which trackables were cleared while it was not connected; it tries again",
+            orElse: .comparisonFailed
+        ) { () throws(TrackingError) in
             if removingErased { try await self.removeErased() }
             let known = try await self.database.read { db in try RuleRows.trackables(db) }
             let missing = known.subtracting(retained)
@@ -303,7 +320,10 @@ package final class RulesService: Service {
 
     private func readHistory(_ read: HistoryRead) async {
         guard let history = self.history else { return self.handle(.historyAbsent) }
-        await self.trying("Messages that webhooks missed could not be read from the history; the gateway tries again", orElse: .historyReadFailed(read)) {
+        await self.trying(
+            "Messages that webhooks missed could not be read from the history; the gateway tries again",
+            orElse: .historyReadFailed(read)
+        ) {
             () throws(TrackingError) in .historyRead(read, try await history.page(read))
         }
     }
@@ -328,6 +348,8 @@ package final class RulesService: Service {
     private func report(dropped count: Int) {
         guard count > 0 else { return }
         self.effects.dropped(count)
-        self.logger.warning("Outbox exceeded its limit of age, count or size: undelivered webhook messages were removed", metadata: ["count": "\(count)"])
+        self.logger.warning(
+            "Outbox exceeded its limit of age, count or size: undelivered webhook messages were removed",
+            metadata: ["count": "\(count)"])
     }
 }

@@ -11,7 +11,8 @@ extension Fence {
     package init(name: String, json: JSONValue) throws(TrackingError) {
         if let center = json["center"] {
             guard let center = center.place, let radius = json["radius"]?.number else {
-                throw Self.error(name, "a circle must have the form {\"center\":[longitude,latitude],\"radius\":metres}")
+                throw Self.error(
+                    name, "a circle must have the form {\"center\":[longitude,latitude],\"radius\":metres}")
             }
             try self.init(name: name, shape: .circle(center: center, radius: Meters(radius)))
         } else {
@@ -55,12 +56,15 @@ extension Fence {
     }
 
     private static func rings(_ json: JSONValue?, _ name: String) throws(TrackingError) -> [[Coordinate]] {
-        guard let rings = json?.list else { throw self.error(name, "the coordinates of a polygon must be a list of rings") }
+        guard let rings = json?.list else {
+            throw self.error(name, "the coordinates of a polygon must be a list of rings")
+        }
         var read: [[Coordinate]] = []
         for ring in rings {
             let places = ring.list?.map(\.place) ?? []
             guard !places.isEmpty, !places.contains(nil) else {
-                throw self.error(name, "the ring of a polygon must be a list of [longitude,latitude], -180 to 180 and -90 to 90")
+                throw self.error(
+                    name, "the ring of a polygon must be a list of [longitude,latitude], -180 to 180 and -90 to 90")
             }
             read.append(places.compactMap { $0 })
         }

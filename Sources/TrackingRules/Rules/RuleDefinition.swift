@@ -88,11 +88,13 @@ extension RuleDefinition {
     package init(name: String, json: JSONValue) throws(TrackingError) {
         func text(_ member: String) throws(TrackingError) -> String {
             if let text = json[member]?.text { return text }
-            throw TrackingError(.invalidConfiguration, "cannot use rule '\(name)': its member \"\(member)\" is missing or not a string")
+            throw TrackingError(
+                .invalidConfiguration, "cannot use rule '\(name)': its member \"\(member)\" is missing or not a string")
         }
         func number(_ member: String) throws(TrackingError) -> Double {
             if let number = json[member]?.number { return number }
-            throw TrackingError(.invalidConfiguration, "cannot use rule '\(name)': its member \"\(member)\" is missing or not a number")
+            throw TrackingError(
+                .invalidConfiguration, "cannot use rule '\(name)': its member \"\(member)\" is missing or not a number")
         }
         let condition: Condition
         switch try text("when") {

@@ -117,7 +117,8 @@ package struct RuleStore: Sendable {
         guard !definition.groups.contains("") else {
             throw TrackingError(
                 .invalidConfiguration,
-                "cannot add rule '\(definition.name)': the name of a group is empty; leave the group out for all trackables")
+                "cannot add rule '\(definition.name)': the name of a group is empty; leave the group out for all trackables"
+            )
         }
         let fences = try await self.fences()
         _ = try definition.rule(
@@ -207,7 +208,8 @@ package struct RuleStore: Sendable {
             guard (others ?? 0) < Self.maximumCount else {
                 throw TrackingError(
                     .invalidConfiguration,
-                    "cannot add the \(table) '\(name)': there are \(Self.maximumCount) already, which is the limit; remove one first")
+                    "cannot add the \(table) '\(name)': there are \(Self.maximumCount) already, which is the limit; remove one first"
+                )
             }
             try db.execute(
                 sql: "INSERT OR REPLACE INTO \(table)(name, \(column)) VALUES(?, ?)",

@@ -27,7 +27,9 @@ package struct TrackableLabel: Hashable, Sendable {
     package mutating func set(_ assignment: String) throws(TrackingError) {
         let parts = assignment.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
         guard parts.count == 2 else {
-            throw TrackingError(.invalidConfiguration, "cannot change the label: '\(assignment.prefix(80))' is not of the form name=…, icon=… or group=…")
+            throw TrackingError(
+                .invalidConfiguration,
+                "cannot change the label: '\(assignment.prefix(80))' is not of the form name=…, icon=… or group=…")
         }
         let value = String(parts[1])
         try Self.check(value, of: parts[0])
@@ -57,7 +59,8 @@ package struct TrackableLabel: Hashable, Sendable {
 
     private mutating func setIcon(_ value: String) throws(TrackingError) {
         guard value.count <= 4 else {
-            throw TrackingError(.invalidConfiguration, "cannot use the icon: it must have at most four characters, such as 🚐")
+            throw TrackingError(
+                .invalidConfiguration, "cannot use the icon: it must have at most four characters, such as 🚐")
         }
         self.icon = value.isEmpty ? nil : value
     }
@@ -69,7 +72,8 @@ package struct TrackableLabel: Hashable, Sendable {
         guard self.groups.count < Self.maximumGroups else {
             throw TrackingError(
                 .invalidConfiguration,
-                "cannot add group '\(value)': the trackable is in \(Self.maximumGroups) groups, which is the limit; remove one first")
+                "cannot add group '\(value)': the trackable is in \(Self.maximumGroups) groups, which is the limit; remove one first"
+            )
         }
         self.groups.append(value)
         self.groups.sort()

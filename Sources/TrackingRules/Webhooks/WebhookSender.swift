@@ -64,7 +64,9 @@ package struct WebhookSender: Sendable {
                     if try await !self.deliverNext(&size) { await changes.next() }
                 } catch {
                     guard !Task.isCancelled else { return }
-                    self.logger.error("Webhook messages could not be read from the gateway's database; the gateway tries again", metadata: ["reason": "\(error.message)"])
+                    self.logger.error(
+                        "Webhook messages could not be read from the gateway's database; the gateway tries again",
+                        metadata: ["reason": "\(error.message)"])
                     try? await Task.sleep(for: .seconds(1))
                 }
             }
@@ -144,7 +146,8 @@ package struct WebhookSender: Sendable {
     private func report(_ reason: String, _ failures: Int) {
         self.figures.countFailure()
         self.logger.log(
-            level: failures == 1 ? .warning : .info, "Webhook delivery failed; the gateway repeats it, and later messages wait",
+            level: failures == 1 ? .warning : .info,
+            "Webhook delivery failed; the gateway repeats it, and later messages wait",
             metadata: ["webhook": "\(self.webhook)", "reason": "\(reason)", "tries": "\(failures)"])
     }
 
