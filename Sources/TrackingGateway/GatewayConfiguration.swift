@@ -79,7 +79,7 @@ public struct GatewayConfiguration: Sendable {
     /// `true` when all requests come through a TLS proxy, which reports the address of each client.
     var isBehindProxy: Bool { self.url?.hasPrefix("https:") == true }
 
-    /// The settings of authentication and sessions.
+    /// The part of the settings that concerns authentication and sessions.
     package var access: AccessConfiguration {
         AccessConfiguration(
             url: self.url, maximumBodyBytes: self.maximumBodyBytes, rateLimit: self.rateLimit,

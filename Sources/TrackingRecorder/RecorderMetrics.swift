@@ -2,7 +2,7 @@ import CoreMetrics
 import TrackingCore
 import TrackingStore
 
-/// The metrics of a recorder, through swift-metrics.
+/// The metrics of a recorder: counters, gauges and the time to store a batch, reported through swift-metrics.
 struct RecorderMetrics: Sendable {
     private let stored = Counter(label: "godwit_recorder_stored_total")
     private let duplicates = Counter(label: "godwit_recorder_duplicates_total")

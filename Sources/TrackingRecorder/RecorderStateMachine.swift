@@ -67,7 +67,7 @@ package struct RecorderStateMachine: Sendable {
         /// The store failed; the batch is given to it again at `until`. Can transition to: `busy`.
         case waiting(Attempt, until: MonotonicTime)
 
-        /// The page that is being stored; `nil` for none.
+        /// The page of messages that is being stored; `nil` for none.
         var page: RecorderPage? {
             switch self {
             case .idle: nil

@@ -41,7 +41,7 @@ public struct RecordedThenLive: AsyncSequence, Sendable {
     let since: UnixTime
     let ids: [TrackableID]
     let recorded: RecordedPoints
-    /// The longest total wait for a recorder that is behind, over all trackables.
+    /// The longest total time, over all trackables, that the sequence waits for a recorder that is behind.
     let patience: Duration
 
     init(

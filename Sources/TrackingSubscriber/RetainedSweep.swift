@@ -11,10 +11,10 @@ struct RetainedSweep: Sendable {
     /// The time at which the present sweep ends; `nil` while that is not known.
     private(set) var deadline: MonotonicTime?
 
-    /// Begins a sweep, because the connection was made.
+    /// Begins to collect the retained positions, because the connection was made.
     mutating func connected() { (self.located, self.deadline) = ([], nil) }
 
-    /// Cancels the sweep, because the connection was lost.
+    /// Cancels the collection of retained positions, because the connection was lost.
     mutating func disconnected() { (self.located, self.deadline) = (nil, nil) }
 
     /// Notes that a position of a trackable arrived, or that its retained position was cleared.

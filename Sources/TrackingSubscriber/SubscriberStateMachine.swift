@@ -9,7 +9,7 @@ package struct SubscriberStateMachine: Sendable {
     package enum Event: Hashable, Sendable {
         /// The connection to the broker changed, or delivered a message or an answer.
         case transport(TransportEvent)
-        /// The program watches a trackable, with a request for a resolution or without one.
+        /// The program watches a trackable, and requests a resolution for it or none (`nil`).
         case watch(TrackableID, Resolution?)
         /// The program stops watching a trackable.
         case unwatch(TrackableID)

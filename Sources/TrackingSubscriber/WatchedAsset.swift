@@ -3,7 +3,7 @@ import TrackingCore
 /// One watched trackable: the facts that the subscriber received about it, and those that it delivered to the program.
 struct WatchedAsset: Sendable {
     let id: TrackableID
-    /// The resolution that this subscriber requests; `nil` for none.
+    /// The resolution that this subscriber requests for the trackable; `nil` for none.
     var request: Resolution?
     /// The time from which this subscriber is present on the trackable; `nil` while it publishes no presence there.
     var since: UnixTime?

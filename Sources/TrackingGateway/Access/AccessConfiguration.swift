@@ -1,6 +1,6 @@
 /// The settings of the gateway's authentication and sessions.
 package struct AccessConfiguration: Sendable {
-    /// The address of the gateway for browsers, without a slash at the end; `nil` while unknown.
+    /// The public address of the gateway for browsers, without a slash at the end; `nil` if it is not known.
     package var url: String?
     /// The largest number of bytes in the body of an HTTP request, after decompression, ≥ 1.
     package var maximumBodyBytes: Int

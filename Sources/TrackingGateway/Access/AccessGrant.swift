@@ -4,7 +4,7 @@ package import TrackingCore
 package struct AccessGrant: Hashable, Sendable {
     /// The kind of secret that a grant belongs to: a token or a share link.
     package enum Kind: Int64, Sendable {
-        /// A token of a person or a program.
+        /// A token for a person or a program, created by an operator.
         case token = 0
         /// A link that shows one trackable on the map for a limited time.
         case share = 1

@@ -13,7 +13,8 @@ package struct AccessStore: Sendable {
 
     // MARK: - Callers
 
-    /// Returns the caller for a token or a share link's secret; `nil` if the secret is not valid.
+    /// Returns the caller with a token or the secret of a share link; `nil` if the secret is invalid, expired or
+    /// revoked.
     ///
     /// - Throws: `storeFailed`.
     package func caller(presenting text: String, now: UnixTime) async throws(TrackingError) -> Caller? {

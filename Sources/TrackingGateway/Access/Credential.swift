@@ -5,7 +5,7 @@ import TrackingCore
 
 /// The secret that an HTTP request presents.
 enum Credential: Equatable {
-    /// A token, or the secret of a share link.
+    /// A token, or the secret of a share link, from a header or the query parameter `token`.
     case secret(String)
     /// The secret of a session, from the cookie of the gateway's page.
     case session(String)

@@ -72,7 +72,7 @@ package final class OwnTracksSender<Transport: MessageTransport>: Service {
         case .skipped(let topic, let error): self.bad.skipped(topic, error, now: self.clock.moment.now)
         case .refused(let topic, let error):
             self.logger.error(
-                "Broker rejected a publish or a subscription of the OwnTracks bridge",
+                "Broker rejected a publish or a subscription of the OwnTracks bridge: nothing passes between OwnTracks and Godwit on this topic",
                 metadata: ["topic": "\(topic)", "reason": "\(error)"])
         }
     }

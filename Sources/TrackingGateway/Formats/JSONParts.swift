@@ -3,9 +3,9 @@ import TrackingCore
 /// Splits JSON text into its values, looking only at brackets and quotation marks. Each value is parsed separately
 /// afterwards, so that a malformed value does not affect the others.
 enum JSONParts {
-    /// Moves behind the next JSON value and returns its source text.
+    /// Returns the source text of the only value in a JSON text.
     ///
-    /// - Throws: `invalidPayload` if the text ends within the value or has none.
+    /// - Throws: `invalidPayload` if the text has no value, ends within the value, or continues after it.
     static func value(of text: ArraySlice<UInt8>) throws(TrackingError) -> ArraySlice<UInt8> {
         var scan = Scan(text)
         let value = try scan.value()
@@ -111,7 +111,9 @@ private struct Scan {
         return true
     }
 
-    /// Consumes the next value and returns its source text.
+    /// Moves behind the next JSON value and returns its source text.
+    ///
+    /// - Throws: `invalidPayload` if the text ends within the value or has none.
     mutating func value() throws(TrackingError) -> ArraySlice<UInt8> {
         self.passSpace()
         let start = self.index

@@ -55,8 +55,8 @@ package struct OwnTracksSecret: Sendable, CustomStringConvertible, CustomReflect
         return Array(bytes.prefix(count))
     }
 
-    /// A fixed text without the key.
+    /// A fixed text in place of the key, which is never printed.
     package var description: String { "a key" }
-    /// A mirror without children.
+    /// A mirror without children, so that no dump shows the key.
     package var customMirror: Mirror { Mirror(self, children: []) }
 }

@@ -57,7 +57,7 @@ package struct PhoneBatch: Hashable, Sendable {
 package struct RefusedPiece: Hashable, Sendable {
     /// The reason for which the piece is invalid, without coordinates.
     package let reason: String
-    /// The received bytes of the piece, at most ``maximumBytes``.
+    /// The received bytes of the invalid piece, at most the first ``maximumBytes``.
     package let bytes: [UInt8]
 
     /// The largest number of bytes of an invalid piece that are stored.

@@ -2,7 +2,7 @@ private import CZlib
 
 /// Decompresses the bodies of HTTP requests with `Content-Encoding: gzip` or `deflate`, up to a size limit.
 enum Inflation {
-    /// The reason for a failed decompression.
+    /// The reason for which the body of a request cannot be decompressed.
     enum Failure: Error, Hashable {
         /// The decompressed content exceeds the limit.
         case tooLarge

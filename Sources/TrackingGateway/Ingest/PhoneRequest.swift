@@ -7,7 +7,7 @@ import TrackingCore
 struct PhoneRequest {
     /// The body of the request, decompressed.
     let body: [UInt8]
-    /// The program that sends the request.
+    /// The program that sent the request, such as OwnTracks.
     let client: PhoneClient
     /// The name of the program in the header `User-Agent`, at most 200 bytes.
     let userAgent: String

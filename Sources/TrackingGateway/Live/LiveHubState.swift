@@ -59,7 +59,7 @@ package struct LiveHubState: Sendable {
     /// Returns `true` if any message about a trackable was received.
     package func knows(_ id: TrackableID) -> Bool { self.latest[id] != nil }
 
-    /// `true` while the subscriber is connected to the broker.
+    /// `true` while the gateway's subscriber is connected to the broker.
     package private(set) var isConnected = false
 
     /// Returns the current state of a trackable; `nil` if no message about it was received.

@@ -20,7 +20,7 @@ package struct LiveRoutes: Sendable {
         self.history = history
     }
 
-    /// Adds the routes to a router.
+    /// Adds the routes of live streams to a router.
     package func add(to router: Router<GatewayRequestContext>) {
         router.get("api/v1/live") { request, context in try self.live(request, context) }
         router.post("api/v1/trackables/:id/resolution") { request, context in

@@ -57,7 +57,7 @@ package final class LiveStream: Sendable {
     package let id: LiveStreamID
     /// The caller that reads the live stream.
     package let caller: Caller
-    /// The time at which the stream was opened.
+    /// The time at which the live stream was opened, by the gateway's wall clock.
     package let opened: UnixTime
     /// The trackables and positions that the stream shows.
     package let selection: LiveSelection

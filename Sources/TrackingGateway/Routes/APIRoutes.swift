@@ -29,7 +29,7 @@ package struct APIRoutes: Sendable {
         self.access = access
     }
 
-    /// Adds the routes to a router.
+    /// Adds the routes of the API to a router.
     package func add(to router: Router<GatewayRequestContext>) {
         let api = router.group("api/v1")
         api.get("openapi.json") { request, _ in

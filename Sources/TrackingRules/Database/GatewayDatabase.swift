@@ -51,7 +51,8 @@ package struct GatewayDatabase: Sendable {
             guard try self.pool.read({ try !migrator.hasBeenSuperseded($0) }) else {
                 throw TrackingError(
                     .storeUnusable,
-                    "cannot open \(path): a newer version of Godwit wrote it. Use that version or a newer one.")
+                    "cannot open the gateway's database \(path): a newer version of Godwit wrote it. Use that version or a newer one."
+                )
             }
             try Self.migrate(self.pool, migrator)
         } catch {
@@ -151,8 +152,12 @@ package struct GatewayDatabase: Sendable {
             let isUnusable = [.SQLITE_CORRUPT, .SQLITE_NOTADB].contains(error.resultCode)
             return TrackingError(
                 isUnusable ? .storeUnusable : .storeFailed,
-                "cannot use \(path): \(error.message ?? "unknown error") (SQLite \(error.extendedResultCode.rawValue))")
-        default: return TrackingError(.storeFailed, "cannot use \(path): \(error)")
+                "cannot use the gateway's database \(path): \(error.message ?? "unknown error") (SQLite \(error.extendedResultCode.rawValue)). Check the file, its permissions and the disk"
+            )
+        default:
+            return TrackingError(
+                .storeFailed,
+                "cannot use the gateway's database \(path): \(error). Check the file, its permissions and the disk")
         }
     }
 }

@@ -17,11 +17,11 @@ struct RuleRows: Hashable, Sendable {
     var streams: [TrackableID: RecordName] = [:]
     /// The last trip version of each trackable that was queued for webhooks.
     var trips: [TrackableID: RecordName] = [:]
-    /// The last record of each stream that was queued for webhooks.
+    /// The highest record of each stream that was queued for webhooks, by trackable, kind and stream.
     var watermarks: [RecordWatermarks.Key: RecordWatermarks.Mark] = [:]
     /// The time up to which every message was queued for webhooks; `nil` where it did not change.
     var cursor: UnixTime?
-    /// The messages that are added to the outbox.
+    /// The messages that are added to the outbox in the transaction.
     var drafts: [Outbox.Draft] = []
 
     /// The database tables that contain one record name for each trackable.
@@ -29,7 +29,7 @@ struct RuleRows: Hashable, Sendable {
         case ruleStream, outboxTrip
     }
 
-    /// `true` when nothing changed.
+    /// `true` when there are no changes to save.
     var isEmpty: Bool { self == RuleRows() }
 
     /// Writes all changes to the database, within a transaction.
@@ -66,7 +66,7 @@ struct RuleRows: Hashable, Sendable {
         }
     }
 
-    /// Reads the trackables with a message in the outbox or a state of a rule.
+    /// Reads the trackables that have a message in the outbox or the state of a rule in the database.
     static func trackables(_ db: Database) throws -> Set<TrackableID> {
         Set(
             try String.fetchAll(db, sql: "SELECT trackable FROM ruleState UNION SELECT trackable FROM outbox")

@@ -181,7 +181,8 @@ package final class RulesService: Service {
         if isEarlier { self.wakes.continuation.yield() }
     }
 
-    /// Waits for each deadline of the machine. An earlier deadline ends the wait.
+    /// Gives the state machine the input `timerFired` at each of its deadlines. A new, earlier deadline replaces the
+    /// awaited one.
     private func runTimer() async {
         var wakes = self.wakes.stream.makeAsyncIterator()
         while !Task.isCancelled {
@@ -237,7 +238,8 @@ package final class RulesService: Service {
         }
     }
 
-    /// Writes rows in a task of its own, so that a cancellation does not interrupt the transaction.
+    /// Writes changes of the rules' state to the database in a task of its own, so that a cancellation does not
+    /// interrupt the transaction.
     private func write(_ rows: RuleRows) async throws(TrackingError) {
         let writing = Task { () async -> Result<Int, TrackingError> in
             do throws(TrackingError) {
@@ -349,7 +351,7 @@ package final class RulesService: Service {
         guard count > 0 else { return }
         self.effects.dropped(count)
         self.logger.warning(
-            "Outbox exceeded its limit of age, count or size: undelivered webhook messages were removed",
+            "Undelivered webhook messages were removed: the outbox exceeded its limit of age, count or size",
             metadata: ["count": "\(count)"])
     }
 }

@@ -33,9 +33,9 @@ struct RulesStateMachine: Sendable {
 
     /// An input of the rules' state machine.
     enum Input: Sendable {
-        /// The subscriber delivered an event.
+        /// The gateway's subscriber delivered an event.
         case received(SubscriberEvent)
-        /// ``RulesStateMachine/nextDeadline(at:)`` passed.
+        /// The time of ``RulesStateMachine/nextDeadline(at:)`` came.
         case timerFired
         /// A process, this one or another, wrote to the gateway's database.
         case databaseChanged
@@ -48,7 +48,7 @@ struct RulesStateMachine: Sendable {
         /// `compare`).
         case compared(missing: Set<TrackableID>)
         case comparisonFailed
-        /// There is no history, or its file does not exist yet.
+        /// The gateway has no history, or the history's file does not exist yet.
         case historyAbsent
         case historyRead(HistoryRead, HistoryPage)
         case historyReadFailed(HistoryRead)
@@ -58,7 +58,8 @@ struct RulesStateMachine: Sendable {
     enum Action: Hashable, Sendable {
         /// Write these changes to the database in one transaction. Answered by `saved` or `saveFailed`.
         case save(RuleRows)
-        /// Read the rules unless their version is the given one. Answered by `rulesLoaded` or `loadingFailed`.
+        /// Read the rules from the database, unless their version is the given one. Answered by `rulesLoaded` or
+        /// `loadingFailed`.
         case loadRules(unless: Int64)
         /// Remove the outbox messages and watermarks that are too old at the given time.
         case trim(now: UnixTime)
@@ -70,7 +71,8 @@ struct RulesStateMachine: Sendable {
         case openOutbox
         /// Check whether a history can be read. Answered by `historyAbsent` when none can; otherwise not answered.
         case checkHistory
-        /// Read a page of the history. Answered by `historyRead` or `historyReadFailed`.
+        /// Read a page of the history to find records that webhooks missed. Answered by `historyRead` or
+        /// `historyReadFailed`.
         case readHistory(HistoryRead)
         /// Log that webhooks miss the records of a gap in the connection, because there is no history to read them
         /// from.
@@ -271,7 +273,7 @@ struct RulesStateMachine: Sendable {
         }
     }
 
-    /// Queues a received message for webhooks, if they receive its kind and there is room.
+    /// Queues a received message for webhooks, if they receive its kind and the memory for messages is not full.
     private mutating func queue(
         _ kind: Outbox.Kind, _ names: [RecordName], of id: TrackableID, now: UnixTime, _ payload: () -> [UInt8]?
     ) {
@@ -322,7 +324,7 @@ struct RulesStateMachine: Sendable {
         if self.catchUp?.hasReadOnce != hadReadOnce { self.cursor.isDue = true }
     }
 
-    /// Queues a received message for webhooks, if they receive its kind and the memory for messages is not full.
+    /// Queues the records of a page of the history that webhooks missed.
     private mutating func queueMissed(_ page: HistoryPage, _ read: HistoryRead, now: UnixTime) {
         switch (page, read.query) {
         case (.events(let events), .events(let id, _)):

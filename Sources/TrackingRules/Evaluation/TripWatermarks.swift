@@ -9,7 +9,7 @@ struct TripWatermarks: Sendable {
     /// Creates the watermarks from those that an earlier run of the gateway saved.
     init(_ saved: [TrackableID: RecordName] = [:]) { self.last = saved }
 
-    /// Advances the watermark of a trackable to a version of its trip.
+    /// Advances the watermark of a trackable to a version of its trip that is queued for webhooks.
     ///
     /// - Returns: `true` when the version is newer than the watermark, or of another stream.
     mutating func advance(to trip: Trip, of id: TrackableID) -> Bool {

@@ -10,7 +10,7 @@ package struct Outbox: Sendable {
         case event, trip, position
     }
 
-    /// A message in the outbox.
+    /// A message in the outbox: an event, a trip or a position of a trackable.
     package struct Entry: Hashable, Sendable {
         /// The position of the message in the outbox's order, ascending. A database that was restored from a backup can
         /// assign a place again.
@@ -18,13 +18,13 @@ package struct Outbox: Sendable {
         /// The unique identifier of the message, ascending. It is never assigned again, not even after the database was
         /// restored from a backup.
         package var id: Int64
-        /// The trackable of the message.
+        /// The trackable that the outbox message is about.
         package var trackable: TrackableID
-        /// The kind of the message.
+        /// The kind of the outbox message: event, trip or position.
         package var kind: Kind
         /// `true` for an event that one of this gateway's rules produced.
         package var isOwn: Bool
-        /// The time at which the gateway received or produced the message.
+        /// The time at which the gateway received the outbox message, or at which a rule produced it.
         package var time: UnixTime
         /// The payload as in the tracking protocol: JSON text.
         package var payload: String

@@ -2,7 +2,7 @@ package import TrackingCore
 
 /// The label of a trackable: the name, icon and groups that an operator gives it.
 package struct TrackableLabel: Hashable, Sendable {
-    /// The trackable.
+    /// The trackable that the label belongs to.
     package var trackable: TrackableID
     /// The display name of the trackable, at most 128 bytes; `nil` to show the id.
     package var name: String?
