@@ -68,7 +68,7 @@ import TrackingCore
         let isEmpty =
             "document.querySelectorAll('#list [role=option]').length === 0 && document.querySelector('#panel').hidden"
         try await browser.wait(for: "that nothing is shown", until: isEmpty)
-        #expect(try await browser.script("return \(note)", as: String.self).contains("not hold"))
+        #expect(try await browser.script("return \(note)", as: String.self).contains("no longer valid"))
         try await stage.signIn(browser, with: narrow)
         try await browser.wait(for: "the bike alone", until: "document.querySelector('#list .ONLINE')")
         #expect(

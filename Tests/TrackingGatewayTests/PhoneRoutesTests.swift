@@ -206,7 +206,7 @@ import TrackingCore
             let response = try await scene.post("/overland", Array(body), Self.overland)
             #expect(response.status == .ok)
             let error = try self.json(response)["error"]?.text ?? ""
-            #expect(error.contains("breaks off"))
+            #expect(error.contains("ends within"))
             #expect(scene.taken.points.isEmpty)
         }
     }
