@@ -71,7 +71,8 @@ struct Housekeeper: Sendable {
         guard !message.payload.isEmpty else { return self.forget(message.topic, of: client) }
         let isKnown = self.members[client]?.topics.contains(message.topic) == true
         guard isKnown || self.topicCount < Self.topicLimit else { return }
-        // The age of a retained message is unknown; a client that lives publishes again within its lease.
+        // The age of a retained message is unknown, so it gives its client a lease that has almost ended. A client that
+        // is alive publishes again and extends it.
         let believed = message.isRetained ? now.advanced(by: lease - self.patience) : now.advanced(by: lease)
         var member = self.members[client] ?? Member(leaseEnd: now.advanced(by: lease))
         member.leaseEnd = max(member.leaseEnd, believed)

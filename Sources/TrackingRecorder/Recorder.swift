@@ -68,7 +68,7 @@ public final class Recorder<Transport: MessageTransport>: Service {
     /// - Throws: `takenOver` when another program uses the recorder's name; `storeUnusable` when the history store can
     ///   never be written.
     public func run() async throws {
-        // Brokers do not report the length of their queues.
+        // The recorder cannot check the limit itself, because brokers do not report the length of their queues.
         self.logger.warning(
             "Broker may drop messages while this recorder is stopped or slow, because the broker limits its message queue (Mosquitto: 1000 messages); only devices with --acknowledge-by send dropped messages again. Raise max_queued_messages and max_queued_bytes in the broker's configuration"
         )

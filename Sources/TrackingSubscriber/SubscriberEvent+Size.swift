@@ -47,7 +47,8 @@ extension JSONValue {
     /// allocator.
     private static let storageBytes = 64
 
-    /// The approximate bytes of the JSON value and of its storage. A dictionary has up to twice as many places as members.
+    /// The approximate bytes of the JSON value and of its storage. A dictionary has up to twice as many places as
+    /// members.
     fileprivate var approximateBytes: Int {
         let content =
             switch self {

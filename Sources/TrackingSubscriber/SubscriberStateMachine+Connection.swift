@@ -24,7 +24,7 @@ extension SubscriberStateMachine {
             ? self.configuration.filtersForAll : self.assets.keys.flatMap { self.configuration.filters(of: $0) }
         let filters = named + self.member.watchedLiveness + [own]
         return [.deliver(.connection(nil)), .send([self.member.subscribe([own], .ignored)])]
-            // The broker answers in order: with the last answer the connection is settled.
+            // The broker answers subscriptions in order, so its answer to the last packet settles the connection.
             + self.subscribe(filters) { part, isLast in isLast ? .settle(part) : .part(part) } + self.readBrokerDrops()
     }
 
@@ -189,7 +189,8 @@ extension SubscriberStateMachine {
             return self.assets[id]?.since.take() == nil ? [] : self.leave(id)
         }
         guard asset.since != nil else {
-            // A trackable whose subscription is not answered yet is announced with the answer.
+            // If the broker has not answered the trackable's subscription yet, the presence is published with its
+            // answer.
             return self.isPresent(requesting: asset.request) ? [] : self.announce(id, at: moment)
         }
         guard let resolution else { return Self.sending(self.member.clear(.request(id, self.member.client))) }

@@ -3,6 +3,7 @@ package import NIOCore
 
 /// The context of one HTTP request: its caller, its limit of body bytes and its connection.
 package struct GatewayRequestContext: RequestContext {
+    /// The part of the context that Hummingbird's router uses.
     package var coreContext: CoreRequestContextStorage
     /// The authenticated caller of the request; `nil` for a request without a token or session.
     package var caller: Caller?
@@ -11,6 +12,9 @@ package struct GatewayRequestContext: RequestContext {
     /// The network connection of the request.
     package let channel: any Channel
 
+    /// Creates the context of a request without a caller.
+    ///
+    /// - Parameter source: The connection and logger of the request.
     package init(source: ApplicationRequestContextSource) {
         self.coreContext = CoreRequestContextStorage(source: source)
         self.channel = source.channel

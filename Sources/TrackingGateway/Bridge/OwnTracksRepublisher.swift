@@ -152,7 +152,8 @@ package struct OwnTracksRepublisher: Sendable {
         }
         guard !message.payload.isEmpty else { return [] }
         guard !OwnTracksReader.isMarked(message.payload) else {
-            // A retained message of an earlier run under another user is cleared. A live message has another sender.
+            // A retained message that an earlier run of this bridge published under another user is cleared. A message
+            // that is not retained comes from another bridge.
             guard message.isRetained, self.isOwn(message.payload) else { return [] }
             return [OutgoingMessage(topic: message.topic, payload: [], isRetained: true)]
         }

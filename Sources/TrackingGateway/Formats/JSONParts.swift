@@ -161,7 +161,7 @@ private struct Scan {
     }
 
     private mutating func passSpace() {
-        // A byte order mark, white space and the record separator (0x1E).
+        // Passes a byte order mark, white space, and the record separator (0x1E), which is below 0x20.
         while self.index < self.text.endIndex,
             self.text[self.index] <= 0x20 || self.text[self.index...].prefix(3).elementsEqual([0xEF, 0xBB, 0xBF])
         {

@@ -48,7 +48,7 @@ struct PendingCommands: Sendable {
                     "cannot accept the command: too many commands wait for the next requests of phones. Try again later"
                 )
             }
-            // The translated command replaces the arguments.
+            // The arguments are not needed any more, because the command is translated.
             var kept = received
             kept.command.arguments = [:]
             self.waiting[received.trackable, default: []].append(Entry(received: kept, command: command))

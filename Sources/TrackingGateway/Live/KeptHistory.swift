@@ -33,8 +33,8 @@ struct KeptHistory: Sendable {
     func erased(of known: [TrackableID: UnixTime]) async -> Set<TrackableID> {
         guard let history = self.history, !known.isEmpty else { return [] }
         return await self.answer { () throws(TrackingError) in
-            // A trackable whose first record is as old as the given time was not erased. The few others are verified
-            // one by one.
+            // If the first record of a trackable is as old as the given time, no record of that time was erased. The
+            // few other trackables are verified one by one.
             let summaries = try await history.summaries(of: Array(known.keys))
             let whole = summaries.filter { summary in
                 summary.first.map { first in known[summary.id].map { first <= $0 } ?? true } ?? false

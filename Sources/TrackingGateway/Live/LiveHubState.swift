@@ -106,7 +106,7 @@ package struct LiveHubState: Sendable {
             let isLate = event.isLate(at: wall)
             return self.delivered(.event, of: id, MessageCodec.encode(event), isLate: isLate, at: wall)
         case .connection(let lost):
-            // The connection can be lost again before the positions are compared.
+            // The earlier positions are kept if the connection was lost again before the positions were compared.
             if self.isConnected, lost != nil { self.lost.merge(self.positions) { earlier, _ in earlier } }
             self.isConnected = lost == nil
             // Streams must not resume across a connection loss: only the history knows the events and erasures

@@ -90,7 +90,7 @@ package final class LiveStream: Sendable {
             (self.gap, self.cleared, self.isAnew, self.isResumed) = (nil, [], false, true)
             self.state = Mutex(State(opening: updates))
         case .gap(let since, let isOfAnother, let cleared, let updates):
-            // If the clock was set back since, the gap is unknown.
+            // If the gateway's clock was set back since the interruption, the length of the gap is unknown.
             let isAnew = isOfAnother || since > opened.advanced(by: GapReader.disorder)
             (self.gap, self.cleared, self.isAnew, self.isResumed) = (since, cleared, isAnew, !isAnew)
             self.state = Mutex(State(opening: updates))

@@ -57,7 +57,7 @@ package struct LiveUpdate: Sendable, Hashable {
     /// The JSON data of the update's server-sent event.
     var payload: [UInt8] {
         let bytes = self.frame.readableBytesView
-        // The line of the data is the last one, and JSON has no line ends.
+        // The data is in the last line of the event, and contains no line end.
         let end = bytes.endIndex - 2
         guard let start = bytes[..<end].lastIndex(of: UInt8(ascii: "\n")) else { return [] }
         return Array(bytes[start..<end].dropFirst("\ndata: ".utf8.count))

@@ -53,7 +53,7 @@ public struct TileURL: Hashable, Sendable {
                     + "{r}, and nothing else in braces; '{s}.' may be in front of the server's name")
         }
         self.template = template
-        // `{s}.` stands for one of several names.
+        // With `{s}.` the server has several names, so the policy allows all names below the host.
         self.origin = "\(address.scheme)//\(address.several == nil ? "" : "*.")\(address.host)\(address.port ?? "")"
         let isOpenStreetMap = ".\(address.host.lowercased())".hasSuffix(".openstreetmap.org")
         self.attribution = isOpenStreetMap ? Self.openStreetMap : nil

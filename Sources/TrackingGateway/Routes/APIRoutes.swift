@@ -152,7 +152,8 @@ package struct APIRoutes: Sendable {
         }
         let label = try await self.names.labels(of: [id])[id]
         let members = Self.members(of: summary ?? TrackableSummary(id: id), called: label, for: caller)
-        // Use the received bytes, because the place of a position or a trip may have extra members.
+        // The received JSON text is copied unchanged, because positions and trips may have members that are unknown
+        // here.
         var written: [String: [UInt8]] = [:]
         // A share link omits the other members, because they may contain times before it began.
         for (name, json) in known?.members ?? [:] where caller.span == nil || ["state", "resolution"].contains(name) {

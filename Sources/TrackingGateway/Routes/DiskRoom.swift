@@ -12,7 +12,7 @@ package enum DiskRoom {
         var status = statvfs()
         guard statvfs(path, &status) == 0 || statvfs(self.folder(of: path), &status) == 0 else { return false }
         let bytes = UInt64(status.f_bavail) * UInt64(status.f_frsize)
-        // Some file systems do not count files.
+        // Some file systems do not limit the number of files and report 0 for it.
         return bytes < self.minimumBytes || (status.f_files > 0 && status.f_favail == 0)
     }
 

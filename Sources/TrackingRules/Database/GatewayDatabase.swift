@@ -42,10 +42,10 @@ package struct GatewayDatabase: Sendable {
         self.path = path
         self.commits = DatabaseChanges(path: path)
         do {
-            // SQLite gives its other files the permissions of this one.
+            // SQLite gives the write-ahead log and its index the permissions of the database file.
             SystemFile.createPrivate(path)
             self.pool = try DatabasePool(path: path, configuration: Self.configuration)
-            // A committed write survives a power cut. A pool sets NORMAL when it is opened.
+            // With FULL, a committed write survives a power cut. GRDB's pool sets NORMAL when it is opened.
             try self.pool.writeWithoutTransaction { try $0.execute(sql: "PRAGMA synchronous = FULL") }
             let migrator = Self.migrator(migrations)
             guard try self.pool.read({ try !migrator.hasBeenSuperseded($0) }) else {

@@ -144,7 +144,7 @@ struct RetainedComparison: Sendable {
     /// the comparison.
     mutating func finish() -> Set<TrackableID> {
         self.hasCompared = true
-        // Retained positions that arrived during the comparison are compared next.
+        // If the retained positions of a new connection arrived during the comparison, they are compared next.
         defer { if self.due == nil { self.retained = nil } }
         return self.retained ?? []
     }

@@ -173,7 +173,7 @@ package final class RulesService: Service {
     private func handle(_ input: RulesStateMachine.Input) {
         let moment = self.moment
         let isEarlier = self.state.withLock { state in
-            // Within the lock, so that actions keep the order of the inputs.
+            // The actions are queued within the lock, so that they keep the order of the inputs.
             for action in state.machine.handle(input, at: moment) { self.actions.continuation.yield(action) }
             let deadline = state.machine.nextDeadline(at: moment)
             return state.awaited.map { deadline < $0 } ?? false

@@ -32,10 +32,15 @@ package struct Outbox: Sendable {
 
     /// A message that is to be added to the outbox.
     package struct Draft: Hashable, Sendable {
+        /// The trackable that the message is about.
         package var trackable: TrackableID
+        /// The kind of the message: event, trip or position.
         package var kind: Kind
+        /// `true` for an event that one of this gateway's rules produced.
         package var isOwn = false
+        /// The time at which the gateway received the message, or at which a rule produced it.
         package var time: UnixTime
+        /// The payload as in the tracking protocol: JSON text.
         package var payload: String
         /// The name of the message's record. A message of a record that was added before is not added again. `nil` for
         /// a message that is always added.

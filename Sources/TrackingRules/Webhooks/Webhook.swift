@@ -72,7 +72,7 @@ package struct Webhook: Hashable, Sendable, CustomStringConvertible {
         if entry.kind == .event, (try? MessageCodec.decodeEvent(entry.payload.utf8))?.isLate(at: entry.time) == true {
             members["late"] = .flag(true)
         }
-        // The payload is JSON already.
+        // The payload is JSON text already, so it is inserted unchanged.
         return JSONValue.object(members).json.dropLast() + Array(",\"payload\":\(entry.payload)}".utf8)
     }
 
