@@ -1,11 +1,11 @@
-// What is known of the chosen trackable, in words.
+// The panel with the facts about the chosen trackable.
 
 import * as text from "./text.js";
 import { set, words } from "./list.js";
 
 const element = (id) => document.getElementById(id);
 
-/** Fills the panel; `shown` is the trackable's state, as far as it is known, and `asked` is the resolution that this page requests. */
+/** Fills the panel; `shown` is the trackable's state, as far as it is known; `asked` is the resolution that the page requests. */
 export function showPanel(trackable, shown, asked, now) {
   const state = element("panel-state");
   set(element("panel-name"), trackable.label);
