@@ -9,7 +9,7 @@ struct GatewayChecks: Sendable {
     let live: LiveState?
     let history: (any HistoryStore)?
 
-    /// The time for which the gateway is not ready after the broker dropped a message.
+    /// The time for which the gateway reports that it is not ready after the broker dropped a message: 10 minutes.
     static let dropMemory = Duration.seconds(600)
     /// The time that ingested records may wait for a recorder before the gateway is not ready.
     static let recorderPatience = Duration.seconds(60)

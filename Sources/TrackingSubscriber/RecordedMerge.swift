@@ -16,7 +16,7 @@ struct RecordedMerge {
     /// The trackables with a next point. The last element is the one with the earliest next point.
     private var sources: [Source] = []
 
-    /// Creates a merge that has read nothing yet.
+    /// Creates a merge of the recorded points of several trackables, which has read nothing yet.
     ///
     /// - Parameters:
     ///   - ids: The trackables.

@@ -40,7 +40,8 @@ public struct SubscriberConfiguration: MemberConfiguration, Hashable {
     /// ``SubscriberEvent/silent(_:)``.
     public static let silentAfter: Duration = .seconds(10)
 
-    /// The largest age of trips and events from batches of records that are delivered: 7 days.
+    /// The largest age at which the subscriber delivers a trip or event from a batch of records: 7 days. Older ones are
+    /// ignored.
     public static let recordedFor: Duration = .seconds(7 * 86_400)
 
     /// The time after which all retained positions are assumed to be received: 2 s after the subscriber's own liveness

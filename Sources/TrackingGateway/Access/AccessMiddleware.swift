@@ -11,7 +11,7 @@ package struct AccessMiddleware: RouterMiddleware {
     private let authenticator: Authenticator
     private let configuration: AccessConfiguration
 
-    /// Creates the middleware of one gateway.
+    /// Creates the middleware that authenticates the requests of one gateway.
     package init(authenticator: Authenticator, configuration: AccessConfiguration) {
         self.authenticator = authenticator
         self.configuration = configuration

@@ -41,11 +41,12 @@ package struct OwnTracksRepublisher: Sendable {
     private struct Trackable: Hashable {
         var order = UpdateOrder()
         var isAnnounced = false
-        /// `true` if the broker has a retained announcement, of this run or an earlier one.
+        /// `true` if the broker retains an announcement of the trackable for Home Assistant, of this run or an earlier
+        /// one.
         var isDiscovered = false
-        /// `true` if the device itself publishes on OwnTracks' topics.
+        /// `true` if the device of the trackable publishes on OwnTracks' topics itself, so that the bridge does not.
         var isTheirs = false
-        /// `true` if the broker has a retained position that the bridge republished.
+        /// `true` if the broker retains a position of the trackable that the bridge republished.
         var isOut = false
     }
 

@@ -64,6 +64,10 @@ package struct RefusedPiece: Hashable, Sendable {
     package static let maximumBytes = 4096
 
     /// Creates an invalid piece.
+    ///
+    /// - Parameters:
+    ///   - reason: The reason for which the piece is invalid, without coordinates.
+    ///   - bytes: The received bytes; only the first ``maximumBytes`` are stored.
     package init(reason: String, bytes: some Collection<UInt8>) {
         self.reason = reason
         self.bytes = Array(bytes.prefix(Self.maximumBytes))

@@ -10,7 +10,7 @@ import TrackingCore
 package struct OverlandAnswers: RouterMiddleware {
     private let paths: OverlandPaths
 
-    /// Creates the middleware. It must be added before the middleware that rejects requests.
+    /// Creates the middleware for Overland's answers. It must be added before the middleware that rejects requests.
     ///
     /// - Parameter paths: The paths that accept Overland's requests.
     package init(paths: OverlandPaths) { self.paths = paths }

@@ -79,7 +79,12 @@ package struct LiveEventID: Hashable, Sendable, CustomStringConvertible {
     /// The time of the update on the gateway's clock, with millisecond precision.
     package var time: UnixTime
 
-    /// Creates an event id.
+    /// Creates the id of an event in a live stream.
+    ///
+    /// - Parameters:
+    ///   - epoch: The random id of the gateway's run.
+    ///   - number: The number of the update in the run, from 1.
+    ///   - time: The time of the update.
     package init(epoch: UInt64, number: UInt64, time: UnixTime) {
         self.epoch = epoch
         self.number = number

@@ -20,7 +20,7 @@ package struct ResponseMiddleware: RouterMiddleware {
         let clock = DeviceClock()
     }
 
-    /// Creates the middleware.
+    /// Creates the outermost middleware of the gateway, which completes and counts answers.
     ///
     /// - Parameters:
     ///   - origins: The origins of other web sites whose pages may read the answers; empty to disable CORS.

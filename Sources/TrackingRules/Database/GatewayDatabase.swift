@@ -19,7 +19,7 @@ package struct GatewayDatabase: Sendable {
         /// The SQL statements of the migration, performed in order.
         package let statements: [String]
 
-        /// Creates a migration.
+        /// Creates a migration of the gateway's database.
         ///
         /// - Parameters:
         ///   - name: The unique name, such as `access-1`.
