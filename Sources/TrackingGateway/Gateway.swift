@@ -10,7 +10,8 @@ import TrackingRuntime
 public import TrackingStore
 public import TrackingSubscriber
 
-/// The HTTP server beside broker and history.
+/// The HTTP server of Godwit: the map page, the API, the ingest of phones, webhooks and rules, connected to the broker
+/// and the history.
 ///
 ///     let gateway = try Gateway(configuration: configuration)
 ///     try await gateway.run()          // in a task or a ServiceGroup, until a graceful shutdown or cancellation
@@ -23,17 +24,20 @@ public struct Gateway: Service {
     private let metrics: PrometheusRegistry
     private let figures: GatewayFigures
     private let logger: Logger
-    /// The services that run beside the server.
+    /// The services that run as long as the HTTP server.
     private var services: [any Service] = []
     private var hub: LiveHub?
     private let tiles: MapTiles?
 
-    /// Makes a gateway that listens to nothing yet; its database is opened, or made.
+    /// Creates a gateway that serves the history but no live positions. Opens the gateway's database, or creates it.
+    /// The gateway listens on its address once it runs.
     ///
     /// - Parameters:
-    ///   - history: What was recorded; it stays open. `nil` for none.
-    ///   - metrics: What `/metrics` shows.
-    /// - Throws: `storeUnusable`, `storeFailed`.
+    ///   - configuration: The settings of the gateway.
+    ///   - history: The recorded history, which the gateway does not close; `nil` for none.
+    ///   - metrics: The metrics that the path `/metrics` shows.
+    ///   - logger: The logger of the gateway.
+    /// - Throws: `storeUnusable`, `storeFailed` for the database; `inputUnreadable` for a file of map tiles.
     public init(
         configuration: GatewayConfiguration, history: (any HistoryStore)? = nil,
         metrics: PrometheusRegistry = PrometheusRegistry(), logger: Logger = Logger(label: "godwit.gateway")
@@ -41,7 +45,9 @@ public struct Gateway: Service {
         try self.init(configuration: configuration, history: history, live: nil, metrics: metrics, logger: logger)
     }
 
-    /// Makes one that knows what is now, too.
+    /// Creates a gateway with the given live positions, for tests and for programs without a subscriber.
+    ///
+    /// - Parameter live: The live positions; `nil` for none.
     package init(
         configuration: GatewayConfiguration, history: (any HistoryStore)? = nil, live: LiveState?,
         metrics: PrometheusRegistry = PrometheusRegistry(), logger: Logger = Logger(label: "godwit.gateway")
@@ -55,19 +61,22 @@ public struct Gateway: Service {
         self.database = try GatewayDatabase(path: configuration.database)
         self.access = AccessStore(self.database)
         self.logger = logger
-        // The last to start is the first to end: the intake ends before the recorder that acknowledges its records.
+        // Services end in the reverse order of their start: the intake ends before a companion recorder, which
+        // acknowledges the intake's records.
         self.services += configuration.companions
         if let intake = configuration.intake { self.services.append(intake) }
     }
 
-    /// Makes a gateway that shows what a subscriber hears, and runs that subscriber.
+    /// Creates a gateway that shows the live positions that a subscriber receives, and that runs this subscriber.
     ///
     /// - Parameters:
-    ///   - subscriber: Watches everything, and is present only while it asks
+    ///   - configuration: The settings of the gateway.
+    ///   - subscriber: A subscriber that watches all trackables, and is present only while it requests a resolution
     ///     (``SubscriberConfiguration/isPresentOnlyWhileAsking``).
-    ///   - history: What was recorded; it stays open. `nil` for none.
-    ///   - metrics: What `/metrics` shows.
-    /// - Throws: `storeUnusable`, `storeFailed`, and `inputUnreadable` for a file of tiles.
+    ///   - history: The recorded history, which the gateway does not close; `nil` for none.
+    ///   - metrics: The metrics that the path `/metrics` shows.
+    ///   - logger: The logger of the gateway.
+    /// - Throws: `storeUnusable`, `storeFailed` for the database; `inputUnreadable` for a file of map tiles.
     public init<Transport: MessageTransport>(
         configuration: GatewayConfiguration, subscriber: AssetSubscriber<Transport>,
         history: (any HistoryStore)? = nil, metrics: PrometheusRegistry = PrometheusRegistry(),
@@ -125,11 +134,11 @@ public struct Gateway: Service {
             logger: self.logger)
     }
 
-    /// Serves until a graceful shutdown or cancellation.
+    /// Serves HTTP requests until a graceful shutdown or cancellation.
     ///
-    /// - Throws: `inputUnreadable` where the address cannot be listened on.
+    /// - Throws: `inputUnreadable` if the gateway cannot listen on its address.
     public func run() async throws {
-        // The server waits for every answer to end, and a stream's would not.
+        // At a shutdown the server waits for all answers to end. Live streams have no end, so the hub ends them.
         try await withGracefulShutdownHandler {
             try await ListenFailure.named(host: self.configuration.host, port: self.configuration.port) {
                 try await self.application().run()
@@ -139,7 +148,7 @@ public struct Gateway: Service {
         }
     }
 
-    /// The server, to be run.
+    /// Returns the HTTP server with all routes and services, to be run.
     package func application() -> some ApplicationProtocol {
         let router = self.router()
         OtherMethods.add(to: router)
@@ -159,7 +168,8 @@ public struct Gateway: Service {
             logger: self.logger)
     }
 
-    /// The friends of OwnTracks phones, with the names that the operator gave them.
+    /// Returns the friends for the answer to an OwnTracks phone: the other trackables, with the names that the operator
+    /// gave them.
     private var friends: PhoneRoutes.Friends {
         let live = self.live ?? .none
         let names = RuleStore(self.database)
@@ -183,7 +193,7 @@ public struct Gateway: Service {
         await self.figures.set(backlogOf: self.configuration.webhooks, in: Outbox(self.database))
     }
 
-    /// Every route, and what goes before them.
+    /// Returns the router with all routes and middleware of the gateway.
     package func router() -> Router<GatewayRequestContext> {
         let router = Router(context: GatewayRequestContext.self, options: .autoGenerateHeadEndpoints)
         router.add(middleware: ResponseMiddleware(origins: self.configuration.origins, metrics: self.metrics))
@@ -210,7 +220,8 @@ public struct Gateway: Service {
         return router
     }
 
-    /// Returns the same taking, which judges the clock of the device by the newest point of each batch.
+    /// Returns a function that makes records durable as `take` does, and that first judges the clock of the device by
+    /// the newest point of the batch.
     private func judged(_ take: @escaping PhoneRoutes.Take) -> PhoneRoutes.Take {
         guard let hub = self.hub else { return take }
         return { (id, batch) async throws(TrackingError) in

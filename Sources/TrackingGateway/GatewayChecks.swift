@@ -2,22 +2,22 @@ import TrackingCore
 import TrackingPublisher
 import TrackingStore
 
-/// The conditions of a gateway's readiness.
+/// The checks that decide whether the gateway reports itself as ready on the path `/readyz`.
 struct GatewayChecks: Sendable {
     let configuration: GatewayConfiguration
     let access: AccessStore
     let live: LiveState?
     let history: (any HistoryStore)?
 
-    /// The time for which a dropped message counts.
+    /// The time for which the gateway reports that it is not ready after the broker dropped a message: 10 minutes.
     static let dropMemory = Duration.seconds(600)
-    /// The time that a record may wait for a recorder.
+    /// The time that ingested records may wait for a recorder before the gateway is not ready.
     static let recorderPatience = Duration.seconds(60)
 
     var all: [HealthRoutes.Check] {
         var checks = [
             HealthRoutes.Check("database") {
-                (try? await self.access.grants(.share)) == nil ? "the gateway's database cannot be read" : nil
+                (try? await self.access.grants(.share)) == nil ? "the gateway's own database cannot be read" : nil
             },
             HealthRoutes.Check("disk") { self.fullDisk },
         ]
@@ -27,7 +27,7 @@ struct GatewayChecks: Sendable {
         return checks
     }
 
-    /// The disks that are written, and which of them are full.
+    /// The reason for which the gateway is not ready if a disk that it writes to is full; `nil` if none is.
     private var fullDisk: String? {
         let files =
             [("state folder", self.configuration.database)]
@@ -39,24 +39,29 @@ struct GatewayChecks: Sendable {
     private static func checks(of live: LiveState) -> [HealthRoutes.Check] {
         [
             HealthRoutes.Check("broker") {
-                live.isConnected() ? nil : "the connection that watches is not connected to the broker"
+                live.isConnected()
+                    ? nil : "the gateway's connection that receives live positions is not connected to the broker"
             },
             HealthRoutes.Check("queues") { self.reason(timeSinceDrop: live.timeSinceDrop()) },
         ]
     }
 
-    /// Returns why a broker that dropped a message this long ago is not ready.
+    /// Returns the reason for which the gateway is not ready if the broker dropped a message within ``dropMemory``;
+    /// otherwise `nil`.
+    ///
+    /// - Parameter time: The time since the broker last dropped a message; `nil` if it never did.
     static func reason(timeSinceDrop time: Duration?) -> String? {
         guard let time, time < self.dropMemory else { return nil }
         return
             "the broker dropped messages \(max(0, time.components.seconds)) s ago: its queues are too short, or a client "
-            + "with a kept session is away"
+            + "whose session the broker keeps is not connected"
     }
 
     private static func checks(of intake: Intake) -> [HealthRoutes.Check] {
         [
             HealthRoutes.Check("intake") {
-                intake.isConnected ? nil : "the connection that publishes is not connected to the broker"
+                intake.isConnected
+                    ? nil : "the gateway's connection that publishes ingested records is not connected to the broker"
             },
             HealthRoutes.Check("recorder") {
                 await intake.unrecorded().flatMap {
@@ -66,14 +71,20 @@ struct GatewayChecks: Sendable {
         ]
     }
 
-    /// Returns why records that wait this long for a recorder are a reason not to be ready.
+    /// Returns the reason for which the gateway is not ready if ingested records have waited for ``recorderPatience``
+    /// or longer; otherwise `nil`.
+    ///
+    /// - Parameters:
+    ///   - count: The number of waiting records.
+    ///   - wait: The time that the oldest of them has waited.
+    ///   - recorders: The recorders that must acknowledge them; empty if no recorder is known.
     static func reason(unrecorded count: Int, wait: Duration, recorders: [ClientID]) -> String? {
         guard wait >= self.recorderPatience else { return nil }
         guard recorders.isEmpty else {
             let names = recorders.map { "'\($0)'" }.joined(separator: ", ")
-            return "\(count) records wait for \(names) to acknowledge them"
+            return "\(count) ingested records wait for the recorder \(names) to acknowledge them"
         }
-        return "nothing stores the records: \(count) wait in the log, and no recorder acknowledges them. "
+        return "no recorder stores the ingested records: \(count) of them wait in the gateway's log. "
             + "Start godwit record, or serve with --store"
     }
 

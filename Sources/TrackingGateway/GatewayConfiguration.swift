@@ -1,64 +1,72 @@
 public import ServiceLifecycle
 package import TrackingRules
 
-/// The settings of a gateway, fixed while it runs.
+/// The settings of a gateway, which do not change while it runs.
 public struct GatewayConfiguration: Sendable {
-    /// The address to listen on.
+    /// The IP address or host name on which the gateway listens for HTTP.
     public var host: String
-    /// The port to listen on; 0 takes a free one.
+    /// The TCP port on which the gateway listens; with 0 the system chooses a free port.
     public var port: Int
-    /// The path of the gateway's own database of tokens, share links and sessions. Its folder exists.
+    /// The path of the gateway's own database of tokens, share links, sessions and rules. Its folder must exist.
     public var database: String
-    /// The address of the gateway for browsers, without a slash at the end: `https://tracks.example.org`. `nil` while
-    /// unknown.
+    /// The public address of the gateway for browsers, without a slash at the end, such as
+    /// `https://tracks.example.org`; `nil` if it is not known.
     public var url: String?
-    /// Other origins whose pages may read the API; none where CORS is off.
+    /// The origins of other web sites whose pages may read the gateway's API (CORS), such as
+    /// `https://maps.example.org`; empty for none.
     public var origins: [String] = []
-    /// The most bytes of a request's body, after decompression; 1 or more.
+    /// The largest number of bytes in the body of an HTTP request, after decompression; 1 or more.
     public var maximumBodyBytes = 8_388_608
-    /// The folder of Leaflet and its markercluster.
+    /// The folder with the JavaScript libraries Leaflet and Leaflet.markercluster, which the map page uses.
     public var leaflet = GatewayConfiguration.debianLeaflet
-    /// The map tiles beneath the markers; `nil` for a grid.
+    /// The source of the map tiles below the markers; `nil` to show a grid instead of a map.
     public var tiles: Tiles?
-    /// The settings of the routes for phones.
+    /// The settings of the HTTP routes for phones.
     package var phones = PhoneRoutes.Configuration()
-    /// The default request limit of one token.
+    /// The default limit of requests with one token.
     package var rateLimit = RateLimit(burst: 1000, perSecond: 100)
-    /// The limit of failed authentication attempts of one address.
+    /// The limit of requests with an invalid token or share link from one client address.
     package var failureLimit = RateLimit(burst: 20, perSecond: 1)
-    /// The longest time a peer may take to send a header, to send a request, or to read part of an answer. Each KB of a
-    /// request adds a second, up to ten times this time.
+    /// The longest time that a client may take to send a request's header or body, or to receive a part of the answer.
+    /// Each received KB of a body adds a second, up to ten times this time.
     package var patience = Duration.seconds(30)
-    /// The most connections at once; those that are more wait to be accepted. The system's limit of descriptors less 200 is the
-    /// most all the same.
+    /// The largest number of open connections. Further connections wait to be accepted. If the system allows fewer file
+    /// descriptors, the limit is their number minus 200.
     public var maximumConnections = 20_000
-    /// The webhooks that receive events over HTTP.
+    /// The webhooks that receive the gateway's messages over HTTP.
     package var webhooks: [Webhook] = []
-    /// The kinds of events that the webhooks receive.
+    /// The kinds of messages that the webhooks receive.
     package var webhookKinds = Set(Outbox.Kind.allCases)
-    /// The service that publishes ingested records; `nil` for no ingest.
+    /// The service that publishes ingested records; `nil` if the gateway does not ingest records.
     public var intake: Intake?
-    /// The services that run as long as the gateway, and end after ``intake``.
+    /// Further services that run as long as the gateway, such as a recorder. They end after ``intake``.
     public var companions: [any Service] = []
-    /// The path of the history's file, whose disk counts for the readiness; `nil` where the history is on a server.
+    /// The path of the history's file. The gateway is not ready while the file's disk is full. `nil` if the history is
+    /// on a database server.
     public var historyFile: String?
-    /// A Boolean value that indicates whether a history that does not exist is a reason not to be ready.
+    /// `true` if the operator configured a history. The gateway is then not ready while the history does not exist.
     public var isHistoryConfigured = false
-    /// Called with the port once the server listens.
+    /// Is called with the port once the gateway listens on it.
     public var listening: @Sendable (Int) async -> Void
 
-    /// The folder of Debian's libjs-leaflet and libjs-leaflet.markercluster.
+    /// The folder in which Debian's packages libjs-leaflet and libjs-leaflet.markercluster install their files.
     public static let debianLeaflet = "/usr/share/javascript/leaflet"
 
-    /// The source of the map tiles.
+    /// The source of the tiles of the map.
     public enum Tiles: Hashable, Sendable {
-        /// A server, which browsers ask.
+        /// A tile server, from which browsers load the tiles themselves.
         case server(TileURL)
         /// A file of raster tiles (MBTiles), which the gateway serves.
         case file(path: String)
     }
 
-    /// Makes a configuration with the defaults above.
+    /// Creates a configuration with the default value of each setting that is not given.
+    ///
+    /// - Parameters:
+    ///   - host: The IP address or host name to listen on.
+    ///   - port: The port to listen on; with 0 the system chooses a free port.
+    ///   - database: The path of the gateway's own database.
+    ///   - listening: Is called with the port once the gateway listens on it.
     public init(
         host: String, port: Int, database: String, listening: @escaping @Sendable (Int) async -> Void = { _ in }
     ) {
@@ -68,24 +76,25 @@ public struct GatewayConfiguration: Sendable {
         self.listening = listening
     }
 
-    /// `true` where a proxy that speaks TLS brings all requests, and says whose each is.
+    /// `true` when all requests come through a TLS proxy, which reports the address of each client.
     var isBehindProxy: Bool { self.url?.hasPrefix("https:") == true }
 
-    /// The settings of authentication and sessions.
+    /// The part of the settings that concerns authentication and sessions.
     package var access: AccessConfiguration {
         AccessConfiguration(
             url: self.url, maximumBodyBytes: self.maximumBodyBytes, rateLimit: self.rateLimit,
             failureLimit: self.failureLimit, isPublic: PageRoutes.isForEverybody)
     }
 
-    /// The limits of the connections.
+    /// The limits of the gateway's network connections.
     var connectionLimits: ConnectionLimits {
         ConnectionLimits(
             patience: self.patience, maximum: ConnectionLimits.maximum(atMost: self.maximumConnections),
             isBehindProxy: self.isBehindProxy)
     }
 
-    /// The request limit of one token, in requests per second, > 0. A burst of ten seconds' worth is allowed.
+    /// The default limit of one token, in requests per second, > 0. A burst of ten seconds' worth of requests is
+    /// allowed.
     public var requestsPerSecond: Double {
         get { self.rateLimit.perSecond }
         set { self.rateLimit = RateLimit(perSecond: newValue) }

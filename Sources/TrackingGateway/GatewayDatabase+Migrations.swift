@@ -2,13 +2,14 @@ package import TrackingCore
 package import TrackingRules
 
 extension GatewayDatabase {
-    /// The migrations of all components of a gateway, in order.
+    /// The database migrations of all components of a gateway, in order.
     static let migrations: [Migration] =
         AccessSchema.migrations + Quarantine.migrations + RulesSchema.migrations + Erasures.migrations
 
-    /// Opens the database of a gateway, or creates it with access for its owner only. The folder exists.
+    /// Opens the database of a gateway. If it does not exist, it is created so that only its owner can read and write
+    /// it. The folder must exist.
     ///
-    /// - Throws: `storeUnusable` when the file is no gateway database, or was written by a newer version of Godwit; `storeFailed`
-    ///   when the file cannot be opened.
+    /// - Throws: `storeUnusable` when the file is no gateway database, or was written by a newer version of Godwit;
+    ///   `storeFailed` when the file cannot be opened.
     package init(path: String) throws(TrackingError) { try self.init(path: path, migrations: Self.migrations) }
 }

@@ -1,7 +1,7 @@
 import TrackingCore
 
 extension MapTiles {
-    /// Opens the configured tiles.
+    /// Opens the source of map tiles that the gateway's configuration names.
     ///
     /// - Throws: `inputUnreadable` for a file that cannot be read.
     init(_ tiles: GatewayConfiguration.Tiles) throws(TrackingError) {

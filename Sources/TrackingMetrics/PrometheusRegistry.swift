@@ -1,37 +1,41 @@
 public import CoreMetrics
 import Synchronization
 
-/// A swift-metrics backend that provides all metrics in Prometheus' text format (version 0.0.4).
+/// A swift-metrics backend that collects all metrics of the program and returns them in Prometheus' text format
+/// (version 0.0.4).
 ///
 ///     let registry = PrometheusRegistry()
 ///     MetricsSystem.bootstrap(registry)
 ///     …
 ///     let page = registry.text()
 ///
-/// Timers and aggregating recorders become histograms; a timer's values are in seconds. In names and labels, `_`
-/// replaces characters that Prometheus forbids. The registry holds at most ``maximumSeries`` sets of labels for one
-/// name, and counts further sets in `godwit_metrics_left_out_total`.
+/// Timers and aggregating recorders become histograms; a timer's values are in seconds. In the names of metrics and
+/// labels, `_` replaces each character that Prometheus forbids. The registry holds at most ``maximumSeries`` label sets
+/// for one metric name. A metric with a further label set is not reported, and each creation of one is counted in
+/// `godwit_metrics_left_out_total`.
 public final class PrometheusRegistry: MetricsFactory {
-    /// The largest number of label sets of one name.
+    /// The largest number of label sets (series) that the registry holds for one metric name. Further label sets are
+    /// not reported.
     public static let maximumSeries = 500
 
     private let families = Mutex<[String: Family]>([:])
     private let leftOut = SeriesValue(.counter)
     private let helps: [String: String]
 
-    /// Creates an empty registry.
+    /// Creates a registry without metrics.
     ///
-    /// - Parameter helps: The descriptions of names, for the `# HELP` lines.
+    /// - Parameter helps: The help text of each metric, by metric name, for the `# HELP` lines. A metric without a help
+    ///   text has no such line.
     public init(helps: [String: String] = [:]) { self.helps = helps }
 
-    /// One name with all its label sets.
+    /// One metric name with the series of all its label sets.
     private struct Family {
         let kind: SeriesValue.Kind
-        /// The series by their labels as written: `{route="/healthz"}`.
+        /// The series of the metric, by their labels in Prometheus' notation: `{route="/healthz"}`.
         var series: [String: SeriesValue] = [:]
     }
 
-    /// Returns all metrics as text.
+    /// Returns the current values of all metrics in Prometheus' text format, sorted by metric name.
     public func text() -> String {
         let families = self.families.withLock { $0 }
         var text = ""
@@ -47,8 +51,9 @@ public final class PrometheusRegistry: MetricsFactory {
         return text
     }
 
-    /// Returns the series of a name and its labels. Returns an unregistered one if there is no room, or the name is of
-    /// another kind.
+    /// Returns the series of a metric name and a label set, and creates it if it does not exist. If the name already
+    /// has ``maximumSeries`` label sets, or is a metric of another kind, the returned series accepts values but is not
+    /// reported.
     private func series(_ label: String, _ dimensions: [(String, String)], _ kind: SeriesValue.Kind) -> SeriesValue {
         let name = PrometheusText.name(label)
         let labels = PrometheusText.labels(dimensions)
@@ -68,43 +73,49 @@ public final class PrometheusRegistry: MetricsFactory {
 
     // MARK: - MetricsFactory
 
-    /// See `MetricsFactory`.
+    /// Returns the counter of a metric name and its labels, as swift-metrics' `MetricsFactory` requires.
     public func makeCounter(label: String, dimensions: [(String, String)]) -> any CounterHandler {
         self.series(label, dimensions, .counter)
     }
 
-    /// See `MetricsFactory`.
+    /// Returns the counter of a metric name and its labels, as swift-metrics' `MetricsFactory` requires.
     public func makeFloatingPointCounter(
         label: String, dimensions: [(String, String)]
     ) -> any FloatingPointCounterHandler {
         self.series(label, dimensions, .counter)
     }
 
-    /// See `MetricsFactory`.
+    /// Returns the gauge of a metric name and its labels, as swift-metrics' `MetricsFactory` requires.
     public func makeMeter(label: String, dimensions: [(String, String)]) -> any MeterHandler {
         self.series(label, dimensions, .gauge)
     }
 
-    /// See `MetricsFactory`.
+    /// Returns the histogram of a metric name and its labels, or its gauge if `aggregate` is `false`, as swift-metrics'
+    /// `MetricsFactory` requires.
     public func makeRecorder(
         label: String, dimensions: [(String, String)], aggregate: Bool
     ) -> any RecorderHandler {
         self.series(label, dimensions, aggregate ? .histogram : .gauge)
     }
 
-    /// See `MetricsFactory`.
+    /// Returns the histogram, in seconds, of a metric name and its labels, as swift-metrics' `MetricsFactory` requires.
     public func makeTimer(label: String, dimensions: [(String, String)]) -> any TimerHandler {
         self.series(label, dimensions, .histogram)
     }
 
-    /// Does nothing: the series remains, so that a later counter continues it.
+    /// Does nothing: the counter's series is still reported, so that a later counter of the same name and labels
+    /// continues it.
     public func destroyCounter(_ handler: any CounterHandler) {}
-    /// Does nothing: the series remains, so that a later counter continues it.
+    /// Does nothing: the counter's series is still reported, so that a later counter of the same name and labels
+    /// continues it.
     public func destroyFloatingPointCounter(_ handler: any FloatingPointCounterHandler) {}
-    /// Does nothing: the series remains, so that a later meter continues it.
+    /// Does nothing: the meter's series is still reported, so that a later meter of the same name and labels continues
+    /// it.
     public func destroyMeter(_ handler: any MeterHandler) {}
-    /// Does nothing: the series remains, so that a later recorder continues it.
+    /// Does nothing: the recorder's series is still reported, so that a later recorder of the same name and labels
+    /// continues it.
     public func destroyRecorder(_ handler: any RecorderHandler) {}
-    /// Does nothing: the series remains, so that a later timer continues it.
+    /// Does nothing: the timer's series is still reported, so that a later timer of the same name and labels continues
+    /// it.
     public func destroyTimer(_ handler: any TimerHandler) {}
 }

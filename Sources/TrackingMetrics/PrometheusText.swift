@@ -1,17 +1,18 @@
-/// Prometheus' syntax of names, labels and numbers.
+/// Writes metric names, labels and numbers in the syntax of Prometheus' text format.
 enum PrometheusText {
-    /// Returns a name of the form `[a-zA-Z_:][a-zA-Z0-9_:]*`.
+    /// Returns a metric name that Prometheus accepts (`[a-zA-Z_:][a-zA-Z0-9_:]*`): `_` replaces each other character.
     static func name(_ text: String) -> String { self.word(text, allowsColon: true) }
 
-    /// Returns `{name="value",…}`, sorted by name; an empty text for no labels. Values are cut to 100 bytes or slightly
-    /// less.
+    /// Returns labels as `{name="value",…}`, sorted by label name; an empty text for no labels. Each value is cut to
+    /// about 100 bytes.
     static func labels(_ dimensions: [(String, String)]) -> String {
         guard !dimensions.isEmpty else { return "" }
         let pairs = dimensions.map { (self.word($0.0, allowsColon: false), self.value($0.1)) }.sorted { $0.0 < $1.0 }
         return "{" + pairs.map { "\($0.0)=\"\($0.1)\"" }.joined(separator: ",") + "}"
     }
 
-    /// Returns a number as text, a whole number without a decimal point.
+    /// Returns a metric's value as text: a whole number without a decimal point, and `NaN`, `+Inf` or `-Inf` where the
+    /// value is no finite number.
     static func number(_ value: Double) -> String {
         if value.isNaN { return "NaN" }
         if value.isInfinite { return value < 0 ? "-Inf" : "+Inf" }

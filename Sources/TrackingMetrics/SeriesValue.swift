@@ -1,14 +1,14 @@
 import CoreMetrics
 import Synchronization
 
-/// One series: a counter, a gauge or a histogram.
+/// The value of one series (a metric name with one label set): a counter, a gauge or a histogram.
 final class SeriesValue: Sendable {
-    /// Prometheus' type of the series.
+    /// The kind of a series, as Prometheus' `# TYPE` line names it.
     enum Kind: String {
         case counter, gauge, histogram
     }
 
-    /// The upper bounds of the histogram's buckets, in seconds: from half a millisecond to a minute.
+    /// The upper bounds of the buckets of every histogram, in seconds: from half a millisecond to a minute.
     static let bounds: [Double] = [
         0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60,
     ]
@@ -17,7 +17,7 @@ final class SeriesValue: Sendable {
     private let state: Mutex<State>
 
     private struct State {
-        /// The value, or the sum of a histogram.
+        /// The current value of a counter or gauge; for a histogram, the sum of all recorded values.
         var value = 0.0
         var count: UInt64 = 0
         var buckets: [UInt64]
@@ -38,7 +38,8 @@ final class SeriesValue: Sendable {
         }
     }
 
-    /// Appends the lines of the series.
+    /// Appends the lines of this series in Prometheus' text format to `text`: one line for a counter or gauge; the
+    /// buckets, the sum and the count for a histogram.
     func write(_ name: String, _ labels: String, to text: inout String) {
         let state = self.state.withLock { $0 }
         guard self.kind == .histogram else {
@@ -60,7 +61,7 @@ extension SeriesValue: CounterHandler, FloatingPointCounterHandler, MeterHandler
     func increment(by amount: Int64) { self.increment(by: Double(amount)) }
 
     func increment(by amount: Double) {
-        // A counter never goes down.
+        // A counter ignores negative amounts, because its value must never decrease. A gauge accepts them.
         guard amount.isFinite, self.kind == .gauge || amount >= 0 else { return }
         self.state.withLock { $0.value += amount }
     }

@@ -1,19 +1,19 @@
 import TrackingCore
 
-/// The acknowledgements that a recorder is to publish, the latest one of each trackable.
+/// The acknowledgements that a recorder has not published yet: the latest one of each trackable.
 ///
-/// An acknowledgement that no device waits for is published together with others after
+/// An acknowledgement that no device waits for is delayed, and published together with others after
 /// ``RecorderConfiguration/acknowledgementPause``.
 struct AcknowledgementQueue: Sendable {
     private var pending: [TrackableID: Acknowledgement] = [:]
-    /// The time at which the pending acknowledgements are due; `nil` if none is scheduled.
+    /// The time at which all pending acknowledgements are published; `nil` if no time is set.
     private(set) var deadline: MonotonicTime?
 
-    /// Adds an acknowledgement in place of an earlier one.
+    /// Adds the acknowledgement of a trackable. It replaces the trackable's earlier pending acknowledgement.
     mutating func add(_ acknowledgement: Acknowledgement, of id: TrackableID) { self.pending[id] = acknowledgement }
 
-    /// Adds an acknowledgement again that the broker did not answer before the connection was lost, unless a later one
-    /// is pending.
+    /// Adds an acknowledgement again whose publish the broker had not answered when the connection was lost. Does
+    /// nothing if a later acknowledgement of the trackable is pending.
     mutating func addAgain(_ acknowledgement: Acknowledgement, of id: TrackableID) {
         if self.pending[id] == nil { self.pending[id] = acknowledgement }
     }
@@ -21,16 +21,17 @@ struct AcknowledgementQueue: Sendable {
     /// Removes the pending acknowledgement of a trackable, because a later one is published at once.
     mutating func remove(_ id: TrackableID) { self.pending[id] = nil }
 
-    /// Schedules the pending acknowledgements, where there are any and they are not scheduled.
+    /// Sets the deadline for the pending acknowledgements to ``RecorderConfiguration/acknowledgementPause`` from now.
+    /// Does nothing if no acknowledgement is pending or a deadline is set already.
     mutating func schedule(now: MonotonicTime) {
         guard !self.pending.isEmpty, self.deadline == nil else { return }
         self.deadline = now.advanced(by: RecorderConfiguration.acknowledgementPause)
     }
 
-    /// Cancels the deadline. The pending acknowledgements remain.
+    /// Removes the deadline of the pending acknowledgements. The acknowledgements remain in the queue.
     mutating func cancelDeadline() { self.deadline = nil }
 
-    /// Removes and returns the pending acknowledgements.
+    /// Removes all pending acknowledgements from the queue and returns them by trackable.
     mutating func takeAll() -> [TrackableID: Acknowledgement] {
         defer { self.pending = [:] }
         return self.pending

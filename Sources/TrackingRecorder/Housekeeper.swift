@@ -1,33 +1,36 @@
 import TrackingCore
 
-/// Finds the retained messages that members left behind: presences, requests and liveness of clients whose lease ended
-/// long ago (docs/reference/protocol.md, "Members and leases"). Only messages received in this run of the program count.
+/// Finds retained messages that vanished clients left at the broker: presences, requests and liveness of clients whose
+/// lease ended long ago (docs/reference/protocol.md, "Members and leases"). The recorder clears these messages. Only messages
+/// that the recorder received since it was started are considered.
 struct Housekeeper: Sendable {
-    /// A client with retained messages.
+    /// A client of the broker with the topics of its retained messages.
     private struct Member {
-        /// The end of its lease, if no further message of it arrives.
+        /// The time at which the client's lease ends if no further message of the client arrives.
         var leaseEnd: MonotonicTime
         var topics: Set<String> = []
     }
 
-    /// The highest number of topics that are remembered. Messages on others are never cleared.
+    /// The largest number of topics, over all clients, that the housekeeper remembers. Messages on further topics are
+    /// never cleared.
     static let topicLimit = 200_000
-    /// The number of topics after which no further client is cleared at one time.
+    /// The number of topics in one round of clearing at which no further client is added to the round. The remaining
+    /// clients follow in the next round.
     static let atOnce = 1_000
-    /// The lease that is assumed for a presence that cannot be read.
+    /// The lease that is assumed for a client whose presence message cannot be decoded.
     private static let usualLease = Duration.seconds(90)
 
     private let root: TopicRoot
-    /// The time after the end of a lease at which the messages of its client are cleared.
+    /// The time from the end of a client's lease to the clearing of its retained messages.
     private let patience: Duration
     private var members: [ClientID: Member] = [:]
     private var topicCount = 0
     private var awaySince: MonotonicTime?
-    /// The number of clearing publishes that the broker has not answered.
+    /// The number of publishes that clear a message and that the broker has not answered yet.
     private var unanswered = 0
-    /// The number of messages cleared by the publishes that are being answered.
+    /// The number of messages that the broker has cleared in the present round, in which answers are still missing.
     private var cleared = 0
-    /// The time of the next ``abandoned(now:)``; `nil` while not connected.
+    /// The time of the next call of ``abandoned(now:)``; `nil` while the recorder is not connected.
     private(set) var checkAt: MonotonicTime?
 
     init(root: TopicRoot, patience: Duration) {
@@ -35,12 +38,14 @@ struct Housekeeper: Sendable {
         self.patience = patience
     }
 
-    /// The filters that it needs.
+    /// The topic filters to which the recorder subscribes so that the housekeeper sees presences, requests and
+    /// liveness.
     var filters: [String] {
         [TopicFilter.everyLiveness, .everyPublisher, .everySubscriber, .everyRequest].map { self.root.path($0) }
     }
 
-    /// The connection was made. Leases are extended by the time without a connection.
+    /// The connection to the broker was made. The leases of all known clients are extended by the time without a
+    /// connection.
     mutating func connected(now: MonotonicTime) {
         if let away = self.awaySince?.duration(to: now) {
             self.members = self.members.mapValues {
@@ -51,20 +56,23 @@ struct Housekeeper: Sendable {
         self.checkAt = self.nextCheck(now)
     }
 
-    /// The connection was lost, or the broker refuses the filters.
+    /// The connection to the broker was lost, or the broker rejects the housekeeper's subscriptions. Nothing is cleared
+    /// until the next connection.
     mutating func disconnected(now: MonotonicTime) {
         self.awaySince = self.awaySince ?? now
         self.checkAt = nil
         (self.unanswered, self.cleared) = (0, 0)
     }
 
-    /// A message arrived. Only presences, requests and liveness count.
+    /// A message arrived from the broker. Only presences, requests and liveness extend a client's lease or remove a
+    /// topic; other messages are ignored.
     mutating func received(_ message: IncomingMessage, now: MonotonicTime) {
         guard let (client, lease) = self.sender(of: message) else { return }
         guard !message.payload.isEmpty else { return self.forget(message.topic, of: client) }
         let isKnown = self.members[client]?.topics.contains(message.topic) == true
         guard isKnown || self.topicCount < Self.topicLimit else { return }
-        // The age of a retained message is unknown; a client that lives publishes again within its lease.
+        // The age of a retained message is unknown, so it gives its client a lease that has almost ended. A client that
+        // is alive publishes again and extends it.
         let believed = message.isRetained ? now.advanced(by: lease - self.patience) : now.advanced(by: lease)
         var member = self.members[client] ?? Member(leaseEnd: now.advanced(by: lease))
         member.leaseEnd = max(member.leaseEnd, believed)
@@ -72,8 +80,10 @@ struct Housekeeper: Sendable {
         self.members[client] = member
     }
 
-    /// Returns the topics to clear now, if the time for that has come: of each client its presences and requests, then
-    /// its liveness. ``answered(isCleared:)`` follows for each of them.
+    /// Returns the topics whose retained messages are to be cleared now: for each vanished client its presences and
+    /// requests first, then its liveness. Returns no topics before ``checkAt``.
+    ///
+    /// ``answered(isCleared:)`` must be called for the answer to the clearing of each topic.
     mutating func abandoned(now: MonotonicTime) -> [String] {
         guard let checkAt = self.checkAt, checkAt <= now else { return [] }
         self.checkAt = self.nextCheck(now)
@@ -91,7 +101,9 @@ struct Housekeeper: Sendable {
 
     /// The broker answered a publish that clears a topic.
     ///
-    /// - Returns: The number of messages that were cleared, with the last answer; otherwise 0.
+    /// - Parameter isCleared: `true` if the broker accepted the publish; `false` if it rejected it.
+    /// - Returns: With the last outstanding answer, the number of messages that were cleared in this round; otherwise
+    ///   0.
     mutating func answered(isCleared: Bool) -> Int {
         self.unanswered -= 1
         if isCleared { self.cleared += 1 }
@@ -108,8 +120,9 @@ struct Housekeeper: Sendable {
 
     private func nextCheck(_ now: MonotonicTime) -> MonotonicTime { now.advanced(by: self.patience / 168) }
 
-    /// The client that published a message, and the time for which the message is believed. Messages that cannot be
-    /// read count.
+    /// Returns the client that published a message, and the lease that the message gives the client. A message that
+    /// cannot be decoded also counts as a sign of its client. `nil` for a message that is no presence, request or
+    /// liveness.
     private func sender(of message: IncomingMessage) -> (ClientID, lease: Duration)? {
         switch self.root.topic(message.topic) {
         case .publisher(_, let client), .subscriber(_, let client):
@@ -123,7 +136,7 @@ struct Housekeeper: Sendable {
 }
 
 extension Liveness {
-    /// The time for which the liveness is believed; zero for a goodbye.
+    /// The time for which the client counts as alive after this liveness message; zero for a goodbye.
     fileprivate var lease: Duration {
         if case .online(let lease) = self.status { lease } else { .zero }
     }

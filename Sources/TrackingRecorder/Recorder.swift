@@ -5,7 +5,8 @@ public import TrackingCore
 import TrackingRuntime
 public import TrackingStore
 
-/// Receives the messages of publishers, stores them, and acknowledges records that are durable.
+/// Receives the messages of publishers from the broker, stores them in the history, and acknowledges to the devices the
+/// records that are durable.
 ///
 ///     let recorder = Recorder(configuration: configuration, store: store, intake: intake, voice: voice)
 ///     try await recorder.run()
@@ -29,13 +30,16 @@ public final class Recorder<Transport: MessageTransport>: Service {
         var warnings = WarningLimit<String>()
     }
 
-    /// Creates a recorder.
+    /// Creates a recorder that is not running yet.
     ///
     /// - Parameters:
-    ///   - store: The store. The recorder does not close it.
-    ///   - intake: The intake connection, which receives the messages. It withholds acknowledgements and has a kept
-    ///     session.
-    ///   - voice: The member connection, which uses the recorder's name.
+    ///   - configuration: The settings of the recorder.
+    ///   - store: The history store to write to. The recorder does not close it.
+    ///   - intake: The connection that receives the messages. It withholds MQTT acknowledgements until a message is
+    ///     stored, and has a session that the broker keeps.
+    ///   - voice: The connection that publishes the recorder's liveness and acknowledgements. Its client id is the
+    ///     recorder's name.
+    ///   - logger: The logger for changes of the recorder's state and for failures.
     public init(
         configuration: RecorderConfiguration, store: any HistoryStore, intake: Transport, voice: Transport,
         logger: Logger = Logger(label: "godwit.recorder")
@@ -47,22 +51,26 @@ public final class Recorder<Transport: MessageTransport>: Service {
         self.logger = logger
     }
 
-    /// The recorder's events from now on.
+    /// A new stream of the recorder's events, from now on. A reader that falls behind by more than 1,024 events loses
+    /// the oldest ones.
     public var events: AsyncStream<RecorderEvent> { self.deliveries.listen() }
 
-    /// The recorder's totals so far.
+    /// The numbers of stored, duplicate and quarantined records, and of commits, since this recorder was created.
     public var counts: RecorderCounts { self.shared.withLock { $0.counts } }
 
-    /// Stops in order: stores the received messages and publishes the goodbye. ``run()`` returns then.
+    /// Requests an orderly stop: the recorder stores the messages that it has received and publishes its goodbye.
+    /// ``run()`` returns afterwards.
     public func finish() { self.mailbox.post(.stop) }
 
-    /// Runs until ``finish()``, a graceful shutdown, or cancellation. Call it once.
+    /// Receives and stores messages until ``finish()`` is called, the service is shut down gracefully, or the task is
+    /// cancelled. Call it once.
     ///
-    /// - Throws: `takenOver` when another program uses the recorder's name; `storeUnusable`.
+    /// - Throws: `takenOver` when another program uses the recorder's name; `storeUnusable` when the history store can
+    ///   never be written.
     public func run() async throws {
-        // Brokers do not report the length of their queues.
+        // The recorder cannot check the limit itself, because brokers do not report the length of their queues.
         self.logger.warning(
-            "Broker limits its queue for a recorder that stalls (Mosquitto: 1000 messages) and drops further messages; only devices with --acknowledge-by send them again. Raise max_queued_messages and max_queued_bytes"
+            "Broker may drop messages while this recorder is stopped or slow, because the broker limits its message queue (Mosquitto: 1000 messages); only devices with --acknowledge-by send dropped messages again. Raise max_queued_messages and max_queued_bytes in the broker's configuration"
         )
         await withGracefulShutdownHandler {
             await withDiscardingTaskGroup { group in
@@ -85,12 +93,13 @@ public final class Recorder<Transport: MessageTransport>: Service {
         if let failure = self.shared.withLock({ $0.failure }) { throw failure }
     }
 
-    /// Runs the machine, which is a local variable, so that no other task can change it.
+    /// Feeds all events to the state machine and performs its actions, until both connections are closed. The machine
+    /// is a local variable, so that no other task can change it.
     private func decide(_ group: inout DiscardingTaskGroup) async {
         var machine = RecorderStateMachine(configuration: self.configuration)
         var alarm = Alarm()
-        // The receipts of intake events while the store is full. Without them the intake reads nothing more, and the
-        // broker waits.
+        // The receipts of events of the intake connection while the store is behind. The intake connection reads
+        // nothing more from the broker until they are resumed.
         var held: [Receipt] = []
         var inbox = Inbox(self.mailbox)
         while let envelope = await inbox.next() {
@@ -141,7 +150,7 @@ public final class Recorder<Transport: MessageTransport>: Service {
         }
     }
 
-    /// Removes expired records, now and every hour.
+    /// Removes records from the history that are older than the configured retention time, now and every hour.
     private func keepHouse() async {
         let (keep, keepOf) = (self.configuration.keep, self.configuration.keepOf)
         guard keep != nil || !keepOf.isEmpty else { return }
@@ -154,7 +163,7 @@ public final class Recorder<Transport: MessageTransport>: Service {
                     isSynchronized: SystemClockTrust.isSynchronized)
                 if now < moment.wall {
                     self.logger.warning(
-                        "Retention counts ages from the newest record: the system clock is not synchronised",
+                        "System clock is not synchronised: the recorder counts the ages of expiring records from the newest record instead",
                         metadata: ["ahead": "\(moment.wall.since(now))"])
                 }
                 for (id, time) in keepOf { try await self.removeExpired(before: now, after: time, of: [id]) }
@@ -162,7 +171,9 @@ public final class Recorder<Transport: MessageTransport>: Service {
                     try await self.removeExpired(before: now, after: keep, except: Set(keepOf.keys))
                 }
             } catch {
-                self.logger.warning("Expired records could not be removed", metadata: ["reason": "\(error)"])
+                self.logger.warning(
+                    "Expired records could not be removed from the history; the recorder tries again in an hour",
+                    metadata: ["reason": "\(error)"])
             }
             try? await Task.sleep(for: .seconds(3600))
         }
@@ -175,10 +186,12 @@ public final class Recorder<Transport: MessageTransport>: Service {
         let limit = UnixTime(now.seconds - time.inSeconds)
         let emptied = try await self.emptied(before: limit, of: ids, except: exceptions)
         let count = try await self.store.removeExpired(before: limit, of: ids, except: exceptions)
-        if count > 0 { self.logger.info("Expired records were removed", metadata: ["records": "\(count)"]) }
+        if count > 0 {
+            self.logger.info("Expired records were removed from the history", metadata: ["records": "\(count)"])
+        }
         if !emptied.isEmpty {
             self.logger.warning(
-                "All positions of some trackables expired and were removed",
+                "All positions of some trackables expired and were removed from the history",
                 metadata: [
                     "trackables": "\(emptied.count)",
                     "of": "\(emptied.prefix(10).map(\.rawValue).joined(separator: " "))",
@@ -186,7 +199,8 @@ public final class Recorder<Transport: MessageTransport>: Service {
         }
     }
 
-    /// Returns the trackables that lose all positions when records before `limit` are removed.
+    /// Returns the trackables whose every position is older than `limit`, so that removing the records before `limit`
+    /// leaves them without a position.
     private func emptied(
         before limit: UnixTime, of ids: [TrackableID]?, except exceptions: Set<TrackableID>
     ) async throws(TrackingError) -> [TrackableID] {
@@ -206,11 +220,13 @@ public final class Recorder<Transport: MessageTransport>: Service {
             )
         }
         if case .say = verdicts.refused {
-            self.logger.warning("Unacceptable messages were quarantined", metadata: ["messages": "\(report.refused)"])
+            self.logger.warning(
+                "Recorder quarantined messages and records that are invalid or that the store rejected",
+                metadata: ["messages": "\(report.refused)"])
         }
         if case .say = verdicts.overfull {
             self.logger.warning(
-                "Records were not accepted: a stream has too many gaps; the device keeps them",
+                "Recorder rejected records because their stream has too many gaps; the device keeps the records and sends them again",
                 metadata: ["streams": "\(report.overfull)"])
         }
     }
@@ -218,7 +234,8 @@ public final class Recorder<Transport: MessageTransport>: Service {
     private func logNotConnected(_ connection: String, _ lost: Disconnection) {
         let reason = lost.reason.map { "\($0)" } ?? "closed"
         self.logger.info(
-            "Recorder is not connected", metadata: ["connection": "\(connection)", "reason": "\(reason)"])
+            "Recorder has no connection to the broker and tries again",
+            metadata: ["connection": "\(connection)", "reason": "\(reason)"])
     }
 
     private func log(_ event: RecorderEvent) {
@@ -227,52 +244,59 @@ public final class Recorder<Transport: MessageTransport>: Service {
             self.logger.info("Recorder is storing messages", metadata: ["session kept": "\(isPresent)"])
         case .possibleGap:
             self.logger.warning(
-                "Broker kept no session for this recorder: messages published while it was away may be missing; devices with --acknowledge-by send them again"
+                "Broker kept no session for this recorder: messages published while the recorder was not connected may be missing from the history; devices with --acknowledge-by send them again"
             )
         case .disconnected(let lost): self.logNotConnected("intake", lost)
         case .voice(.some(let lost)): self.logNotConnected("acknowledgements", lost)
         case .voice(nil): break
         case .subscriptionRefused(let filter, let error):
             self.logger.error(
-                "Broker refused a subscription of the recorder",
+                "Broker rejected a subscription of the recorder: messages of this filter are not recorded",
                 metadata: ["filter": "\(filter)", "reason": "\(error)"])
         case .acknowledgementRefused(let id, let error):
             self.logger.error(
-                "Broker refused an acknowledgement: devices keep their records",
+                "Broker rejected an acknowledgement of the recorder: devices keep their records and send them again",
                 metadata: ["trackable": "\(id)", "reason": "\(error)"])
         case .cleared(let count):
-            self.logger.info("Retained messages of departed clients were cleared", metadata: ["messages": "\(count)"])
+            self.logger.info(
+                "Recorder cleared retained messages of clients that vanished", metadata: ["messages": "\(count)"])
         case .clearingRefused(let error):
             self.logger.error(
-                "Broker refused to clear retained messages of departed clients", metadata: ["reason": "\(error)"])
+                "Broker does not allow the recorder to read or clear retained messages of clients that vanished; the messages remain",
+                metadata: ["reason": "\(error)"])
         case .brokerDropped(let count):
             self.logger.warning(
-                "Broker drops messages: its queues are too short for a recorder that stalls; raise max_queued_messages",
+                "Broker drops messages because a client's queue at the broker is full; raise max_queued_messages in the broker's configuration",
                 metadata: ["dropped": "\(count)"])
         case .storeAway(let error, let wait):
             var metadata: Logger.Metadata = ["reason": "\(error)"]
             if let wait { metadata["retry in"] = "\(wait)" }
-            self.logger.error("Store is unavailable", metadata: metadata)
+            self.logger.error(
+                "History store is unavailable: the recorder waits, and messages stay unacknowledged at the broker",
+                metadata: metadata)
         case .storeRefuses(let error):
             self.logger.error(
-                "Store rejected a record: the recorder searches for it and quarantines it",
+                "History store rejected a batch of records: the recorder searches for the invalid record and quarantines it",
                 metadata: ["reason": "\(error)"])
         case .storeBack(let pause):
-            self.logger.warning("Store is available again", metadata: ["after": "\(pause)"])
-        case .failed(let error): self.logger.error("Recorder cannot continue", metadata: ["reason": "\(error)"])
+            self.logger.warning(
+                "History store is available again: the recorder stores messages", metadata: ["after": "\(pause)"])
+        case .failed(let error):
+            self.logger.error(
+                "Recorder stopped because of an error that it cannot recover from", metadata: ["reason": "\(error)"])
         }
     }
 }
 
-/// The totals of a recorder.
+/// The totals of a recorder since it was created.
 public struct RecorderCounts: Hashable, Sendable {
-    /// The number of new points, trips and events.
+    /// The number of points, trips and events that were stored and were not in the history before.
     public var stored = 0
-    /// The number of records that were received again.
+    /// The number of points, trips and events that were received again and were in the history already.
     public var duplicates = 0
-    /// The number of quarantined messages and records.
+    /// The number of messages and records that were quarantined because they are invalid or the store rejected them.
     public var refused = 0
-    /// The number of commits.
+    /// The number of batches that were committed to the history store.
     public var commits = 0
 
     mutating func add(_ report: StoreReport) {

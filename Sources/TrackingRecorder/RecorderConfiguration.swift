@@ -2,61 +2,76 @@ public import TrackingCore
 
 /// The settings of a recorder, which do not change while it runs.
 public struct RecorderConfiguration: MemberConfiguration, Hashable {
-    /// The recorder's name: devices wait for its acknowledgements, and it is the client id of the member connection.
+    /// The recorder's name. Devices wait for acknowledgements under this name, and it is the client id of the
+    /// connection that publishes them.
     public var client: ClientID
-    /// The run of the program.
+    /// The identifier of this run of the recorder's program.
     public var session: SessionID
-    /// The root of the topics in the broker's tree.
+    /// The topic prefix below which all tracking topics are.
     public var topicRoot = TopicRoot.standard
-    /// The group of recorders that share the messages, and acknowledge under its name; `nil` for a recorder of its own.
+    /// The group of recorders that share the broker's messages and acknowledge under the group's name; `nil` for a
+    /// recorder that is in no group.
     public var group: RecorderGroup?
-    /// The time for which others believe a heartbeat: whole seconds, 1…86,400.
+    /// The lease of the recorder: other clients count it as alive for this time after each of its heartbeats. Whole
+    /// seconds, 1…86,400.
     public var lease: Duration = .seconds(90)
-    /// The number of messages at which a page is stored at the latest, and the number that the broker may send without
-    /// an acknowledgement: 1…65,535.
+    /// The number of received messages at which the recorder stores them at the latest. It is also the number of
+    /// messages that the broker may send without an acknowledgement. 1…65,535.
     public var window = 500
-    /// The time after which points, trips and events are removed; `nil` for never.
+    /// The retention time: points, trips and events older than this time are removed from the history; `nil` keeps them
+    /// forever.
     public var keep: Duration?
-    /// The time for single trackables, in place of ``keep``.
+    /// The retention times of single trackables, which apply in place of ``keep``.
     public var keepOf: [TrackableID: Duration] = [:]
-    /// The time after the end of a client's lease at which its retained messages are cleared, by a recorder that has
-    /// the right to do so; `nil` for never.
+    /// The time from the end of a client's lease to the clearing of the client's retained messages by this recorder,
+    /// which needs the broker's permission for that; `nil` for never.
     public var clearsAfter: Duration?
-    /// `true` if the history is new, so that no message can have been missed.
+    /// `true` if the history is new. A missing session at the broker is then not reported as a possible gap.
     public var isFirstRun = false
 
-    /// The number of records at which a page is stored at the latest; records declared gone count.
+    /// The number of records in received messages at which the recorder stores the messages at the latest. Records that
+    /// a device declares gone count as well.
     public static let pageRecords = 10_000
-    /// The number of bytes of messages at which a page is stored at the latest.
+    /// The number of payload bytes of received messages at which the recorder stores the messages at the latest.
     public static let pageBytes = 1_000_000
-    /// The time after the first message of a page at which the page is stored at the latest.
+    /// The longest time that a received message waits before the recorder gives it to the store.
     public static let longestWait = Duration.milliseconds(50)
-    /// The interval at which acknowledgements that no device waits for (those of live positions) are published
+    /// The delay of acknowledgements that no device waits for (those of live positions), so that several are published
     /// together.
     public static let acknowledgementPause = Duration.seconds(5)
-    /// The value of ``clearsAfter`` that the protocol recommends: a client has as long to come back.
+    /// The value of ``clearsAfter`` that the protocol recommends: 7 days. A client that comes back earlier finds its
+    /// retained messages unchanged.
     public static let housekeeping = Duration.seconds(7 * 86_400)
-    /// The first wait after the store failed; the waits double.
+    /// The wait before the first retry after a failure of the history store. The wait doubles with each further
+    /// failure, up to ``longestStoreWait``.
     public static let firstStoreWait = Duration.milliseconds(250)
-    /// The longest wait after the store failed.
+    /// The longest wait between two attempts to write to a history store that fails.
     public static let longestStoreWait = Duration.seconds(30)
-    /// The time after which a store without an answer is reported: longer than the store itself waits for a lock.
+    /// The time after which the recorder reports a history store that has not answered a write. It is longer than the
+    /// store itself waits for a lock.
     public static let longestCommit = Duration.seconds(6)
-    /// The number of attempts with a refused batch before the refused record is searched for.
+    /// The number of times that the store may reject a batch before the recorder splits the batch to find the rejected
+    /// record.
     public static let triesBeforeBlame = 3
-    /// The longest time for which an orderly end waits for the store.
+    /// The longest time that an orderly stop of the recorder waits for the history store.
     public static let stopLimit = Duration.seconds(5)
 
-    /// Makes a configuration with the defaults above.
+    /// Creates a configuration with the default value of each setting.
+    ///
+    /// - Parameters:
+    ///   - client: The recorder's name.
+    ///   - session: The identifier of this run of the program.
     public init(client: ClientID, session: SessionID) {
         self.client = client
         self.session = session
     }
 
-    /// The name under which records are acknowledged: that of the group, or the recorder's own.
+    /// The name under which the recorder acknowledges records: the name of its group, or the recorder's own name
+    /// without a group.
     public var acknowledgesAs: ClientID { self.group?.name ?? self.client }
 
-    /// The filters of the intake connection.
+    /// The topic filters to which the connection that receives messages subscribes; in a group, as a shared
+    /// subscription.
     var filters: [String] {
         let filters: [TopicFilter] = [
             .everyHistory, .everyLocation, .everyTrip, .everyEvent, .everyPublisher, .everySubscriber, .everyResolution,
@@ -68,34 +83,39 @@ public struct RecorderConfiguration: MemberConfiguration, Hashable {
     }
 }
 
-/// An event that a recorder delivers to the program.
+/// An event that a recorder delivers to its program: a change of a connection or of the store, or a refusal.
 public enum RecorderEvent: Hashable, Sendable {
-    /// The intake connection was made. Without a session, messages published meanwhile may be missing.
+    /// The connection that receives messages was made. Without a kept session (`false`), messages that were published
+    /// while the recorder was not connected may be missing.
     case connected(sessionPresent: Bool)
-    /// The intake connection was lost or could not be made.
+    /// The connection that receives messages was lost or could not be made.
     case disconnected(Disconnection)
-    /// The member connection was made (`nil`), lost, or could not be made.
+    /// The connection that publishes acknowledgements was made (`nil`), was lost, or could not be made.
     case voice(Disconnection?)
-    /// The broker refuses a subscription: its messages are not recorded.
+    /// The broker rejects a subscription of the recorder: messages on topics of this filter are not recorded.
     case subscriptionRefused(filter: String, TrackingError)
-    /// The broker refuses the acknowledgements of a trackable; delivered once for each connection.
+    /// The broker rejects the recorder's acknowledgements, the first time that of this trackable. Delivered at most
+    /// once for each connection.
     case acknowledgementRefused(TrackableID, TrackingError)
-    /// This number of retained messages of clients that are gone was cleared.
+    /// The recorder cleared this number of retained messages of clients that vanished.
     case cleared(Int)
-    /// The broker refuses to send or to clear the retained messages of clients; delivered once for each connection.
+    /// The broker does not allow the recorder to receive or to clear the retained messages of vanished clients.
+    /// Delivered at most once for each connection.
     case clearingRefused(TrackingError)
-    /// The broker has kept no session: messages published while the recorder was away are missing, unless the devices
-    /// send them again.
+    /// The broker has kept no session for the recorder: messages that were published while the recorder was not
+    /// connected are missing from the history, unless the devices send them again.
     case possibleGap
-    /// The broker has dropped this number of messages, for any of its clients, since its last count: its queues are too
-    /// short.
+    /// The broker has dropped this number of messages, for any of its clients, since it last reported its count: its
+    /// queues are too short.
     case brokerDropped(Int)
-    /// The store failed and is tried again after this wait; `nil` if it has not answered yet.
+    /// The history store failed, or has not answered. After a failure the recorder tries again after the wait `retry`;
+    /// `nil` while the answer is only late.
     case storeAway(TrackingError, retry: Duration?)
-    /// The store refuses a record permanently; the record is searched for and quarantined.
+    /// The history store permanently rejects a record of a batch. The recorder searches for the record and quarantines
+    /// it.
     case storeRefuses(TrackingError)
-    /// The store works again, after this time.
+    /// The history store works again. `after` is the time since the recorder first tried to store the batch.
     case storeBack(after: Duration)
-    /// The recorder cannot continue.
+    /// The recorder ends because of this error.
     case failed(TrackingError)
 }

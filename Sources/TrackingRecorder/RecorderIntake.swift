@@ -1,25 +1,30 @@
 import TrackingCore
 
-/// The intake connection of a recorder: the messages received on it, and the subscriptions that the broker refuses.
+/// The state of a recorder's intake connection, which receives the messages to store: the messages received on it, and
+/// the subscriptions that the broker rejects.
 struct RecorderIntake: Sendable {
-    /// The token of all subscriptions. At most one subscription awaits an answer.
+    /// The token of all subscribe commands of the intake connection. At most one of them awaits the broker's answer.
     private static let token: TransportToken = 1
 
-    /// The number of the connection; -1 before the first one.
+    /// The number of the present or last intake connection, counted from 0; -1 before the first one.
     private(set) var connection = -1
-    /// The number of messages received on this connection.
+    /// The number of messages received on the present intake connection.
     private(set) var received = 0
-    /// `true` once the connection is closed for good.
+    /// `true` once the intake connection is closed and will not be made again.
     private(set) var isClosed = false
     private var subscribed: [String] = []
     private var refusals = FilterRefusals<String>()
     private var lastReceived = UnixTime(-.infinity)
 
-    /// The time of the next attempt to subscribe to refused filters; `nil` if none is scheduled.
+    /// The time of the next attempt to subscribe to the filters that the broker rejected; `nil` if no attempt is
+    /// scheduled.
     var retryAt: MonotonicTime? { self.refusals.retryAt }
 
-    /// The connection was made.
+    /// The intake connection was made.
     ///
+    /// - Parameters:
+    ///   - connection: The number of the connection.
+    ///   - filters: The topic filters to subscribe to.
     /// - Returns: The command that subscribes to the filters.
     mutating func connected(_ connection: Int, filters: [String]) -> TransportCommand {
         self.connection = connection
@@ -28,16 +33,18 @@ struct RecorderIntake: Sendable {
         return self.subscribe(filters)
     }
 
-    /// The connection was lost or could not be made.
+    /// The intake connection was lost or could not be made.
     mutating func disconnected(_ disconnection: Disconnection) {
         self.isClosed = disconnection.retry == nil
         self.refusals = FilterRefusals()
     }
 
-    /// A message arrived.
+    /// A message arrived on the intake connection.
     ///
-    /// - Returns: The time under which it is stored. Messages of one moment get distinct times, because the messages of
-    ///   a topic have an order. After a clock was set back by more than a second, its time counts.
+    /// - Parameter wall: The time of arrival by the wall clock.
+    /// - Returns: The time of receipt to store with the message. It is later than that of the message before, because
+    ///   the messages of a topic have an order. Only after the wall clock was set back by more than a second, the new,
+    ///   earlier time is used.
     mutating func messageArrived(at wall: UnixTime) -> UnixTime {
         self.received += 1
         let last = self.lastReceived.seconds
@@ -46,9 +53,11 @@ struct RecorderIntake: Sendable {
         return self.lastReceived
     }
 
-    /// The broker answered a subscription.
+    /// The broker answered the subscribe command of the intake connection.
     ///
-    /// - Returns: The filters that were not refused before, with the reasons.
+    /// - Parameter refusals: The reason of each rejected filter, in the order of the command; `nil` for a granted
+    ///   filter.
+    /// - Returns: The filters that are rejected now and were not rejected before, with the reasons.
     mutating func answered(
         _ refusals: [TrackingError?], now: MonotonicTime
     ) -> [(filter: String, reason: TrackingError)] {
@@ -61,7 +70,7 @@ struct RecorderIntake: Sendable {
         return new
     }
 
-    /// Returns the command that subscribes to the refused filters again, if the time for that has come.
+    /// Returns the command that subscribes to the rejected filters again; `nil` before ``retryAt``.
     mutating func retryDue(now: MonotonicTime) -> TransportCommand? {
         let filters = self.refusals.retryDue(now: now)
         return filters.isEmpty ? nil : self.subscribe(filters.sorted())

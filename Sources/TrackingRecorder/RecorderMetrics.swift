@@ -2,7 +2,7 @@ import CoreMetrics
 import TrackingCore
 import TrackingStore
 
-/// The metrics of a recorder, through swift-metrics.
+/// The metrics of a recorder: counters, gauges and the time to store a batch, reported through swift-metrics.
 struct RecorderMetrics: Sendable {
     private let stored = Counter(label: "godwit_recorder_stored_total")
     private let duplicates = Counter(label: "godwit_recorder_duplicates_total")
@@ -20,7 +20,7 @@ struct RecorderMetrics: Sendable {
         for meter in [self.withheld, self.lag, self.isStoreAway, self.isConnected] { meter.set(0) }
     }
 
-    /// Counts a stored batch.
+    /// Counts the records of a batch that was stored, and the time that storing it took.
     func stored(_ report: StoreReport, in time: Duration) {
         self.stored.increment(by: report.stored)
         self.duplicates.increment(by: report.duplicates)
@@ -29,13 +29,17 @@ struct RecorderMetrics: Sendable {
         self.commit.recordNanoseconds(Int64(time.inSeconds * 1e9))
     }
 
-    /// Sets the gauges of the messages that are not stored yet.
+    /// Sets the gauges of received messages that are not stored yet.
+    ///
+    /// - Parameters:
+    ///   - withheld: The number of these messages, which are not acknowledged to the broker yet.
+    ///   - lag: The age of the oldest of them.
     func note(withheld: Int, lag: Duration) {
         self.withheld.set(withheld)
         self.lag.set(lag.inSeconds)
     }
 
-    /// Counts an event.
+    /// Updates the metrics that an event of the recorder changes.
     func happened(_ event: RecorderEvent) {
         switch event {
         case .connected: self.isConnected.set(1)
@@ -49,24 +53,31 @@ struct RecorderMetrics: Sendable {
         }
     }
 
-    /// The descriptions of the metrics, by name.
+    /// The help texts of the recorder's metrics, by metric name.
     static let helps = [
-        "godwit_recorder_stored_total": "Points, trips and events that were new.",
-        "godwit_recorder_duplicates_total": "Points, trips and events that came again.",
-        "godwit_recorder_quarantined_total": "Messages and records that were set aside.",
-        "godwit_recorder_overfull_total": "Records not taken because their stream has too many gaps.",
-        "godwit_recorder_possible_gaps_total": "Connections on which the broker had kept no session.",
-        "godwit_recorder_broker_dropped_total": "Messages that the broker dropped, for whomever.",
-        "godwit_recorder_commit_seconds": "How long it took to store a batch.",
-        "godwit_recorder_withheld_messages": "Messages that came and are not acknowledged to the broker yet.",
-        "godwit_recorder_lag_seconds": "How long the oldest of them has waited.",
-        "godwit_recorder_store_away": "1 while the history takes nothing.",
-        "godwit_recorder_connected": "1 while the connection that takes in stands.",
+        "godwit_recorder_stored_total":
+            "Points, trips and events that the recorder stored and that were not in the history before.",
+        "godwit_recorder_duplicates_total":
+            "Points, trips and events that the recorder received again and that were in the history already.",
+        "godwit_recorder_quarantined_total":
+            "Messages and records that the recorder quarantined because they are invalid or the store rejected them.",
+        "godwit_recorder_overfull_total": "Records that the recorder rejected because their stream has too many gaps.",
+        "godwit_recorder_possible_gaps_total":
+            "Connections of the recorder for which the broker had kept no session, so that messages may be missing.",
+        "godwit_recorder_broker_dropped_total":
+            "Messages that the broker dropped, for any of its clients, by the broker's own count.",
+        "godwit_recorder_commit_seconds": "Seconds that the recorder needed to store a batch of messages.",
+        "godwit_recorder_withheld_messages":
+            "Messages that the recorder received and has not acknowledged to the broker yet.",
+        "godwit_recorder_lag_seconds":
+            "Age in seconds of the oldest message that the recorder received and has not stored yet.",
+        "godwit_recorder_store_away": "1 while the recorder cannot write to the history, otherwise 0.",
+        "godwit_recorder_connected": "1 while the recorder's connection that receives messages is up, otherwise 0.",
     ]
 }
 
-/// The metrics of a recorder, for a page that describes them.
+/// The help texts of a recorder's metrics, for a program that serves the metrics.
 public enum RecorderFigures {
-    /// The descriptions of the metrics, by their swift-metrics names.
+    /// The help texts of the recorder's metrics, by their swift-metrics names.
     public static var helps: [String: String] { RecorderMetrics.helps }
 }

@@ -1,35 +1,40 @@
 import TrackingCore
 
-/// Messages that are stored together, and the parts of them that are not stored yet.
+/// A page: received messages that the recorder stores and acknowledges together. After the store rejected the page, it
+/// is stored in parts.
 struct RecorderPage: Sendable {
-    /// The batch that is stored next: the whole page, or a part of it after the store refused the whole.
+    /// The batch to store next: the records of the whole page, or of one part of it after the store rejected the whole.
     var batch = RecordingBatch()
-    /// The number of messages.
+    /// The number of messages on the page.
     private(set) var messages = 0
-    /// The number of their records: points, trips, events, records declared gone, and records set aside.
+    /// The number of records in the page's messages: points, trips, events, records declared gone, and quarantined
+    /// messages.
     private(set) var records = 0
-    /// The number of bytes of their payloads.
+    /// The number of payload bytes of the page's messages.
     private(set) var bytes = 0
-    /// The arrival of the first message; `nil` for an empty page.
+    /// The time at which the page's first message arrived; `nil` for an empty page.
     private(set) var since: MonotonicTime?
-    /// The number of messages that were received on `connection` when the page was closed.
+    /// The number of messages that had been received on `connection` when the page was closed. They are acknowledged to
+    /// the broker once the page is stored.
     var through = 0
+    /// The number of the intake connection on which the page's messages were received; -1 if there was no connection.
     var connection = -1
-    /// The trackables whose devices wait for an acknowledgement.
+    /// The trackables on the page whose devices wait for an acknowledgement of the recorder.
     var awaited: Set<TrackableID> = []
-    /// The acknowledgements that follow once the whole page is durable.
+    /// The acknowledgements to publish once the whole page is durable, by trackable.
     private(set) var acknowledgements: [TrackableID: Acknowledgement] = [:]
-    /// The parts that are stored after `batch`.
+    /// The parts of a page that the store rejected as a whole, which are stored after `batch`.
     private var rest: [RecordingBatch] = []
     private var refusals = 0
 
-    /// Returns `true` if the page has as many messages as the window, or the limit of records or bytes.
+    /// Returns `true` if the page must be stored before another message is added: it has `window` messages, or reached
+    /// the limit of records or of bytes.
     func isFull(of window: Int) -> Bool {
         self.messages >= window || self.records >= RecorderConfiguration.pageRecords
             || self.bytes >= RecorderConfiguration.pageBytes
     }
 
-    /// Adds a message.
+    /// Adds a received message, or quarantines it if it is invalid.
     mutating func add(_ message: IncomingMessage, root: TopicRoot, receivedAt: UnixTime, now: MonotonicTime) {
         let (recordings, refused) = (self.batch.recordings.count, self.batch.refused.count)
         self.batch.received(message, root: root, at: receivedAt)
@@ -40,7 +45,7 @@ struct RecorderPage: Sendable {
         self.countMessage(now)
     }
 
-    /// Adds a note that is stored with the messages.
+    /// Adds an entry to the quarantine that the recorder itself writes, such as that of a possible gap.
     mutating func add(_ note: RefusedMessage, now: MonotonicTime) {
         self.batch.refused.append(note)
         self.countMessage(now)
@@ -51,9 +56,10 @@ struct RecorderPage: Sendable {
         self.since = self.since ?? now
     }
 
-    /// The store accepted ``batch``.
+    /// The store accepted the batch of the page.
     ///
-    /// - Returns: `true` if that was the last part; otherwise ``batch`` is the next one.
+    /// - Parameter acknowledgements: The acknowledgements of the batch, by trackable.
+    /// - Returns: `true` if the whole page is stored; `false` if ``batch`` is now the next part to store.
     mutating func stored(_ acknowledgements: [TrackableID: Acknowledgement]) -> Bool {
         self.acknowledgements.merge(acknowledgements) { $1 }
         guard !self.rest.isEmpty else { return true }
@@ -61,8 +67,8 @@ struct RecorderPage: Sendable {
         return false
     }
 
-    /// The store refused ``batch``. After ``RecorderConfiguration/triesBeforeBlame`` attempts the batch is halved,
-    /// until the refused record is alone; that record is quarantined with the reason.
+    /// The store rejected the batch of the page. After ``RecorderConfiguration/triesBeforeBlame`` attempts the batch is
+    /// halved, again and again, until the rejected record is alone. That record is quarantined with the reason.
     ///
     /// - Returns: The next step.
     mutating func refused(_ error: TrackingError, root: TopicRoot) -> Refusal {
@@ -77,13 +83,13 @@ struct RecorderPage: Sendable {
         return self.refusals == RecorderConfiguration.triesBeforeBlame ? .search : .goOn
     }
 
-    /// The next step after a refusal.
+    /// The next step after the store rejected a batch.
     enum Refusal: Hashable, Sendable {
-        /// Store the same batch again, a little later.
+        /// Store the same batch again after a wait.
         case tryAgain
-        /// Store the first half: the search for the refused record begins.
+        /// Store the first half of the batch: the search for the rejected record begins.
         case search
-        /// Store the next part of the search.
+        /// Store the next part of the batch: the search for the rejected record continues.
         case goOn
     }
 }

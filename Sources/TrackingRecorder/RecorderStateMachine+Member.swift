@@ -1,6 +1,7 @@
 import TrackingCore
 
-/// The member connection: liveness, acknowledgements, and the clearing of messages that other members left behind.
+/// The recorder's member connection: its liveness, its acknowledgements for devices, and the clearing of retained
+/// messages that vanished clients left behind.
 extension RecorderStateMachine {
     mutating func member(_ event: TransportEvent, at moment: Moment) -> [Action] {
         switch event {
@@ -12,8 +13,8 @@ extension RecorderStateMachine {
         }
     }
 
-    /// Mosquitto answers a subscription before it sends the retained messages. Therefore the liveness is subscribed
-    /// twice: the second answer comes behind the retained liveness.
+    /// Subscribes to the recorder's own liveness twice. Mosquitto answers a subscription before it sends the retained
+    /// messages; the answer to the second subscription therefore follows the retained liveness.
     private mutating func memberConnected(_ connection: Int, at moment: Moment) -> [Action] {
         self.member.connected(connection, now: moment.now)
         self.reported = []
@@ -54,7 +55,8 @@ extension RecorderStateMachine {
         case .settle:
             switch self.member.settled(now: moment.now) {
             case .announced(let commands):
-                // Behind the own liveness, so that the housekeeper receives the current one.
+                // The housekeeper's subscriptions follow the publish of the own liveness, so that the housekeeper
+                // receives the current liveness of this recorder and not an older one.
                 let filters = self.housekeeper?.filters
                 return [.voice(commands)] + self.publishAcknowledgements()
                     + Self.voice(filters.map { [self.member.subscribe($0, .housekeeping)] } ?? [])
@@ -62,7 +64,8 @@ extension RecorderStateMachine {
             case .notConnected: return []
             }
         case .housekeeping:
-            // A client whose messages this recorder may not read may be alive: then nothing is cleared.
+            // A client whose messages this recorder may not read could be alive. Without all subscriptions, nothing is
+            // cleared.
             let refusal = refusals.lazy.compactMap(\.self).first
             if refusal != nil { self.housekeeper?.disconnected(now: moment.now) }
             return self.clearingRefused(refusal)
@@ -97,10 +100,13 @@ extension RecorderStateMachine {
 
     // MARK: - Acknowledgements
 
-    /// Publishes the acknowledgements of records that are durable. Those that no device waits for are published a
-    /// little later, together; not in a group, where another recorder may have acknowledged more by then.
+    /// Publishes the acknowledgements of records that are durable. An acknowledgement that no device waits for is
+    /// delayed and published together with others. In a group of recorders no acknowledgement is delayed, because
+    /// another recorder may have acknowledged more by then.
     ///
-    /// - Parameter awaited: The trackables whose devices wait for an acknowledgement.
+    /// - Parameters:
+    ///   - acknowledgements: The acknowledgements, by trackable.
+    ///   - awaited: The trackables whose devices wait for an acknowledgement.
     mutating func acknowledge(
         _ acknowledgements: [TrackableID: Acknowledgement], awaited: Set<TrackableID>, now: MonotonicTime
     ) -> [Action] {
@@ -117,7 +123,8 @@ extension RecorderStateMachine {
         return Self.voice(commands)
     }
 
-    /// Publishes all pending acknowledgements, if the member is announced.
+    /// Publishes all pending acknowledgements if the recorder has announced itself on the present connection; otherwise
+    /// they remain pending.
     mutating func publishAcknowledgements() -> [Action] {
         self.acknowledgements.cancelDeadline()
         guard self.member.session.isAnnounced else { return [] }

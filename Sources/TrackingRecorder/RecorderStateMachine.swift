@@ -1,69 +1,73 @@
 package import TrackingCore
 
-/// The decisions of a recorder: the time at which messages are stored, and the acknowledgements that follow.
+/// Decides for a recorder when received messages are stored, and which acknowledgements are published. Touches no
+/// network, file or clock.
 ///
-/// A recorder has two connections. On the intake connection the broker is given its acknowledgements only when the
-/// messages are durable. On the member connection the recorder publishes its liveness and the acknowledgements for the
+/// A recorder has two connections. On the intake connection it receives messages, and acknowledges them to the broker
+/// only once they are durable. On the member connection it publishes its liveness, and the acknowledgements for the
 /// devices.
 package struct RecorderStateMachine: Sendable {
-    /// An input.
+    /// An input of the recorder's state machine.
     package enum Event: Sendable {
-        /// Events of the intake connection.
+        /// Events of the intake connection, which receives messages, in order.
         case intake([TransportEvent])
-        /// Events of the member connection.
+        /// Events of the member connection, which publishes acknowledgements, in order.
         case voice([TransportEvent])
-        /// The last batch is durable; these records may be acknowledged.
+        /// The batch that was given to the store last is durable; these acknowledgements may be published, by
+        /// trackable.
         case stored([TrackableID: Acknowledgement])
-        /// The last batch was not stored.
+        /// The batch that was given to the store last was not stored.
         case storeFailed(TrackingError)
-        /// The deadline came.
+        /// The time of ``RecorderStateMachine/nextDeadline`` came.
         case timer
-        /// Stop in order.
+        /// The program stops the recorder in order.
         case stop
     }
 
-    /// An output.
+    /// An output of the recorder's state machine, which ``Recorder`` performs.
     package enum Action: Hashable, Sendable {
-        /// Give these to the intake connection, in order.
+        /// Send these commands to the intake connection, in order.
         case intake([TransportCommand])
-        /// Give these to the member connection, in order.
+        /// Send these commands to the member connection, in order.
         case voice([TransportCommand])
-        /// Store this batch in one commit; answered by `stored` or `storeFailed`.
+        /// Store this batch in one transaction. Answered by the event `stored` or `storeFailed`.
         case store(RecordingBatch)
-        /// Deliver this to the program.
+        /// Deliver this event to the program.
         case deliver(RecorderEvent)
     }
 
-    /// The reasons for requests on the member connection.
+    /// The purpose of a subscription or publish on the recorder's member connection, by which its answer is handled.
     enum Purpose: Hashable, Sendable {
-        /// The second subscription to the own liveness, whose answer settles the connection.
+        /// The second subscription to the recorder's own liveness. Its answer shows that all retained liveness was
+        /// received.
         case settle
-        /// The subscription of the housekeeper.
+        /// The subscription of the ``Housekeeper``, which looks for retained messages of vanished clients.
         case housekeeping
-        /// An acknowledgement for the devices of a trackable.
+        /// The publish of an acknowledgement for the devices of a trackable.
         case acknowledgement(TrackableID, Acknowledgement)
-        /// The clearing of a message that a member left behind.
+        /// The publish that clears a retained message of a vanished client.
         case clearing
-        /// A request whose answer has no effect.
+        /// A subscription or publish whose answer has no effect.
         case ignored
     }
 
-    /// A refusal that is reported once in each connection.
+    /// A kind of refusal by the broker that the recorder reports at most once for each connection.
     enum Refusal: Hashable, Sendable {
         case acknowledgements
         case clearing
     }
 
-    /// The state of the store.
+    /// The state of the recorder's work with the history store.
     enum Storing: Sendable {
-        /// No batch is with the store. Can transition to: `busy`.
+        /// The store has no batch. Can transition to: `busy`.
         case idle
-        /// The store has a batch. Can transition to: `idle`, `waiting`, `busy` with the next part.
+        /// The store has a batch and has not answered. Can transition to: `idle`, `waiting`, `busy` with the next part
+        /// of the page.
         case busy(Attempt)
-        /// The store failed and is tried again. Can transition to: `busy`.
+        /// The store failed; the batch is given to it again at `until`. Can transition to: `busy`.
         case waiting(Attempt, until: MonotonicTime)
 
-        /// The page that is being stored; `nil` for none.
+        /// The page of messages that is being stored; `nil` for none.
         var page: RecorderPage? {
             switch self {
             case .idle: nil
@@ -72,28 +76,30 @@ package struct RecorderStateMachine: Sendable {
         }
     }
 
-    /// A page on its way into the store.
+    /// A page that is given to the store until the store accepts it.
     struct Attempt: Sendable {
         var page: RecorderPage
         var failures = 0
-        /// The time at which the page was given to the store first.
+        /// The time at which the page was given to the store for the first time.
         let since: MonotonicTime
-        /// `true` once it was reported that the store does not answer.
+        /// `true` once the recorder has reported that the store does not answer.
         var isOverdue = false
 
-        /// The time at which a store without an answer is reported; `nil` if that, or a failure, was reported before.
+        /// The time at which the recorder reports that the store does not answer; `nil` if that, or a failure of the
+        /// store, was reported before.
         var overdueAt: MonotonicTime? {
             self.failures > 0 || self.isOverdue ? nil : self.since.advanced(by: RecorderConfiguration.longestCommit)
         }
     }
 
-    /// The phase of an orderly end.
+    /// The phase of the recorder's orderly stop.
     enum Ending: Hashable, Sendable {
-        /// The recorder runs. Can transition to: `storing`.
+        /// The recorder was not asked to stop. Can transition to: `storing`.
         case none
-        /// The received messages are stored, until this time at the latest. Can transition to: `leaving`.
+        /// The recorder stores the messages that it has received, until this time at the latest. Can transition to:
+        /// `leaving`.
         case storing(until: MonotonicTime)
-        /// The connections close. Final.
+        /// The recorder closes its connections. Final.
         case leaving
     }
 
@@ -101,44 +107,45 @@ package struct RecorderStateMachine: Sendable {
     var member: MemberStateMachine<Purpose>
     var intake = RecorderIntake()
     var storing = Storing.idle
-    /// The messages that are not with the store yet.
+    /// The received messages that were not given to the store yet.
     var waiting = RecorderPage()
     var acknowledgements = AcknowledgementQueue()
-    /// The refusals that were reported in this connection.
+    /// The kinds of refusal that were reported since the member connection was made.
     var reported: Set<Refusal> = []
     var drops = BrokerDropCounter()
-    /// Clears messages that other members left behind; `nil` if this recorder does not.
+    /// The housekeeper, which finds retained messages of vanished clients; `nil` if this recorder does not clear them.
     var housekeeper: Housekeeper?
     private var ending = Ending.none
-    /// The error that ended the recorder; `nil` while there is none.
+    /// The error because of which the recorder ends; `nil` while there is none.
     package private(set) var failure: TrackingError?
 
-    /// Makes a recorder that is not connected.
+    /// Creates the state machine of a recorder that is not connected.
     package init(configuration: RecorderConfiguration) {
         self.configuration = configuration
         self.member = MemberStateMachine(configuration, lease: configuration.lease)
         self.housekeeper = configuration.clearsAfter.map { Housekeeper(root: configuration.topicRoot, patience: $0) }
     }
 
-    /// `true` while no message can be received until the store has accepted a page.
+    /// `true` while the recorder accepts no further message, because the next page is full and the store has not
+    /// accepted the page before.
     package var isFull: Bool {
         if case .idle = self.storing { return false }
         return !self.isStopping && self.waiting.isFull(of: self.configuration.window)
     }
 
-    /// The number of messages that were received and are not stored yet.
+    /// The number of received messages that are not stored yet, and so not acknowledged to the broker.
     package var withheld: Int { self.waiting.messages + (self.storing.page?.messages ?? 0) }
 
-    /// The time for which the oldest of these messages has waited.
+    /// Returns the age of the oldest received message that is not stored yet; zero without such a message.
     package func lag(at now: MonotonicTime) -> Duration {
         let since = MonotonicTime.earlier(self.storing.page?.since, self.waiting.since)
         return since.map { max(.zero, $0.duration(to: now)) } ?? .zero
     }
 
-    /// `true` once both connections are closed for good.
+    /// `true` once both connections of the recorder are closed and will not be made again.
     package var isClosed: Bool { self.intake.isClosed && self.member.isClosed }
 
-    /// The time of the next ``Event/timer``; `nil` for never.
+    /// The time at which the recorder expects the event `timer`; `nil` for never.
     package var nextDeadline: MonotonicTime? {
         var deadlines = [self.acknowledgements.deadline, self.member.nextDeadline, self.intake.retryAt]
         if case .storing(let until) = self.ending { deadlines.append(until) }
@@ -151,10 +158,10 @@ package struct RecorderStateMachine: Sendable {
         return deadlines.compactMap { $0 }.min()
     }
 
-    /// Handles an event.
+    /// Handles an event of a connection, the store, the timer or the program.
     ///
     /// - Parameter moment: The time of the event.
-    /// - Returns: The actions, in order.
+    /// - Returns: The actions to perform, in order.
     package mutating func happened(_ event: Event, at moment: Moment) -> [Action] {
         var actions: [Action] = []
         switch event {
@@ -185,7 +192,8 @@ package struct RecorderStateMachine: Sendable {
             self.intake.disconnected(disconnection)
             return [.deliver(.disconnected(disconnection))]
         case .received(let message):
-            // A message after the last page is not acknowledged: the broker keeps it for the next run.
+            // A message that arrives during the stop is neither stored nor acknowledged: the broker keeps it for the
+            // next run.
             guard !self.isStopping else { return [] }
             let time = self.intake.messageArrived(at: moment.wall)
             self.waiting.add(message, root: self.configuration.topicRoot, receivedAt: time, now: moment.now)
@@ -208,8 +216,10 @@ package struct RecorderStateMachine: Sendable {
 
     // MARK: - Storing
 
-    /// A page is closed when it is full, when its first message has waited long enough, or when the one before it is
-    /// done.
+    /// Gives the waiting messages to an idle store when their page is full, when the first of them has waited
+    /// ``RecorderConfiguration/longestWait``, or when the recorder is stopping.
+    ///
+    /// - Parameter isNext: `true` to store the waiting messages at once, because the page before them is stored.
     private mutating func storeIfDue(at moment: Moment, isNext: Bool = false) -> [Action] {
         guard case .idle = self.storing, let since = self.waiting.since, self.failure == nil else { return [] }
         guard
@@ -281,7 +291,9 @@ package struct RecorderStateMachine: Sendable {
             attempt.isOverdue = true
             self.storing = .busy(attempt)
             let error = TrackingError(
-                .storeFailed, "the history has not answered for \(RecorderConfiguration.longestCommit)")
+                .storeFailed,
+                "cannot store messages: the history store has not answered for \(RecorderConfiguration.longestCommit). Check the disk or the database server"
+            )
             actions.append(.deliver(.storeAway(error, retry: nil)))
         case .idle, .waiting: break
         }
@@ -294,7 +306,8 @@ package struct RecorderStateMachine: Sendable {
 
     // MARK: - The end
 
-    /// Closes the connections once all received messages are stored, or the time for that is over.
+    /// Closes the connections of a stopping recorder once all received messages are stored, or
+    /// ``RecorderConfiguration/stopLimit`` has passed.
     private mutating func closeIfDone(at moment: Moment) -> [Action] {
         guard case .storing(let until) = self.ending else { return [] }
         var isDone = until <= moment.now
@@ -308,8 +321,8 @@ package struct RecorderStateMachine: Sendable {
 }
 
 extension RecordingBatch {
-    /// The trackables whose devices wait for an acknowledgement: those of which a batch arrived, even one that cannot
-    /// be read, and those whose publisher arrived.
+    /// The trackables whose devices wait for an acknowledgement: those with a batch of records in this batch, even one
+    /// that is invalid, and those whose publisher announced itself.
     fileprivate var awaited: Set<TrackableID> {
         let recorded = self.recordings.lazy.filter { recording in
             recording.declaration != nil

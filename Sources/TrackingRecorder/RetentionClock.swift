@@ -1,25 +1,28 @@
 import TrackingCore
 import TrackingStore
 
-/// Determines the time from which the ages of records are counted: the wall clock, but not further ahead than the
-/// recorded data explains. A clock that is years ahead would otherwise remove all records.
+/// Determines the time from which the ages of recorded data are counted when expired records are removed.
+///
+/// The time is the wall clock's, but not later than the recorded data makes plausible. Otherwise a clock that is years
+/// ahead would remove all records.
 struct RetentionClock: Sendable {
-    /// The longest silence that is explained without new records.
+    /// The longest time without new records by which the wall clock may be ahead of the newest record and is still
+    /// believed.
     static let longestSilence = Duration.seconds(86_400)
 
-    /// The latest time that is explained, and the monotonic time at which it was determined; `nil` while nothing is
-    /// stored.
+    /// The latest plausible time, and the monotonic time at which it was determined; `nil` while nothing is stored.
     private var latest: (time: UnixTime, at: MonotonicTime)?
 
-    /// Creates a clock without data.
+    /// Creates a retention clock that knows no recorded data yet.
     init() {}
 
-    /// Returns the time from which ages are counted.
+    /// Returns the time from which the ages of records are counted.
     ///
     /// - Parameters:
-    ///   - newest: The newest stored times. The times of presences and resolutions count in the first call only,
-    ///     because later ones come from the clock that is being judged.
-    ///   - isSynchronized: `true` if the system clock is known to be synchronised.
+    ///   - moment: The present time of the wall clock and the monotonic clock.
+    ///   - newest: The times of the newest stored position and state. The time of the state counts in the first call
+    ///     only, because later states carry the time of the clock that is being judged.
+    ///   - isSynchronized: `true` if the system clock is known to be synchronised. The wall clock is then believed.
     mutating func time(at moment: Moment, newest: NewestTimes, isSynchronized: Bool) -> UnixTime {
         var explained = [newest.position?.advanced(by: Self.longestSilence)]
         if let latest = self.latest {

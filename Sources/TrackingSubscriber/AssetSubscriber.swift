@@ -4,7 +4,8 @@ public import TrackingCore
 import Synchronization
 import TrackingRuntime
 
-/// Watches trackables over one connection: positions in order, states, presence, and requests for resolutions.
+/// Watches trackables over one connection to the broker: delivers their positions in order, their states and the
+/// presence of their publishers, and requests resolutions.
 ///
 ///     let subscriber = AssetSubscriber(configuration: configuration, transport: transport)
 ///     subscriber.watch(try TrackableID("van-7"), requesting: resolution)
@@ -25,7 +26,7 @@ public final class AssetSubscriber<Transport: MessageTransport>: Service {
     private struct Shared {
         var expected: [TrackableID: MonotonicTime] = [:]
         var failure: TrackingError?
-        /// The callers that wait for the broker's answer to an event, by its number.
+        /// The callers of `publish` that wait for the broker's answer to their event, by the number of the request.
         var publishing: [UInt64: AsyncStream<TrackingError?>.Continuation] = [:]
         var lastRequest: UInt64 = 0
         var hasBegun = false
@@ -34,9 +35,12 @@ public final class AssetSubscriber<Transport: MessageTransport>: Service {
         var brokerDrops = BrokerDrops()
     }
 
-    /// Makes a subscriber that watches nothing yet.
+    /// Creates a subscriber that watches no trackable yet.
     ///
-    /// - Parameter transport: The connection; it is run and closed by this subscriber.
+    /// - Parameters:
+    ///   - configuration: The settings of the subscriber.
+    ///   - transport: The connection to the broker. The subscriber runs and closes it.
+    ///   - logger: The logger for refusals by the broker and for invalid messages.
     public init(
         configuration: SubscriberConfiguration, transport: Transport,
         logger: Logger = Logger(label: "godwit.subscriber")
@@ -47,35 +51,40 @@ public final class AssetSubscriber<Transport: MessageTransport>: Service {
         self.bad = BadMessages(logger: logger)
     }
 
-    /// Watches a trackable. The retained position, resolution and presence are delivered first.
+    /// Watches a trackable. The position, resolution and presence that the broker retains are delivered first.
     ///
-    /// - Parameter resolution: The resolution to request; `nil` requests none.
+    /// - Parameters:
+    ///   - id: The trackable.
+    ///   - resolution: The resolution to request from the trackable's publisher; `nil` requests none.
     public func watch(_ id: TrackableID, requesting resolution: Resolution? = nil) {
         self.mailbox.post(.watch(id, resolution))
     }
 
-    /// Stops watching a trackable, and withdraws the request and the presence on it.
+    /// Stops watching a trackable, and clears this subscriber's resolution request and presence for it at the broker.
     public func unwatch(_ id: TrackableID) { self.mailbox.post(.unwatch(id)) }
 
-    /// Requests another resolution, or withdraws the request (`nil`).
+    /// Requests another resolution for a watched trackable from its publisher, or withdraws the request (`nil`).
     public func request(_ resolution: Resolution?, for id: TrackableID) { self.mailbox.post(.request(id, resolution)) }
 
-    /// Publishes an event of a trackable, where the broker's rules allow that. Returns once the broker has accepted the
-    /// event. An event that is published again after a lost connection may arrive twice.
+    /// Publishes a tracking event of a trackable, where the broker's rules allow that. Returns once the broker has
+    /// accepted the event. An event that is published again after a lost connection may arrive twice.
     ///
     /// - Throws: `payloadTooLarge` for a detail of more than ``WireLimits/maximumDetailBytes``; `connectionLost` before
-    ///   ``run()``, or when there is no connection or it is lost meanwhile; `notAuthorized`; `stopped` after the end or
-    ///   a cancelled wait. After a cancelled wait the event is published all the same.
+    ///   ``run()``, without a connection, or when the connection is lost before the answer; `notAuthorized` when the
+    ///   broker rejects the event; `stopped` after the end of the subscriber or a cancelled wait. After a cancelled
+    ///   wait the event is published all the same.
     public func publish(_ event: TrackingEvent, of id: TrackableID) async throws(TrackingError) {
         try event.checkDetail()
         let (answers, answer) = AsyncStream.makeStream(of: TrackingError?.self)
         let request = try self.shared.withLock { (shared) throws(TrackingError) in
             guard shared.hasBegun else {
                 throw TrackingError(
-                    .connectionLost, "cannot publish the event: the subscriber does not run yet. Call run() first")
+                    .connectionLost,
+                    "cannot publish the tracking event: the subscriber does not run yet. Call run() first")
             }
             guard !shared.hasEnded else {
-                throw TrackingError(.stopped, "cannot publish the event: the subscriber has ended")
+                throw TrackingError(
+                    .stopped, "cannot publish the tracking event: the subscriber has ended. Create a new subscriber")
             }
             shared.lastRequest += 1
             shared.publishing[shared.lastRequest] = answer
@@ -87,81 +96,90 @@ public final class AssetSubscriber<Transport: MessageTransport>: Service {
             return
         }
         throw TrackingError(
-            .stopped, "the wait for the broker's answer was cancelled; the event is published all the same")
+            .stopped,
+            "cannot tell whether the broker accepted the tracking event: the wait for its answer was cancelled. The event is published all the same"
+        )
     }
 
-    /// Stops in order: withdraws all requests, publishes the goodbye and closes the connection. ``run()`` returns then.
+    /// Requests an orderly stop: the subscriber withdraws all its requests, publishes its goodbye and closes the
+    /// connection. ``run()`` returns afterwards.
     public func finish() { self.mailbox.post(.stop) }
 
     // MARK: - Events
 
-    /// The events of all watched trackables, in order, from now on. A reader that does not keep up loses the oldest events beyond
-    /// 65,536 or about 32 MB (see ``lostEvents``); other readers do not wait for it. See also ``everyEvent``.
+    /// A new stream of the events of all watched trackables, in order, from now on. A reader that falls behind by more
+    /// than 65,536 events or about 32 MB loses the oldest of them (see ``lostEvents``). Other readers do not wait for
+    /// it. See also ``everyEvent``.
     public var events: AsyncStream<SubscriberEvent> { self.deliveries.listen() }
 
-    /// The same events for a reader that must not miss any: while it is behind by as much, nothing is read from the connection, so
-    /// all readers wait for it. A reader that was cancelled or released is not waited for.
+    /// A new stream of all events, as in ``events``, for a reader that must not lose any. While this reader is behind
+    /// by 65,536 events or about 32 MB, the subscriber reads nothing from the connection, so that all readers wait for
+    /// it. A reader that was cancelled or released is not waited for.
     public var everyEvent: AsyncStream<SubscriberEvent> { self.deliveries.listen(losingNothing: true) }
 
-    /// The positions of one trackable, from now on; late ones are marked. Cleared positions appear in ``events`` alone.
+    /// Returns the positions of one trackable, from now on. Late positions are marked (``ReceivedUpdate/isLate``). The
+    /// clearing of a position appears in ``events`` only.
     public func locations(of id: TrackableID) -> some AsyncSequence<ReceivedUpdate, Never> & Sendable {
         self.events.compactMap { if case .location(id, let update) = $0 { update } else { nil } }
     }
 
-    /// The raw positions of one trackable, as the receiver measured them, from now on; see `wantsRaw`.
+    /// Returns the raw positions of one trackable, as the receiver measured them, from now on. Requires
+    /// ``SubscriberConfiguration/wantsRaw``.
     public func rawLocations(of id: TrackableID) -> some AsyncSequence<ReceivedUpdate, Never> & Sendable {
         self.events.compactMap { if case .raw(id, let update) = $0 { update } else { nil } }
     }
 
-    /// The states of one trackable, from now on. Their reasons appear in ``events``.
+    /// Returns the changes of this subscriber's state for one trackable, from now on. The reasons for a state appear in
+    /// ``events``.
     public func states(of id: TrackableID) -> some AsyncSequence<SubscriberState, Never> & Sendable {
         self.events.compactMap { if case .state(id, let state, _) = $0 { state } else { nil } }
     }
 
-    /// The presence of one trackable's publisher, from now on.
+    /// Returns the changes of the presence of one trackable's publisher, from now on.
     public func presence(of id: TrackableID) -> some AsyncSequence<PublisherPresence, Never> & Sendable {
         self.events.compactMap { if case .presence(id, let presence) = $0 { presence } else { nil } }
     }
 
-    /// The resolution in force of one trackable, from now on.
+    /// Returns the resolutions in force of one trackable, as its publisher publishes them, from now on.
     public func resolutions(of id: TrackableID) -> some AsyncSequence<ResolutionInForce, Never> & Sendable {
         self.events.compactMap { if case .resolution(id, let resolution?) = $0 { resolution } else { nil } }
     }
 
-    /// The current or last trip of one trackable, from now on: each newer version once.
+    /// Returns the current or last trip of one trackable, from now on: each newer version of the trip once.
     public func trips(of id: TrackableID) -> some AsyncSequence<Trip, Never> & Sendable {
         self.events.compactMap { if case .trip(id, let trip?) = $0 { trip } else { nil } }
     }
 
-    /// The tracking events of one trackable, from now on.
+    /// Returns the tracking events of one trackable, from now on.
     public func trackingEvents(of id: TrackableID) -> some AsyncSequence<TrackingEvent, Never> & Sendable {
         self.events.compactMap { if case .event(id, let event) = $0 { event } else { nil } }
     }
 
-    /// Returns the time until the next update of a trackable is due if it moves; negative when it is overdue, `nil`
-    /// while none is expected.
+    /// Returns the time until the next position of a trackable is due, provided that it moves. The time is negative
+    /// when the position is overdue, and `nil` while none is expected.
     public func untilNextExpected(_ id: TrackableID) -> Duration? {
         let now = self.clock.moment.now
         return self.shared.withLock { $0.expected[id] }.map { now.duration(to: $0) }
     }
 
-    /// `true` while the subscriber is connected and the broker has answered all its subscriptions: messages published
-    /// from now on are delivered, as long as the value remains `true`.
+    /// `true` while the subscriber is connected and the broker has answered all its subscriptions. Messages that are
+    /// published from now on are delivered as long as the value remains `true`.
     public var isSettled: Bool { self.shared.withLock { $0.isSettled } }
 
-    /// The messages that the broker dropped; requires ``SubscriberConfiguration/readsBrokerDrops`` and the right to
-    /// read them.
+    /// The number of messages that the broker dropped, for any of its clients. Always zero without
+    /// ``SubscriberConfiguration/readsBrokerDrops`` or without the right to read the broker's count.
     public var brokerDrops: BrokerDrops { self.shared.withLock { $0.brokerDrops } }
 
-    /// The number of messages that were skipped because they cannot be read.
+    /// The number of received messages that the subscriber skipped because they are invalid.
     public var badMessages: Int { self.bad.count }
 
-    /// The number of events that readers lost because they did not keep up, over all streams.
+    /// The number of events that the readers of all streams lost because they did not keep up.
     public var lostEvents: Int { self.deliveries.lost }
 
     // MARK: - Running
 
-    /// Runs until ``finish()``, a graceful shutdown, or cancellation. Call it once.
+    /// Watches until ``finish()`` is called, the service is shut down gracefully, or the task is cancelled. Call it
+    /// once.
     ///
     /// - Throws: `takenOver` when another program uses the client id.
     public func run() async throws {
@@ -173,11 +191,15 @@ public final class AssetSubscriber<Transport: MessageTransport>: Service {
             defer { shared.publishing = [:] }
             return shared.publishing.values
         }
-        for waiting in publishing { waiting.yield(TrackingError(.stopped, "the subscriber has ended")) }
+        for waiting in publishing {
+            waiting.yield(
+                TrackingError(
+                    .stopped, "cannot publish the tracking event: the subscriber ended before the broker answered"))
+        }
         if let failure = self.shared.withLock({ $0.failure }) { throw failure }
     }
 
-    /// Runs on the transport's executor and waits for events only.
+    /// Runs the connection and the state machine on the transport's executor, until the connection is closed.
     @concurrent
     private func work() async {
         await withGracefulShutdownHandler {
@@ -198,7 +220,8 @@ public final class AssetSubscriber<Transport: MessageTransport>: Service {
         }
     }
 
-    /// Runs the machine, which is a local variable, so that no other task can change it.
+    /// Feeds all events to the state machine and performs its actions, until the connection is closed. The machine is a
+    /// local variable, so that no other task can change it.
     private func decide(_ group: inout DiscardingTaskGroup) async {
         var machine = SubscriberStateMachine(
             configuration: self.configuration, seed: UInt64.random(in: .min ... .max))
@@ -254,10 +277,11 @@ public final class AssetSubscriber<Transport: MessageTransport>: Service {
         case .refused(let id, let error):
             let what = id.map { "\($0)" } ?? "everything"
             self.logger.warning(
-                "Broker refused a subscription", metadata: ["trackable": "\(what)", "reason": "\(error)"])
+                "Broker rejected the subscription to a trackable: the subscriber receives nothing of it and tries again",
+                metadata: ["trackable": "\(what)", "reason": "\(error)"])
         case .publishRefused(let topic, let error):
             self.logger.warning(
-                "Broker refused a presence or request: this user may not write the topic, and perhaps may not read the trackable",
+                "Broker rejected the subscriber's presence or resolution request: this user may not publish on the topic, and perhaps may not read the trackable",
                 metadata: ["topic": "\(topic)", "reason": "\(error)"])
         case .locationCleared, .positionsKept, .raw, .trip, .tripRecorded, .event, .silent, .connection:
             break

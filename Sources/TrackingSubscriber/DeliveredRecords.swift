@@ -1,19 +1,20 @@
 import TrackingCore
 
-/// The names of the records of one trackable that were delivered, in bounded memory.
+/// The names (stream and sequence number) of the events and ended trips of one trackable that were delivered, in
+/// bounded memory. It prevents that a record is delivered twice.
 ///
-/// Consecutive numbers of a stream take one place together. Above ``maximumRanges`` places, the lowest numbers of the
-/// stream that was used least recently are forgotten.
+/// Consecutive numbers of a stream form one range. Above ``maximumRanges`` ranges, the lowest numbers of the least
+/// recently used stream are forgotten.
 struct DeliveredRecords: Sendable {
-    /// The streams, the most recently used one last.
+    /// The delivered numbers of each stream, the most recently used stream last.
     private var streams: [(id: StreamID, seqs: SeqSet)] = []
 
-    /// The highest number of places.
+    /// The largest number of ranges of consecutive numbers that are remembered for one trackable.
     static let maximumRanges = 512
 
-    /// Adds a record.
+    /// Notes that a record is delivered.
     ///
-    /// - Returns: `true` if it was not delivered before, as far as that is remembered.
+    /// - Returns: `true` if the record was not delivered before, as far as that is remembered.
     mutating func isNews(_ name: RecordName) -> Bool {
         let place = self.streams.lastIndex { $0.id == name.stream }
         guard place.map({ self.streams[$0].seqs.contains(name.seq) }) != true else { return false }

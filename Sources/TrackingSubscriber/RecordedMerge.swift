@@ -1,31 +1,36 @@
 import TrackingCore
 
-/// The recorded points of several trackables, merged by time. One page of each trackable is read at a time.
+/// Merges the recorded points of several trackables by time. Holds one page of the history of each trackable at a time.
 struct RecordedMerge {
-    /// A trackable, and its points that were read and not returned.
+    /// A trackable, with those of its recorded points that were read from the history and not returned yet.
     private struct Source {
         let id: TrackableID
         var points: ArraySlice<Location>
-        /// The start of the next page; `nil` after the last page.
+        /// The point after which the next page begins; `nil` after the last page.
         var after: PointName?
     }
 
     private let since: UnixTime
     private let recorded: RecordedPoints
     private var unread: ArraySlice<TrackableID>
-    /// The sources with a next point. The source with the earliest one is the last element.
+    /// The trackables with a next point. The last element is the one with the earliest next point.
     private var sources: [Source] = []
 
-    /// Creates a merge that has read nothing.
+    /// Creates a merge of the recorded points of several trackables, which has read nothing yet.
+    ///
+    /// - Parameters:
+    ///   - ids: The trackables.
+    ///   - since: The time of the first recorded points to return.
+    ///   - recorded: Reads a page of the recorded points of a trackable.
     init(of ids: [TrackableID], since: UnixTime, _ recorded: @escaping RecordedPoints) {
         self.since = since
         self.recorded = recorded
         self.unread = ids[...]
     }
 
-    /// Returns the next point; `nil` after the last one.
+    /// Returns the next recorded point by time, with its trackable; `nil` after the last point.
     ///
-    /// - Throws: The error of reading.
+    /// - Throws: The error of reading the history.
     mutating func next() async throws -> (id: TrackableID, point: Location)? {
         while let id = self.unread.popFirst() { try await self.read(Source(id: id, points: [], after: nil)) }
         guard var source = self.sources.popLast(), let point = source.points.popFirst() else { return nil }
@@ -47,7 +52,8 @@ struct RecordedMerge {
         if !source.points.isEmpty { self.insert(source) }
     }
 
-    /// Inserts a source by the time of its next point; among equal times, behind the sources that are present.
+    /// Inserts a trackable by the time of its next point; among equal times, so that trackables that are present
+    /// already come first.
     private mutating func insert(_ source: Source) {
         guard let time = source.points.first?.time else { return }
         var (low, high) = (0, self.sources.count)

@@ -1,24 +1,32 @@
 public import TrackingCore
 
-/// Reads recorded points of a trackable from a time on, ordered by time: one page at most, from the end of the page
-/// before. Returns the start of the next page; `nil` after the last one.
+/// Reads one page of the recorded points of a trackable, ordered by time.
+///
+/// - Parameters:
+///   - id: The trackable.
+///   - from: The time of the first points.
+///   - after: The point after which the page begins, from the page before; `nil` for the first page.
+/// - Returns: The points, and the point after which the next page begins; `nil` after the last page.
 public typealias RecordedPoints =
     @Sendable (_ id: TrackableID, _ from: UnixTime, _ after: PointName?) async throws(TrackingError) -> (
         points: [Location], next: PointName?
     )
 
 extension AssetSubscriber {
-    /// The recorded points of trackables since a time, ordered by time, followed by all live events from now on. Each
-    /// point is delivered once.
+    /// Returns the recorded points of trackables since a time, ordered by time, followed by all live events from now
+    /// on. Each point is delivered once.
     ///
-    /// The sequence holds one page of each trackable, so read smaller pages for many trackables. Create it before
-    /// ``run()``, and watch the trackables.
+    /// Create the sequence before ``run()``, and watch the trackables. The sequence holds one page of points for each
+    /// trackable in memory, so let `recorded` read smaller pages for many trackables.
     ///
     /// Before the first live position of a trackable, the points that the recorder has stored meanwhile are delivered.
     /// The sequence waits up to 5 s in total for recorders that are behind. Live events wait until the recorded points
     /// are read, with the limits of ``events``.
     ///
-    /// - Parameter recorded: Reads recorded points.
+    /// - Parameters:
+    ///   - time: The time of the first recorded points.
+    ///   - ids: The trackables whose recorded points are delivered.
+    ///   - recorded: Reads one page of the recorded points of a trackable.
     public func events(
         since time: UnixTime, of ids: [TrackableID], recorded: @escaping RecordedPoints
     ) -> RecordedThenLive {
@@ -26,13 +34,14 @@ extension AssetSubscriber {
     }
 }
 
-/// See ``AssetSubscriber/events(since:of:recorded:)``. For one task.
+/// The recorded points of trackables followed by the live events of a subscriber, as
+/// ``AssetSubscriber/events(since:of:recorded:)`` returns them. Iterate over it in one task.
 public struct RecordedThenLive: AsyncSequence, Sendable {
     let live: AsyncStream<SubscriberEvent>
     let since: UnixTime
     let ids: [TrackableID]
     let recorded: RecordedPoints
-    /// The longest total wait for a recorder that is behind, over all trackables.
+    /// The longest total time, over all trackables, that the sequence waits for a recorder that is behind.
     let patience: Duration
 
     init(
@@ -46,17 +55,17 @@ public struct RecordedThenLive: AsyncSequence, Sendable {
         self.patience = patience
     }
 
-    /// Creates an iterator, which begins with the recorded points.
+    /// Returns an iterator, which begins with the recorded points.
     public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(self) }
 
-    /// The position of one task in the events.
+    /// The position of one task in the recorded points and the live events.
     public struct AsyncIterator: AsyncIteratorProtocol {
-        /// A second reading of the history, for a trackable's first live position.
+        /// The second reading of a trackable's history, which precedes the trackable's first live position.
         private struct Reading {
             let id: TrackableID
             let from: UnixTime
             var after: PointName?
-            /// The live position that waits for the reading.
+            /// The trackable's first live position, which is delivered after this reading.
             let held: ReceivedUpdate
         }
 
@@ -70,7 +79,7 @@ public struct RecordedThenLive: AsyncSequence, Sendable {
         private var waiting: ArraySlice<SubscriberEvent> = []
         private var deadline: ContinuousClock.Instant?
 
-        /// The time between two attempts to find a position in the history.
+        /// The time between two attempts to find a live position in the history.
         private static let pause = Duration.milliseconds(100)
 
         init(_ sequence: RecordedThenLive) {
@@ -82,7 +91,7 @@ public struct RecordedThenLive: AsyncSequence, Sendable {
             for id in sequence.ids { self.seams[id] = HistorySeam() }
         }
 
-        /// Returns the next event; `nil` at the end of the live events.
+        /// Returns the next recorded point or live event; `nil` at the end of the live events.
         ///
         /// - Throws: The error of reading the history.
         public mutating func next() async throws -> SubscriberEvent? {
@@ -104,7 +113,7 @@ public struct RecordedThenLive: AsyncSequence, Sendable {
             }
         }
 
-        /// Reads the next page.
+        /// Reads the next page of a trackable's second reading, and waits for a recorder that is behind.
         private mutating func read(_ reading: Reading) async throws {
             let page = try await self.recorded(reading.id, reading.from, reading.after)
             for point in page.points { self.deliver(point, of: reading.id) }
@@ -118,7 +127,7 @@ public struct RecordedThenLive: AsyncSequence, Sendable {
             self.pass(reading.held, of: reading.id)
         }
 
-        /// Tells a recorded point, unless it was told.
+        /// Delivers a recorded point, unless it was delivered before.
         private mutating func deliver(_ point: Location, of id: TrackableID) {
             guard self.seams[id]?.admits(point) == true else { return }
             let update = ReceivedUpdate(
@@ -128,7 +137,8 @@ public struct RecordedThenLive: AsyncSequence, Sendable {
 
         private var isPatient: Bool { self.deadline.map { ContinuousClock.now < $0 } ?? false }
 
-        /// Handles a live event. The first position of a trackable waits for the points recorded before it.
+        /// Handles a live event. The first live position of a trackable waits until the points recorded before it are
+        /// delivered.
         private mutating func take(_ event: SubscriberEvent) {
             guard case .location(let id, let received) = event, let seam = self.seams[id] else {
                 self.waiting.append(event)

@@ -1,7 +1,7 @@
 import TrackingCore
 
 extension SubscriberConfiguration {
-    /// The filters of one trackable that is watched by name.
+    /// Returns the topic filters of one trackable that is watched by name.
     func filters(of id: TrackableID) -> [TopicFilter] {
         let raw: [Topic] = self.wantsRaw ? [.raw(id)] : []
         let recorded: [Topic] = self.wantsRecorded ? [.history(id)] : []
@@ -9,7 +9,7 @@ extension SubscriberConfiguration {
         return [.publishers(id)] + topics.map(TopicFilter.topic)
     }
 
-    /// The filters of all trackables together.
+    /// The topic filters of a subscriber that watches all trackables.
     var filtersForAll: [TopicFilter] {
         let raw: [TopicFilter] = self.wantsRaw ? [.everyRaw] : []
         let recorded: [TopicFilter] = self.wantsRecorded ? [.everyHistory] : []
@@ -18,8 +18,9 @@ extension SubscriberConfiguration {
 }
 
 extension TopicFilter {
-    /// `true` for the filters without which a trackable cannot be watched: positions, resolutions, publishers. The
-    /// others (raw positions, trips, events, liveness) may be refused without an effect on the state.
+    /// `true` for a filter without which a trackable cannot be watched: one of positions, resolutions or publishers.
+    /// The broker may reject the other filters (raw positions, trips, events, liveness) without an effect on the
+    /// subscriber's state.
     var isNeeded: Bool {
         switch self {
         case .publishers, .everyPublisher, .everyResolution, .everyLocation, .topic(.location), .topic(.resolution):
@@ -30,7 +31,8 @@ extension TopicFilter {
         }
     }
 
-    /// The one trackable of a filter that is needed; `nil` for the filters of all trackables.
+    /// The trackable of a filter without which that trackable cannot be watched; `nil` for filters of all trackables,
+    /// and for filters that may be rejected.
     var neededTrackable: TrackableID? {
         switch self {
         case .publishers(let id), .topic(.location(let id)), .topic(.resolution(let id)): id

@@ -2,103 +2,114 @@ public import TrackingCore
 
 /// The settings of a subscriber, which do not change while it runs.
 public struct SubscriberConfiguration: MemberConfiguration, Hashable {
-    /// The client id of the connection; the same one that the transport uses.
+    /// The client id of the subscriber at the broker; the transport must use the same one.
     public var client: ClientID
-    /// The run of the program.
+    /// The identifier of this run of the program.
     public var session: SessionID
-    /// The root of the topics in the broker's tree.
+    /// The topic prefix below which all tracking topics are.
     public var topicRoot = TopicRoot.standard
-    /// The time for which others believe a heartbeat: whole seconds, limited to 1…86,400.
+    /// The lease of the subscriber: publishers count it as present for this time after each of its heartbeats. Whole
+    /// seconds, limited to 1…86,400.
     public var lease: Duration = .seconds(90)
-    /// `true` for a subscriber that publishes no presence. Its requests have no effect.
+    /// `true` for a subscriber that publishes no presence. Publishers do not count it, and its resolution requests have
+    /// no effect.
     public var isSilent = false
-    /// `true` for a subscriber that is present on a trackable only while it requests a resolution, as one that
-    /// subscribes to everything on behalf of other programs.
+    /// `true` for a subscriber that is present on a trackable only while it requests a resolution for it. This suits a
+    /// program that watches everything on behalf of other programs.
     public var isPresentOnlyWhileAsking = false
-    /// `true` to receive raw locations as well.
+    /// `true` to receive raw positions, as the receiver measured them, as well.
     public var wantsRaw = false
-    /// `true` to receive also the trips and events that arrive on the recording lane alone, such as those of a
-    /// publisher that was restarted while it was not connected. The subscriber receives the whole lane for that and
-    /// ignores its points.
+    /// `true` to receive also the trips and events that arrive only in batches of records (the recording lane of the
+    /// protocol), such as those of a publisher that was restarted while it was not connected. The subscriber receives
+    /// all batches for that and ignores their points.
     public var wantsRecorded = false
-    /// A Boolean value that indicates whether the broker's count of dropped messages is read
-    /// (``AssetSubscriber/brokerDrops``).
+    /// `true` to read the broker's count of dropped messages (``AssetSubscriber/brokerDrops``).
     public var readsBrokerDrops = false
-    /// `true` to watch every trackable below the root, from its first message on.
+    /// `true` to watch every trackable below the topic root, each from its first message on.
     public var watchesAll = false
-    /// The resolution requested for trackables that are not watched by name; `nil` for none.
+    /// The resolution that the subscriber requests for trackables that it does not watch by name; `nil` for none.
     public var requestForAll: Resolution?
-    /// The highest number of watched trackables. With ``watchesAll``, trackables that were absent for a day make room;
-    /// further ones are reported and ignored.
+    /// The largest number of watched trackables. With ``watchesAll``, trackables without a publisher for a day make
+    /// room for new ones; without room, new trackables are reported and ignored.
     public var maximumTrackables = 10_000
-    /// `true` if the client id is random and used for this run alone. The orderly goodbye then clears the liveness.
+    /// `true` if the client id is random and used for this run only. The orderly goodbye then clears the client's
+    /// liveness at the broker.
     public var isClientRandom = false
 
-    /// The time from the broker's grant after which a trackable without a message is reported as ``SubscriberEvent/unheard(_:)``.
+    /// The time without a message after the broker granted the subscriptions, after which a trackable is reported as
+    /// ``SubscriberEvent/silent(_:)``.
     public static let silentAfter: Duration = .seconds(10)
 
-    /// The highest age of trips and events of the recording lane that are delivered.
+    /// The largest age at which the subscriber delivers a trip or event from a batch of records: 7 days. Older ones are
+    /// ignored.
     public static let recordedFor: Duration = .seconds(7 * 86_400)
 
-    /// The time after which the retained positions are taken to be received: after the own liveness came back, or, if
-    /// it does not come back, after the broker's last grant.
+    /// The time after which all retained positions are assumed to be received: 2 s after the subscriber's own liveness
+    /// came back from the broker, or 30 s after the broker's last grant if the liveness does not come back.
     static let sweepTime: (confirmed: Duration, unconfirmed: Duration) = (.seconds(2), .seconds(30))
 
-    /// Makes a configuration with the defaults above.
+    /// Creates a configuration with the default value of each setting.
+    ///
+    /// - Parameters:
+    ///   - client: The client id of the subscriber.
+    ///   - session: The identifier of this run of the program.
     public init(client: ClientID, session: SessionID) {
         self.client = client
         self.session = session
     }
 }
 
-/// A subscriber's state for one trackable.
+/// The state of a subscriber for one trackable that it watches.
 public enum SubscriberState: String, Hashable, Sendable, CaseIterable {
-    /// No publisher is present, or this program is not connected or not authorised.
+    /// No publisher of the trackable is present, or this program is not connected or not authorised to read the
+    /// trackable.
     case offline = "OFFLINE"
-    /// A publisher is present.
+    /// A publisher of the trackable is present.
     case online = "ONLINE"
-    /// A publisher is present, but has been silent for longer than it announced.
+    /// A publisher of the trackable is present, but has been silent for longer than it announced.
     case stale = "STALE"
-    /// Another program uses the client id, or the broker rejects the trackable's name. Final.
+    /// Another program uses this program's client id, or the broker rejects the trackable's name. Final.
     case failed = "FAILED"
 }
 
-/// The presence of a trackable's publisher, and its last sign of life.
+/// The presence of a trackable's publisher, and the time of its last message.
 public struct PublisherPresence: Hashable, Sendable {
-    /// The presence, as far as it is known.
+    /// The presence of a trackable's publisher, as far as the subscriber knows it.
     public enum Status: String, Hashable, Sendable, CaseIterable {
-        /// A publisher is present.
+        /// A publisher of the trackable is present.
         case present = "PRESENT"
-        /// No publisher is present.
+        /// No publisher of the trackable is present.
         case absent = "ABSENT"
-        /// This program is not connected or not authorised.
+        /// The presence is unknown, because this program is not connected or not authorised to read the trackable.
         case unknown = "UNKNOWN"
     }
 
-    /// The presence, as far as it is known.
+    /// The presence of the trackable's publisher, as far as the subscriber knows it.
     public var status: Status
-    /// The last sign of the publisher, by this device's wall clock; `nil` if there was none.
+    /// The time of the publisher's last message, by this device's wall clock; `nil` if none was received.
     public var lastSeen: UnixTime?
 
-    /// Makes a presence.
+    /// Creates the presence of a trackable's publisher.
     public init(status: Status, lastSeen: UnixTime?) {
         self.status = status
         self.lastSeen = lastSeen
     }
 }
 
-/// A location update as it is delivered to the program.
+/// A location update as a subscriber delivers it to the program.
 public struct ReceivedUpdate: Hashable, Sendable {
-    /// The update.
+    /// The location update as the publisher published it.
     public var update: LocationUpdate
-    /// The points that the publisher skipped and that were not delivered before, oldest first.
+    /// The points before this update that the publisher skipped on the live topic and that were not delivered before,
+    /// oldest first.
     public var skipped: [Location]
-    /// `true` if a newer position was delivered before: this one is history, never the current position.
+    /// `true` if a newer position of the trackable was delivered before. A late position is part of the history, and
+    /// never the current position.
     public var isLate: Bool
-    /// `true` for the broker's retained copy, which may be old.
+    /// `true` if the update is the broker's retained copy, which may be old.
     public var isRetained: Bool
 
-    /// Makes a received update.
+    /// Creates a received update.
     public init(update: LocationUpdate, skipped: [Location], isLate: Bool, isRetained: Bool) {
         self.update = update
         self.skipped = skipped
@@ -109,43 +120,47 @@ public struct ReceivedUpdate: Hashable, Sendable {
 
 /// An event that a subscriber delivers to the program.
 public enum SubscriberEvent: Hashable, Sendable {
-    /// A position arrived that was not delivered before.
+    /// A position of the trackable arrived that was not delivered before.
     case location(TrackableID, ReceivedUpdate)
-    /// The retained position was cleared, as `godwit erase` does. A program that keeps delivered positions deletes
-    /// them. Delivered once, until a newer position arrives.
+    /// The retained position of the trackable was cleared, as `godwit erase` does. A program that stores delivered
+    /// positions deletes them. Delivered once, until a newer position arrives.
     case locationCleared(TrackableID)
-    /// The trackables of which the broker retains a position, or of which one arrived since; delivered a little after
-    /// each connection was made. The retained position of any other trackable was cleared while this program was not
-    /// connected, as `godwit erase` does, or the broker lost it. A position of it that arrives later is delivered
-    /// again.
+    /// The trackables of which the broker retains a position, or of which a position arrived since. Delivered about 2
+    /// to 30 s after each connection was made.
+    ///
+    /// The retained position of any other trackable was cleared while this program was not connected, as `godwit erase`
+    /// does, or the broker lost it. A later position of such a trackable is delivered again.
     case positionsKept(Set<TrackableID>)
-    /// A raw position arrived, as the receiver measured it (``SubscriberConfiguration/wantsRaw``).
+    /// A raw position of the trackable arrived, as the receiver measured it (``SubscriberConfiguration/wantsRaw``).
     case raw(TrackableID, ReceivedUpdate)
-    /// The state of a trackable changed, with the reason where there is one.
+    /// The subscriber's state for a trackable changed. The error is the reason; `nil` where there is none.
     case state(TrackableID, SubscriberState, TrackingError?)
     /// The presence of the trackable's publisher changed.
     case presence(TrackableID, PublisherPresence)
-    /// The broker refuses the subscription to a trackable, or to all trackables (`nil`). The subscription is tried
-    /// again, with waits up to 15 minutes. Delivered once until it is granted or the connection changes.
+    /// The broker rejects the subscription to a trackable, or to all trackables (`nil`). The subscriber tries again,
+    /// with waits up to 15 minutes. Delivered once, until the subscription is granted or the connection changes.
     case refused(TrackableID?, TrackingError)
-    /// The broker refuses a message of this subscriber on this topic. Without its presence the publisher does not count
-    /// it, and without its request the publisher does not consider its resolution. Positions are delivered all the
-    /// same, as far as it may read them. Delivered once for each topic until the connection changes.
+    /// The broker rejects the subscriber's presence or resolution request on this topic. Without the presence the
+    /// publisher does not count the subscriber, and without the request the publisher does not consider its resolution.
+    /// Positions are delivered all the same, as far as the subscriber may read them. Delivered once for each topic
+    /// until the connection changes.
     case publishRefused(topic: String, TrackingError)
-    /// The resolution in force changed; `nil` while no publisher is present.
+    /// The resolution in force of the trackable changed; `nil` while no publisher is present.
     case resolution(TrackableID, ResolutionInForce?)
-    /// The current trip, or the last one: each newer version once, the retained one first. `nil` when it was cleared.
+    /// The current or the last trip of the trackable: each newer version of the trip once, the retained version first;
+    /// `nil` when the trip was cleared.
     case trip(TrackableID, Trip?)
-    /// A trip that ended, from the recording lane (``SubscriberConfiguration/wantsRecorded``). It is history, never the
-    /// current trip. Delivered once, unless ``trip(_:_:)`` delivered it.
+    /// A trip that ended, from a batch of records (``SubscriberConfiguration/wantsRecorded``). It is part of the
+    /// history, and never the current trip. Delivered once, unless ``trip(_:_:)`` delivered it.
     case tripRecorded(TrackableID, Trip)
-    /// A tracking event, delivered once.
+    /// A tracking event of the trackable, delivered once.
     case event(TrackableID, TrackingEvent)
-    /// No message arrived about a trackable that is watched by name, for ``SubscriberConfiguration/silentAfter``: no program has
-    /// published it yet, or this user may not read it. Mosquitto grants forbidden subscriptions and sends nothing. Delivered once.
+    /// No message about a trackable that is watched by name arrived for ``SubscriberConfiguration/silentAfter``. Either
+    /// no program has published it yet, or this user may not read it: Mosquitto grants forbidden subscriptions and
+    /// sends nothing. Delivered once.
     case silent(TrackableID)
-    /// A message that cannot be read was skipped.
+    /// An invalid message on this topic was skipped. The error names the reason.
     case badMessage(topic: String, TrackingError)
-    /// The connection was made (`nil`), lost, or could not be made.
+    /// The connection to the broker was made (`nil`), was lost, or could not be made.
     case connection(Disconnection?)
 }

@@ -27,7 +27,7 @@ extension SubscriberEvent {
 }
 
 extension Trip {
-    /// The bytes outside of the value's own storage.
+    /// The approximate bytes that the trip's texts and positions take outside of the value's own storage.
     fileprivate var approximateBytes: Int {
         self.id.utf8.count + self.mode.utf8.count + (self.startLocation?.approximateBytes ?? 0)
             + (self.lastLocation?.approximateBytes ?? 0)
@@ -35,7 +35,7 @@ extension Trip {
 }
 
 extension TrackingEvent {
-    /// The bytes outside of the value's own storage.
+    /// The approximate bytes that the event's texts, detail and position take outside of the value's own storage.
     fileprivate var approximateBytes: Int {
         JSONValue.object(self.detail).approximateBytes + self.id.utf8.count + self.kind.rawValue.utf8.count
             + (self.location?.approximateBytes ?? 0)
@@ -43,10 +43,12 @@ extension TrackingEvent {
 }
 
 extension JSONValue {
-    /// The storage of a list or an object beside its elements: headers, and the words that the allocator adds.
+    /// The approximate bytes of a list's or object's storage beside its elements: headers, and the overhead of the
+    /// allocator.
     private static let storageBytes = 64
 
-    /// The value itself and its storage. A dictionary has up to twice as many places as members.
+    /// The approximate bytes of the JSON value and of its storage. A dictionary has up to twice as many places as
+    /// members.
     fileprivate var approximateBytes: Int {
         let content =
             switch self {
@@ -64,7 +66,7 @@ extension JSONValue {
 }
 
 extension Location {
-    /// The bytes outside of the value's own storage.
+    /// The approximate bytes that the location's texts and lists take outside of the value's own storage.
     fileprivate var approximateBytes: Int {
         self.motion.count + (self.stream?.rawValue.utf8.count ?? 0) + (self.tripID?.utf8.count ?? 0)
             + (self.extra?.count ?? 0)

@@ -1,6 +1,7 @@
 import TrackingCore
 
-/// The connection: subscriptions, their answers, and the messages that the subscriber publishes.
+/// The connection of a subscriber: its subscriptions, the broker's answers, and the messages that the subscriber
+/// publishes.
 extension SubscriberStateMachine {
     mutating func happened(_ event: TransportEvent, at moment: Moment) -> [Action] {
         switch event {
@@ -23,23 +24,27 @@ extension SubscriberStateMachine {
             ? self.configuration.filtersForAll : self.assets.keys.flatMap { self.configuration.filters(of: $0) }
         let filters = named + self.member.watchedLiveness + [own]
         return [.deliver(.connection(nil)), .send([self.member.subscribe([own], .ignored)])]
-            // The broker answers in order: with the last answer the connection is settled.
+            // The broker answers subscriptions in order, so its answer to the last packet settles the connection.
             + self.subscribe(filters) { part, isLast in isLast ? .settle(part) : .part(part) } + self.readBrokerDrops()
     }
 
-    /// Subscribes to the broker's count of dropped messages. A refusal has no effect.
+    /// Subscribes to the broker's count of dropped messages, if the configuration asks for it. A refusal by the broker
+    /// has no effect.
     private mutating func readBrokerDrops() -> [Action] {
         guard self.configuration.readsBrokerDrops else { return [] }
         self.brokerDrops.connected()
         return [.send([self.member.subscribe([BrokerDrops.topic], .ignored)])]
     }
 
-    /// The highest number of filters in one packet: brokers limit its size, and a filter can have 700 bytes.
+    /// The largest number of topic filters in one MQTT subscribe packet. Brokers limit the size of a packet, and a
+    /// filter can have 700 bytes.
     static let maximumFilters = 200
 
-    /// Subscribes in as many packets as necessary.
+    /// Returns the actions that subscribe to topic filters, in as many packets as necessary.
     ///
-    /// - Parameter purpose: Returns the purpose of a packet with these filters; `true` for the last packet.
+    /// - Parameters:
+    ///   - filters: The topic filters.
+    ///   - purpose: Returns the purpose of a packet, given its filters and `true` for the last packet.
     mutating func subscribe(_ filters: [TopicFilter], _ purpose: ([TopicFilter], Bool) -> Purpose) -> [Action] {
         stride(from: 0, to: filters.count, by: Self.maximumFilters).map { start in
             let end = min(start + Self.maximumFilters, filters.count)
@@ -83,7 +88,8 @@ extension SubscriberStateMachine {
         }
     }
 
-    /// The last subscription of a connection was answered, so the retained messages before it were received.
+    /// Handles the answer to the last subscription of a connection: the retained messages of all earlier subscriptions
+    /// were received, and the subscriber announces itself.
     private mutating func settled(
         _ filters: [TopicFilter], _ refusals: [TrackingError?], at moment: Moment
     ) -> [Action] {
@@ -110,7 +116,8 @@ extension SubscriberStateMachine {
             + [.send([.close(within: .zero)])]
     }
 
-    /// The broker answered a subscription. The caller delivers the states that follow.
+    /// Handles the broker's answer to subscriptions: reports new refusals and schedules another attempt. The caller
+    /// delivers the states that follow from it.
     private mutating func answered(
         _ filters: [TopicFilter], _ refusals: [TrackingError?], at moment: Moment
     ) -> [Action] {
@@ -137,9 +144,9 @@ extension SubscriberStateMachine {
 
     // MARK: - Messages of this subscriber
 
-    /// Publishes the request and then the presence, with which the request takes effect: for the publisher the two are
-    /// one change. A request that was withdrawn is cleared again, because a publisher that was not connected then
-    /// remembers it.
+    /// Returns the actions that publish the subscriber's resolution request for a trackable and then its presence. The
+    /// request takes effect with the presence, so that the publisher handles both as one change. A request that was
+    /// withdrawn is cleared again, because a publisher that was not connected at that time still remembers it.
     mutating func announce(_ id: TrackableID, at moment: Moment) -> [Action] {
         guard self.member.session.isAnnounced, let asset = self.assets[id], self.isPresent(requesting: asset.request)
         else { return [] }
@@ -169,7 +176,8 @@ extension SubscriberStateMachine {
         self.member.publish(topic, payload, .announcement(topic))
     }
 
-    /// `true` if the subscriber is present on a trackable for which it requests this resolution.
+    /// Returns `true` if the subscriber publishes its presence on a trackable for which it requests this resolution
+    /// (`nil` for no request).
     private func isPresent(requesting request: Resolution?) -> Bool {
         !self.configuration.isSilent && (request != nil || !self.configuration.isPresentOnlyWhileAsking)
     }
@@ -181,7 +189,8 @@ extension SubscriberStateMachine {
             return self.assets[id]?.since.take() == nil ? [] : self.leave(id)
         }
         guard asset.since != nil else {
-            // A trackable whose subscription is not answered yet is announced with the answer.
+            // If the broker has not answered the trackable's subscription yet, the presence is published with its
+            // answer.
             return self.isPresent(requesting: asset.request) ? [] : self.announce(id, at: moment)
         }
         guard let resolution else { return Self.sending(self.member.clear(.request(id, self.member.client))) }
@@ -196,11 +205,14 @@ extension SubscriberStateMachine {
     static func notPublished(_ request: UInt64) -> Action {
         .published(
             request: request,
-            TrackingError(.connectionLost, "cannot publish the event: there is no connection to the broker. Try again"))
+            TrackingError(
+                .connectionLost,
+                "cannot publish the tracking event: there is no connection to the broker. Try again when the subscriber is connected"
+            ))
     }
 
-    /// The orderly goodbye: requests and presences are cleared first, then the liveness is published, then the
-    /// connection closes.
+    /// Returns the actions of the orderly goodbye: clear the requests and presences, then publish the end of the
+    /// liveness, then close the connection.
     mutating func stop() -> [Action] {
         guard !self.isStopping else { return [] }
         self.isStopping = true
@@ -210,7 +222,7 @@ extension SubscriberStateMachine {
         return actions + [.send([goodbye, .close(within: .seconds(2))])]
     }
 
-    /// Clears the request and the presence on a trackable.
+    /// Returns the actions that clear the subscriber's resolution request and presence on a trackable.
     mutating func leave(_ id: TrackableID) -> [Action] {
         let client = self.member.client
         return Self.sending(self.member.clear(.request(id, client)) + self.member.clear(.subscriber(id, client)))

@@ -1,6 +1,7 @@
 import TrackingCore
 
-/// Messages: positions in order, the owner of a trackable, trips, events and members.
+/// The messages that a subscriber receives: positions in order, the presence of publishers, resolutions, trips and
+/// events.
 extension SubscriberStateMachine {
     mutating func received(_ message: IncomingMessage, at moment: Moment) -> [Action] {
         if self.configuration.readsBrokerDrops, message.topic == BrokerDrops.topic {
@@ -29,7 +30,7 @@ extension SubscriberStateMachine {
         }
     }
 
-    /// A message about a trackable arrived, so it is not reported as silent.
+    /// Notes that a message about a trackable arrived, so that the trackable is not reported as silent.
     private mutating func noteMessage(on topic: Topic) {
         if !self.silent.isEmpty, let id = topic.trackable { self.silent.remove(id) }
     }
@@ -68,7 +69,8 @@ extension SubscriberStateMachine {
         }
     }
 
-    /// Handles the presence of a publisher. A presence under the own client id never counts as another publisher.
+    /// Handles the presence of a publisher. A presence under the subscriber's own client id never counts as a
+    /// publisher.
     private mutating func received(_ presence: ReceivedPresence, at moment: Moment) -> [Action] {
         let id = presence.trackable
         self.noteMessage(on: .publisher(id, presence.client))
@@ -79,7 +81,8 @@ extension SubscriberStateMachine {
         return actions + self.handle(self.member.note(presence, now: moment.now), at: moment)
     }
 
-    /// A client published its liveness: that is a sign of the trackables that it owns.
+    /// Notes the time at which a client published its liveness, for all trackables that the client owns as their
+    /// publisher.
     private mutating func noteSign(of client: ClientID, at moment: Moment) {
         for id in self.member.presence.trackables(of: client) where self.assets[id]?.owner?.client == client {
             self.assets[id]?.signs.lastSeen = moment.wall
@@ -88,7 +91,7 @@ extension SubscriberStateMachine {
 
     // MARK: - All trackables
 
-    /// A trackable appeared that is not watched by name.
+    /// Starts watching a trackable of which the first message arrived, if the subscriber watches all trackables.
     private mutating func appeared(_ id: TrackableID, at moment: Moment) -> [Action] {
         guard self.configuration.watchesAll, self.assets[id] == nil else { return [] }
         var actions = self.assets.count < self.configuration.maximumTrackables ? [] : self.makeRoom(for: id, at: moment)
@@ -99,12 +102,13 @@ extension SubscriberStateMachine {
         return actions
     }
 
-    /// The time after which a trackable without a publisher makes room for another one.
+    /// The time without a publisher after which a trackable makes room for another one.
     static let longAbsence = Duration.seconds(86_400)
-    /// The shortest time between two searches for room.
+    /// The shortest time between two searches for trackables that make room.
     static let roomInterval = Duration.seconds(60)
 
-    /// Stops watching trackables that were absent for long. Reports the trackable that is left out if there is none.
+    /// Stops watching the trackables that have been without a publisher for ``longAbsence``, so that another trackable
+    /// can be watched. Reports that this other trackable is not watched if none makes room.
     private mutating func makeRoom(for id: TrackableID, at moment: Moment) -> [Action] {
         guard self.nextRoom.map({ $0 <= moment.now }) ?? true else { return [] }
         self.nextRoom = moment.now.advanced(by: Self.roomInterval)
@@ -116,7 +120,7 @@ extension SubscriberStateMachine {
         guard absent.isEmpty else { return absent.flatMap { self.unwatch($0.id, at: moment) } }
         let error = TrackingError(
             .overloaded,
-            "cannot watch '\(id)' and other trackables: \(self.assets.count) trackables are watched, which is the limit. A trackable that was absent for a day makes room"
+            "cannot watch '\(id)' and other trackables: \(self.assets.count) trackables are watched, which is the limit. A trackable that was without a publisher for a day makes room"
         )
         return [.deliver(.badMessage(topic: self.configuration.topicRoot.path(.location(id)), error))]
     }
@@ -142,8 +146,9 @@ extension SubscriberStateMachine {
         return actions + [.deliver(.location(id, received))]
     }
 
-    /// The retained position was cleared. Positions delivered before are not delivered again; newer ones are. Of a
-    /// trackable that made room for others, a position may have been delivered.
+    /// Handles the clearing of a trackable's retained position. Positions delivered before are not delivered again;
+    /// newer ones are. A trackable that made room for another one may have had a delivered position, so its clearing is
+    /// delivered as well.
     private mutating func positionCleared(_ id: TrackableID) -> [Action] {
         guard self.assets[id]?.positionCleared() ?? self.configuration.watchesAll else { return [] }
         return [.deliver(.locationCleared(id))]
@@ -162,21 +167,22 @@ extension SubscriberStateMachine {
 
     // MARK: - Trips and events
 
-    /// Delivers each newer version of a trip once, of any publisher.
+    /// Delivers each newer version of a trackable's trip once, whichever publisher published it.
     private mutating func travelled(_ id: TrackableID, _ trip: Trip?, at moment: Moment) -> [Action] {
         let actions = trip == nil ? [] : self.appeared(id, at: moment)
         guard self.assets[id]?.isNews(trip) == true else { return actions }
         return actions + [.deliver(.trip(id, trip))]
     }
 
-    /// Delivers each event once, of any publisher: one that is not the owner any more has events, too.
+    /// Delivers each tracking event of a trackable once, also of a publisher that is no longer the owner.
     private mutating func happened(_ event: TrackingEvent, to id: TrackableID, at moment: Moment) -> [Action] {
         let actions = self.appeared(id, at: moment)
         guard self.assets[id]?.isNews(event) == true else { return actions }
         return actions + [.deliver(.event(id, event))]
     }
 
-    /// Delivers the events and ended trips of the last week that the recording lane alone brings, each once.
+    /// Delivers the tracking events and ended trips of a batch of records that happened within the last week and were
+    /// not delivered before.
     private mutating func recorded(
         _ documents: BatchDocuments, of id: TrackableID, _ topic: String, at moment: Moment
     ) -> [Action] {

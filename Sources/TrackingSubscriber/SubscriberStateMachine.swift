@@ -1,50 +1,50 @@
 package import TrackingCore
 
-/// The decisions of a subscriber: its subscriptions and messages on the connection, and the events delivered to the
-/// program. It touches no socket, clock or log.
+/// Decides for a subscriber which topics it subscribes to, which messages it publishes, and which events it delivers to
+/// the program. Touches no network, clock or log.
 ///
-/// Everything enters through ``happened(_:at:)`` and leaves as actions.
+/// Every input enters through ``happened(_:at:)`` and leaves as actions.
 package struct SubscriberStateMachine: Sendable {
-    /// An input.
+    /// An input of the subscriber's state machine.
     package enum Event: Hashable, Sendable {
-        /// The connection changed, or brought a message or an answer.
+        /// The connection to the broker changed, or delivered a message or an answer.
         case transport(TransportEvent)
-        /// The program watches a trackable, with a request for a resolution or without one.
+        /// The program watches a trackable, and requests a resolution for it or none (`nil`).
         case watch(TrackableID, Resolution?)
         /// The program stops watching a trackable.
         case unwatch(TrackableID)
         /// The program requests another resolution, or withdraws its request (`nil`).
         case request(TrackableID, Resolution?)
-        /// The program publishes an event; answered under this number.
+        /// The program publishes a tracking event. It is answered by the action `published` with this number.
         case publish(TrackingEvent, of: TrackableID, request: UInt64)
         /// The program stops the subscriber.
         case stop
-        /// The deadline came.
+        /// The time of ``SubscriberStateMachine/nextDeadline`` came.
         case timer
     }
 
-    /// An output.
+    /// An output of the subscriber's state machine, which ``AssetSubscriber`` performs.
     package enum Action: Hashable, Sendable {
-        /// Give these to the connection, in order.
+        /// Send these commands to the connection, in order.
         case send([TransportCommand])
-        /// Deliver this to the program.
+        /// Deliver this event to the program.
         case deliver(SubscriberEvent)
-        /// Answer the program's publish of this number: `nil` if the broker accepted the event.
+        /// Answer the program's request of this number to publish an event: `nil` if the broker accepted the event.
         case published(request: UInt64, TrackingError?)
     }
 
     enum Purpose: Hashable, Sendable {
-        /// The last packet of subscriptions of a connection, with its filters.
+        /// The last subscribe packet of a connection, with its topic filters. Its answer settles the connection.
         case settle([TopicFilter])
-        /// Any other packet of them.
+        /// A subscribe packet of a connection before the last one, with its topic filters.
         case part([TopicFilter])
-        /// The subscription to a trackable that was added while connected.
+        /// The subscription to a trackable that the program started to watch while connected.
         case watching(TrackableID)
-        /// Another attempt to subscribe to filters that were refused.
+        /// Another attempt to subscribe to topic filters that the broker rejected.
         case retry([TopicFilter])
-        /// A presence or request of this subscriber.
+        /// The publish of a presence or resolution request of this subscriber, on this topic.
         case announcement(Topic)
-        /// An event that the program publishes, by its number.
+        /// The publish of a tracking event for the program, by the number of its request.
         case event(UInt64)
         /// A subscription whose answer has no effect.
         case ignored
@@ -53,9 +53,10 @@ package struct SubscriberStateMachine: Sendable {
     typealias Member = MemberStateMachine<Purpose>
 
     enum Timer: Hashable, Sendable {
-        /// A trackable becomes stale.
+        /// The time at which a trackable becomes stale.
         case stale(TrackableID)
-        /// No message about a trackable has arrived since the broker's grant.
+        /// The time at which a trackable is reported as silent, because no message about it arrived since the broker
+        /// granted the subscriptions.
         case silent(TrackableID)
     }
 
@@ -64,58 +65,62 @@ package struct SubscriberStateMachine: Sendable {
     var random: SplitMix64
     var assets: [TrackableID: WatchedAsset] = [:]
     var timers = DeadlineQueue<Timer>()
-    /// The takeover of the client id; `nil` before it.
+    /// The error of a takeover of the client id by another program; `nil` while there was none.
     var failure: TrackingError?
     var isStopping = false
-    /// The trackables of which a resolution was requested in this session: a publisher may remember the request, even
-    /// if it was withdrawn since.
+    /// The trackables for which this run requested a resolution. A publisher may still remember the request, even if it
+    /// was withdrawn since.
     var requested: Set<TrackableID> = []
-    /// The trackables that are watched by name and have no received message. Each is reported once.
+    /// The trackables that are watched by name and of which no message has arrived. Each of them is reported once.
     var silent: Set<TrackableID> = []
     var refusals = FilterRefusals<TopicFilter>()
-    /// The topics on which the broker refuses this subscriber's messages on this connection, as reported.
+    /// The topics on which the broker rejected a message of this subscriber since the connection was made. Each of them
+    /// is reported once.
     var refusedTopics: Set<Topic> = []
-    /// The next time at which room for one more trackable is looked for; `nil` before the first time.
+    /// The earliest time of the next search for trackables that make room for another one; `nil` before the first
+    /// search.
     var nextRoom: MonotonicTime?
     var sweep = RetainedSweep()
-    /// The messages that the broker dropped; only with ``SubscriberConfiguration/readsBrokerDrops``.
+    /// The number of messages that the broker dropped; always zero without
+    /// ``SubscriberConfiguration/readsBrokerDrops``.
     package internal(set) var brokerDrops = BrokerDrops()
 
-    /// Makes a subscriber that watches nothing and is not connected.
+    /// Creates the state machine of a subscriber that watches nothing and is not connected.
     ///
-    /// - Parameter seed: The seed of random moments.
+    /// - Parameter seed: The seed of random delays.
     package init(configuration: SubscriberConfiguration, seed: UInt64) {
         self.configuration = configuration
         self.random = SplitMix64(seed: seed)
         self.member = Member(configuration, lease: configuration.lease)
     }
 
-    /// The time of the next `timer` event; `nil` for never.
+    /// The time at which the subscriber expects the event `timer`; `nil` for never.
     package var nextDeadline: MonotonicTime? {
         guard !self.isStopping else { return nil }
         let next = MonotonicTime.earlier(self.member.nextDeadline, self.timers.next)
         return .earlier(next, .earlier(self.refusals.retryAt, self.sweep.deadline))
     }
 
-    /// `true` once the connection is closed for good: no event follows.
+    /// `true` once the connection is closed and will not be made again: no further event follows.
     package var isClosed: Bool { self.member.isClosed }
 
     /// `true` while the subscriber is connected and the broker has answered all subscriptions of the connection.
     package var isSettled: Bool { self.member.session.isAnnounced }
 
-    /// The number of messages that were skipped because they cannot be read.
+    /// The number of received messages that were skipped because they are invalid.
     package var badMessages: Int { self.member.badMessages }
 
-    /// The watched trackables.
+    /// The trackables that are watched.
     package var trackables: [TrackableID] { Array(self.assets.keys) }
 
-    /// The time at which the next update of a trackable is due if it moves; `nil` while none is expected.
+    /// Returns the time at which the next position of a trackable is due, provided that it moves; `nil` while none is
+    /// expected.
     package func nextExpected(_ id: TrackableID) -> MonotonicTime? { self.assets[id]?.nextExpected }
 
-    /// Handles an event.
+    /// Handles an event of the connection, the program or the timer.
     ///
     /// - Parameter moment: The time of the event.
-    /// - Returns: The actions, in order.
+    /// - Returns: The actions to perform, in order.
     package mutating func happened(_ event: Event, at moment: Moment) -> [Action] {
         guard !self.isStopping else { return self.happenedAfterGoodbye(event) }
         var actions: [Action] = []
@@ -131,7 +136,7 @@ package struct SubscriberStateMachine: Sendable {
         return actions + self.timersFired(at: moment)
     }
 
-    /// Nothing is published after the goodbye.
+    /// Handles an event after the subscriber has published its goodbye: nothing more is published.
     private mutating func happenedAfterGoodbye(_ event: Event) -> [Action] {
         switch event {
         case .publish(_, _, let request): [Self.notPublished(request)]
@@ -191,8 +196,8 @@ package struct SubscriberStateMachine: Sendable {
         return self.subscribe(filters) { part, _ in .retry(part) }
     }
 
-    /// The broker's retained positions have arrived. Those of trackables that this subscriber may not read remain
-    /// unknown.
+    /// Ends the sweep over the retained positions and delivers the trackables that have one. Trackables that the broker
+    /// does not let this subscriber read count as having one, because nothing is known about them.
     private mutating func sweepEnded(at moment: Moment) -> [Action] {
         guard self.refusal(of: nil) == nil else {
             self.sweep.postpone(by: SubscriberConfiguration.sweepTime.unconfirmed, now: moment.now)
@@ -211,9 +216,10 @@ package struct SubscriberStateMachine: Sendable {
 
     // MARK: - States
 
-    /// Delivers the state and the publisher's presence, where they differ from those delivered last.
+    /// Delivers the subscriber's state for a trackable and the presence of its publisher, where they differ from those
+    /// delivered last.
     ///
-    /// - Parameter reason: The reason for which there is no connection.
+    /// - Parameter reason: The reason for a lost connection; `nil` if there is none.
     mutating func stateMayHaveChanged(_ id: TrackableID, reason: TrackingError?) -> [Action] {
         let refusal = self.refusals.isEmpty ? nil : self.refusal(of: id) ?? self.refusal(of: nil)
         let isConnected = self.member.session.isAnnounced && refusal == nil
@@ -223,13 +229,13 @@ package struct SubscriberStateMachine: Sendable {
         return self.assets[id]?.stateEvents(link).map { .deliver($0) } ?? []
     }
 
-    /// Sets the deadline of staleness.
+    /// Sets the time at which a trackable becomes stale, according to its last sign of life.
     mutating func expectSign(of id: TrackableID) {
         self.timers.keep(.stale(id), at: self.member.session.isAnnounced ? self.assets[id]?.staleDeadline : nil)
     }
 
-    /// Starts the time within which a message about a new trackable is expected, once the broker has granted its
-    /// filters.
+    /// Sets the time after which a trackable without a message is reported as silent, once the broker has granted its
+    /// subscriptions.
     mutating func expectMessage(of id: TrackableID, at moment: Moment) {
         guard self.silent.contains(id), self.timers.deadline(of: .silent(id)) == nil,
             self.refusal(of: id) == nil, self.refusal(of: nil) == nil
@@ -237,7 +243,8 @@ package struct SubscriberStateMachine: Sendable {
         self.timers.set(.silent(id), deadline: moment.now.advanced(by: SubscriberConfiguration.silentAfter))
     }
 
-    /// The reason for which the broker refuses a trackable; of all trackables where `id` is `nil`.
+    /// Returns the reason for which the broker rejects the subscriptions of a trackable, or those of all trackables
+    /// where `id` is `nil`; `nil` if the broker granted them.
     func refusal(of id: TrackableID?) -> TrackingError? {
         guard !self.refusals.isEmpty else { return nil }
         let filters = id.map { self.configuration.filters(of: $0) } ?? self.configuration.filtersForAll

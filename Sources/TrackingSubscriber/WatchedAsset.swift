@@ -1,15 +1,15 @@
 import TrackingCore
 
-/// One watched trackable: the facts received about it, and those delivered to the program.
+/// One watched trackable: the facts that the subscriber received about it, and those that it delivered to the program.
 struct WatchedAsset: Sendable {
     let id: TrackableID
-    /// The resolution that this subscriber requests; `nil` for none.
+    /// The resolution that this subscriber requests for the trackable; `nil` for none.
     var request: Resolution?
-    /// The time from which this subscriber is present on the trackable; `nil` while it is not.
+    /// The time from which this subscriber is present on the trackable; `nil` while it publishes no presence there.
     var since: UnixTime?
-    /// The publisher that is entitled to publish the trackable; `nil` while no publisher is present.
+    /// The owner: the publisher that is entitled to publish the trackable; `nil` while no publisher is present.
     @Boxed var owner: Member? = nil
-    /// The resolution that the publisher has published last, in force only while a publisher is present.
+    /// The resolution that the trackable's publisher published last. It is in force only while a publisher is present.
     @Boxed var resolution: ResolutionInForce? = nil
     var signs = SignsOfLife()
     private var positions = PositionLane()
@@ -21,10 +21,10 @@ struct WatchedAsset: Sendable {
         self.request = request
     }
 
-    /// The resolution in force; `nil` while no publisher is present.
+    /// The trackable's resolution in force; `nil` while no publisher is present.
     var resolutionInForce: ResolutionInForce? { self.owner == nil ? nil : self.resolution }
 
-    /// The time from which the trackable is stale, if no sign of it is received until then; `nil` while none is
+    /// The time at which the trackable becomes stale, unless a sign of life arrives before; `nil` while none is
     /// expected.
     var staleDeadline: MonotonicTime? {
         guard !self.signs.isStale, let last = self.signs.last, let resolution = self.resolutionInForce,
@@ -33,7 +33,7 @@ struct WatchedAsset: Sendable {
         return last.advanced(by: resolution.maximumSilence + resolution.resolution.desiredInterval * 2)
     }
 
-    /// The time at which the next update is due if the trackable moves; `nil` while none is expected.
+    /// The time at which the trackable's next position is due, provided that it moves; `nil` while none is expected.
     var nextExpected: MonotonicTime? {
         guard let interval = self.resolutionInForce?.resolution.desiredInterval else { return nil }
         return self.signs.lastArrival?.advanced(by: interval)
@@ -41,39 +41,40 @@ struct WatchedAsset: Sendable {
 
     // MARK: - Positions
 
-    /// `true` for an update of the owner's stream, and for any update while the owner or the stream is unknown.
+    /// Returns `true` for a stream of the trackable's owner, and for any stream while the owner or the stream is
+    /// unknown.
     func isOfOwner(_ stream: StreamID?) -> Bool {
         guard let owned = self.owner?.presence.stream, let stream else { return true }
         return owned == stream
     }
 
-    /// An update of a publisher that is not known as the owner arrived. The broker's retained copy is set aside until
-    /// the owner is known.
+    /// Handles an update of a publisher that is not known as the trackable's owner. The broker's retained copy is
+    /// remembered until the owner is known; another update is ignored.
     mutating func setAside(_ update: LocationUpdate, isRetained: Bool) {
         if isRetained { self.positions.retainedOfOthers = update }
     }
 
-    /// The update that was set aside and is the owner's, as is known by now.
+    /// The remembered retained update, if its publisher has become the trackable's owner meanwhile; otherwise `nil`.
     var updateOfNewOwner: LocationUpdate? {
         guard let update = self.positions.retainedOfOthers, self.isOfOwner(update.location.stream) else { return nil }
         return update
     }
 
-    /// The connection was lost.
+    /// The subscriber's connection was lost.
     mutating func disconnected() { self.positions.retainedOfOthers = nil }
 
-    /// An update of the owner arrived.
+    /// Handles a location update of the trackable's owner.
     ///
-    /// - Returns: The update to deliver; `nil` for one that was delivered before.
+    /// - Returns: The update to deliver; `nil` if it was delivered before.
     mutating func moved(_ update: LocationUpdate, isRetained: Bool) -> ReceivedUpdate? {
         let stream = update.location.stream
         return self.positions.received(
             update, isOwners: stream != nil && stream == self.owner?.presence.stream, isRetained: isRetained)
     }
 
-    /// A raw update arrived.
+    /// Handles a raw location update of the trackable.
     ///
-    /// - Returns: The update to deliver; `nil` for one that was delivered before.
+    /// - Returns: The update to deliver; `nil` if it was delivered before.
     mutating func movedRaw(_ update: LocationUpdate, isRetained: Bool) -> ReceivedUpdate? {
         let verdict = self.rawOrder.consider(update)
         let skipped = self.rawOrder.newSkipped(update)
@@ -81,24 +82,27 @@ struct WatchedAsset: Sendable {
         return ReceivedUpdate(update: update, skipped: skipped, isLate: verdict == .late, isRetained: isRetained)
     }
 
-    /// The retained position was cleared.
+    /// Handles the clearing of the trackable's retained position.
     ///
-    /// - Returns: `true` if a position was delivered before.
+    /// - Returns: `true` if a position of the trackable was delivered before.
     mutating func positionCleared() -> Bool { self.positions.cleared() }
 
-    /// The sweep over the retained positions ended, and none of this trackable arrived.
+    /// Notes that the sweep over the broker's retained positions ended without a position of this trackable.
     mutating func positionIsMissing() { self.positions.isMissing = self.positions.isDelivered }
 
     // MARK: - Deliveries
 
-    /// Returns the resolution in force as an event, if it differs from the one delivered last.
+    /// Returns the trackable's resolution in force as an event; `nil` if it was delivered already.
     mutating func resolutionEvent() -> SubscriberEvent? {
         guard self.resolutionInForce != self.delivered.resolution else { return nil }
         self.delivered.resolution = self.resolutionInForce
         return .resolution(self.id, self.resolutionInForce)
     }
 
-    /// Returns the state and the publisher's presence as events, where they differ from those delivered last.
+    /// Returns the subscriber's state and the publisher's presence as events, where they differ from those delivered
+    /// last.
+    ///
+    /// - Parameter link: The connection, as it concerns this trackable.
     mutating func stateEvents(_ link: Link) -> [SubscriberEvent] {
         var events: [SubscriberEvent] = []
         let status: PublisherPresence.Status =
@@ -121,48 +125,54 @@ struct WatchedAsset: Sendable {
         return self.signs.isStale ? .stale : .online
     }
 
-    /// Returns `true` for a newer version of a trip than the one delivered last, for the first one of a stream, and for
-    /// the clearing of a trip that was delivered.
+    /// Returns `true` for a newer version of a trip than the one delivered last, for a trip of another stream, and for
+    /// the clearing (`nil`) of a trip that was delivered.
     mutating func isNews(_ trip: Trip?) -> Bool { self.delivered.isNews(trip) }
 
-    /// Returns `true` for a trip that ended and was not delivered before, as far as that is remembered.
+    /// Returns `true` for an ended trip that was not delivered before, as far as that is remembered, and notes its
+    /// delivery.
     mutating func isNews(recorded trip: Trip) -> Bool {
         trip.state == .ended && self.delivered.records.isNews(RecordName(stream: trip.stream, seq: trip.seq))
     }
 
-    /// Returns `true` for an event that was not delivered before, as far as that is remembered.
+    /// Returns `true` for a tracking event that was not delivered before, as far as that is remembered, and notes its
+    /// delivery.
     mutating func isNews(_ event: TrackingEvent) -> Bool {
         self.delivered.records.isNews(RecordName(stream: event.stream, seq: event.seq))
     }
 
-    /// The connection, as it concerns one trackable.
+    /// The state of the subscriber's connection, as it concerns one trackable.
     struct Link {
         /// `true` while the subscriber is connected and may read the trackable.
         var isConnected: Bool
-        /// `true` if no state can follow: the client id was taken over, or the broker rejects the trackable's name.
+        /// `true` if no other state can follow: the client id was taken over, or the broker rejects the trackable's
+        /// name.
         var isFailed: Bool
-        /// The reason for a state that is not `ONLINE`.
+        /// The reason for a state of the trackable other than `ONLINE`; `nil` where there is none.
         var reason: TrackingError?
     }
 }
 
-/// The moments at which a trackable gave a sign of life.
+/// The times at which signs of life of a trackable arrived: its messages, and the presence of its publisher.
 struct SignsOfLife: Sendable {
-    /// The last message that was not the broker's retained copy, or the moment at which a publisher came online.
+    /// The time of the last sign of life: a position that was not the broker's retained copy, or the coming online of
+    /// the publisher or of this subscriber; `nil` before the first one.
     var last: MonotonicTime?
-    /// The last update that was not the broker's retained copy.
+    /// The time of the last position that was not the broker's retained copy; `nil` before the first one.
     private(set) var lastArrival: MonotonicTime?
-    /// The last message of its publisher, by this device's wall clock.
+    /// The time of the last message of the trackable's publisher, by this device's wall clock; `nil` before the first
+    /// one.
     var lastSeen: UnixTime?
-    /// The moment at which a trackable that is not watched by name appeared, or the time of its retained position.
+    /// For a trackable that is not watched by name: the time at which its first message arrived, or the time of its
+    /// retained position.
     var appeared: UnixTime?
-    /// `true` while the owner has been silent for longer than it announced.
+    /// `true` while the trackable's publisher has been silent for longer than it announced.
     var isStale = false
 
-    /// The last sign of life that is known, by the wall clock; `nil` for none.
+    /// The time of the trackable's last known sign of life, by the wall clock; `nil` for none.
     var lastKnown: UnixTime? { self.lastSeen ?? self.appeared }
 
-    /// An update arrived that was not the broker's retained copy.
+    /// Notes a position of the trackable that was not the broker's retained copy.
     mutating func updateArrived(at moment: Moment) {
         self.last = moment.now
         self.lastArrival = moment.now
@@ -170,21 +180,23 @@ struct SignsOfLife: Sendable {
         self.isStale = false
     }
 
-    /// Expects signs from now on, because a publisher or the connection came.
+    /// Expects signs of life from now on, because a publisher of the trackable or the connection came online.
     mutating func restart(now: MonotonicTime) {
         self.last = now
         self.isStale = false
     }
 }
 
-/// The positions of one trackable, in order.
+/// The order of one trackable's positions, and the state of its retained position.
 private struct PositionLane: Sendable {
     @Boxed var order = UpdateOrder()
-    /// The broker's retained update of a stream that is not the owner's, perhaps of a publisher that is not known yet.
+    /// The broker's retained update of a stream that is not the owner's, perhaps of a publisher that is not known yet;
+    /// `nil` for none.
     @Boxed var retainedOfOthers: LocationUpdate? = nil
-    /// `true` if a position was delivered and not cleared since.
+    /// `true` if a position of the trackable was delivered and not cleared since.
     private(set) var isDelivered = false
-    /// `true` if the broker retains no position although one was delivered: the same position is delivered again then.
+    /// `true` if a position was delivered but the broker retains none. The same position is then delivered again when
+    /// it arrives.
     var isMissing = false
 
     mutating func received(_ update: LocationUpdate, isOwners: Bool, isRetained: Bool) -> ReceivedUpdate? {
@@ -206,10 +218,10 @@ private struct PositionLane: Sendable {
     }
 }
 
-/// The facts about one trackable that were delivered last.
+/// The facts about one trackable that were delivered to the program last.
 private struct DeliveredFacts: Sendable {
     @Boxed var resolution: ResolutionInForce? = nil
-    /// The events, and the trips that ended.
+    /// The tracking events, and the ended trips, that were delivered.
     @Boxed var records = DeliveredRecords()
     var state: SubscriberState?
     var presence: PublisherPresence.Status?

@@ -42,7 +42,7 @@ import TrackingCore
         #expect(try await stage.times(of: "phone") == [time])
         let metrics = try await LoopbackHTTP.request("GET", "/metrics", port: stage.port)
         #expect(metrics.text.contains("godwit_gateway_points_ahead_total 2"), "\(metrics.text)")
-        #expect(gateway.errors.components(separatedBy: "Clock of device is ahead").count == 3)
+        #expect(gateway.errors.components(separatedBy: "Clock of a device is ahead").count == 3)
         gateway.terminate()
         #expect(try await gateway.result(within: .seconds(60)).code == 0, "\(gateway.errors)")
         recorder.terminate()

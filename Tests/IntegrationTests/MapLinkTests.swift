@@ -147,7 +147,8 @@ import Testing
         try await browser.open(link)
         let notice = "(document.querySelector('#notice').hidden ? '' : document.querySelector('#notice').textContent)"
         try await browser.wait(
-            for: "why there is nothing", within: self.limit, until: "\(notice).includes('No position since')")
+            for: "why there is nothing", within: self.limit,
+            until: "\(notice).includes('No position has arrived since')")
         try await stage.publish("van-7", 52.67, -8.63)
         let panel = "!document.querySelector('#panel').hidden"
         try await browser.wait(for: "the panel", within: self.limit, until: panel)

@@ -40,7 +40,7 @@ import TrackingCore
         try await browser.click("#zoom")
         try await browser.wait(
             for: "the resolution that was asked for",
-            until: "document.querySelector('#facts').textContent.includes('this page asks for high, every 1 s')")
+            until: "document.querySelector('#facts').textContent.includes('this page requests high, every 1 s')")
         try await browser.wait(
             for: "the resolution in force",
             until: "document.querySelector('#facts').textContent.includes('Resolutionhigh, every 1 s')")
@@ -68,7 +68,7 @@ import TrackingCore
         let isEmpty =
             "document.querySelectorAll('#list [role=option]').length === 0 && document.querySelector('#panel').hidden"
         try await browser.wait(for: "that nothing is shown", until: isEmpty)
-        #expect(try await browser.script("return \(note)", as: String.self).contains("not hold"))
+        #expect(try await browser.script("return \(note)", as: String.self).contains("no longer valid"))
         try await stage.signIn(browser, with: narrow)
         try await browser.wait(for: "the bike alone", until: "document.querySelector('#list .ONLINE')")
         #expect(

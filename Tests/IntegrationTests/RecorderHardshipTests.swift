@@ -96,7 +96,8 @@ import TrackingStore
         }
         let beyond = Self.update(time: "1700000000", more: ",\"stream\":\"s1\",\"seq\":1000000")
         try await MosquittoTool.publish(beyond, to: "tracking/van", on: stage.broker)
-        try await recorder.waitForLog("Records were not accepted: a stream has too many gaps", within: .seconds(60))
+        try await recorder.waitForLog(
+            "Recorder rejected records because their stream has too many gaps", within: .seconds(60))
         // One next to it is; the one beyond is not acknowledged, and not stored.
         let agent = try stage.agent(fixes: 20, speed: "1000")
         #expect(try await agent.result(within: .seconds(60)).code == 0, "\(agent.errors.suffix(2000))")
@@ -137,7 +138,7 @@ import TrackingStore
         #expect(others.count == 199)
         try await stage.waitUntilStored(others)
         #expect(try await stage.stored() == others)
-        #expect(recorder.errors.contains("Store rejected a record"))
+        #expect(recorder.errors.contains("History store rejected a batch of records"))
         let report = try await stage.report()
         #expect(report.isComplete && report.streams.first?.coverage[.refused] == SeqSet([42...42]))
         let aside = try await stage.withStore { try await $0.quarantined(limit: 10) }.first { $0.seq == 42 }
@@ -159,10 +160,10 @@ import TrackingStore
             let agent = try stage.agent(fixes: 6_000, speed: "50")
             try await agent.wait { _ in agent.loggedRecords.count >= 50 }
             try SmallDisk.fill(disk)
-            try await recorder.waitForLog("Store is unavailable", within: .seconds(60))
+            try await recorder.waitForLog("History store is unavailable", within: .seconds(60))
             #expect(recorder.errors.contains("full"), "\(recorder.errors.suffix(500))")
             try FileManager.default.removeItem(at: disk.appending(path: SmallDisk.filler))
-            try await recorder.waitForLog("Store is available again", within: .seconds(60))
+            try await recorder.waitForLog("History store is available again", within: .seconds(60))
             #expect(try await agent.result(within: .seconds(120)).code == 0, "\(agent.errors.suffix(2000))")
             try await stage.waitUntilStored(agent.loggedRecords)
             #expect(try await stage.report().isComplete)
@@ -187,10 +188,10 @@ import TrackingStore
         let agent = try stage.agent(fixes: 1_200, speed: "20")
         try await agent.wait { _ in agent.loggedRecords.count >= 20 }
         try await server.kill()
-        try await recorder.waitForLog("Store is unavailable", within: .seconds(60))
+        try await recorder.waitForLog("History store is unavailable", within: .seconds(60))
         while try await !manager.next().hasPrefix("STATUS=the history cannot be used") {}
         try await server.restart()
-        try await recorder.waitForLog("Store is available again", within: .seconds(60))
+        try await recorder.waitForLog("History store is available again", within: .seconds(60))
         while try await manager.next() != "STATUS=recording" {}
         #expect(try await agent.result(within: .seconds(120)).code == 0, "\(agent.errors.suffix(2000))")
         try await stage.waitUntilStored(agent.loggedRecords)

@@ -87,7 +87,7 @@ struct ReadinessTests {
     @Test func unstoredRecordsMakeTheGatewayNotReadyAfterAMinute() throws {
         #expect(GatewayChecks.reason(unrecorded: 200, wait: .seconds(59), recorders: []) == nil)
         let unnamed = try #require(GatewayChecks.reason(unrecorded: 200, wait: .seconds(60), recorders: []))
-        #expect(unnamed.contains("nothing stores the records: 200") && unnamed.contains("--store"))
+        #expect(unnamed.contains("no recorder stores the ingested records: 200") && unnamed.contains("--store"))
         let keeper = try ClientID("keeper")
         let named = GatewayChecks.reason(unrecorded: 200, wait: .seconds(60), recorders: [keeper])
         #expect(named == "200 records wait for 'keeper' to acknowledge them")

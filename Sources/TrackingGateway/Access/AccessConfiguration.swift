@@ -1,16 +1,16 @@
-/// The settings of authentication and sessions.
+/// The settings of the gateway's authentication and sessions.
 package struct AccessConfiguration: Sendable {
-    /// The address of the gateway for browsers, without a slash at the end; `nil` while unknown.
+    /// The public address of the gateway for browsers, without a slash at the end; `nil` if it is not known.
     package var url: String?
-    /// The most bytes of a request's body, after decompression, ≥ 1.
+    /// The largest number of bytes in the body of an HTTP request, after decompression, ≥ 1.
     package var maximumBodyBytes: Int
-    /// The most requests of one token.
+    /// The default limit of requests with one token.
     package var rateLimit: RateLimit
-    /// The most failed attempts of one address.
+    /// The limit of requests with an invalid token or share link from one client address.
     package var failureLimit: RateLimit
-    /// Returns `true` for the path of a file that needs no token.
+    /// Returns `true` for the path of a file that clients may load without a token, such as the map page.
     package var isPublic: @Sendable (String) -> Bool
 
-    /// `true` when a TLS proxy brings all requests, and reports the address of each client.
+    /// `true` when all requests come through a TLS proxy, which reports the address of each client.
     var isBehindProxy: Bool { self.url?.hasPrefix("https:") == true }
 }

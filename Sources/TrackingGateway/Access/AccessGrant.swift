@@ -1,28 +1,28 @@
 package import TrackingCore
 
-/// The stored permissions of one secret.
+/// A grant: the permissions that the gateway stores for one token or one share link.
 package struct AccessGrant: Hashable, Sendable {
-    /// The kind of secret that a grant belongs to.
+    /// The kind of secret that a grant belongs to: a token or a share link.
     package enum Kind: Int64, Sendable {
-        /// A token of a person or a program.
+        /// A token for a person or a program, created by an operator.
         case token = 0
-        /// A link that shows one trackable for a while.
+        /// A link that shows one trackable on the map for a limited time.
         case share = 1
     }
 
-    /// The number of the grant, in order of creation.
+    /// The number of the grant, in order of creation; 0 before the grant is stored.
     package var number: Int64
-    /// Token or share link.
+    /// The kind of secret that the grant belongs to.
     package var kind: Kind
-    /// The name for people.
+    /// The name of the grant for people, such as the name of a token.
     package var name: String
-    /// The trackables that the secret may publish.
+    /// The trackables that a caller with this grant may publish.
     package var publishes: TrackableScope
-    /// The trackables that the secret may read.
+    /// The trackables that a caller with this grant may read.
     package var reads: TrackableScope
-    /// `true` for an administrator's token.
+    /// `true` for the token of an administrator, who may change names, fences, rules and tokens.
     package var isAdmin: Bool
-    /// The token's own limits.
+    /// The request limits of this token that differ from the defaults.
     package var limits: TokenLimits
     /// The time at which the grant becomes valid.
     package var begins: UnixTime
@@ -31,7 +31,7 @@ package struct AccessGrant: Hashable, Sendable {
     /// The time at which the grant was revoked; `nil` if it was not.
     package var revoked: UnixTime?
 
-    /// Makes a grant. The store assigns its number.
+    /// Creates a grant. ``AccessStore`` assigns its number.
     package init(
         number: Int64 = 0, kind: Kind = .token, name: String, publishes: TrackableScope = .only([]),
         reads: TrackableScope = .only([]), isAdmin: Bool = false, limits: TokenLimits = TokenLimits(),
@@ -49,7 +49,7 @@ package struct AccessGrant: Hashable, Sendable {
         self.revoked = revoked
     }
 
-    /// The validity of a grant.
+    /// The validity of a grant at a moment.
     package enum State: String, Sendable {
         case valid, expired, revoked
     }
@@ -72,7 +72,7 @@ package struct AccessGrant: Hashable, Sendable {
 }
 
 extension TrackableScope {
-    /// As JSON: `"*"`, or a list of ids.
+    /// The set of trackables as JSON: `"*"` for all, otherwise a list of ids.
     package var value: JSONValue {
         switch self {
         case .all: .text("*")
@@ -80,10 +80,10 @@ extension TrackableScope {
         }
     }
 
-    /// The stored form, JSON text.
+    /// The set of trackables as JSON text, as it is stored in the database.
     var json: String { String(decoding: self.value.json, as: UTF8.self) }
 
-    /// Reads the stored form. Unreadable text allows nothing.
+    /// Reads a stored set of trackables. Invalid text gives the empty set, which allows nothing.
     init(json: String) {
         guard let value = try? JSONValue(json: json.utf8) else {
             self = .only([])
@@ -93,7 +93,7 @@ extension TrackableScope {
         self = value.text == "*" ? .all : .only(Set(ids ?? []))
     }
 
-    /// For people: `all`, ids in their order, or `–`.
+    /// The set of trackables for people: `all`, the sorted ids, or `–` for none.
     package var description: String {
         switch self {
         case .all: "all"

@@ -2,27 +2,31 @@ import HTTPTypes
 package import Hummingbird
 import NIOCore
 
-/// Authenticates the caller of a request. The routes check its permissions.
+/// Authenticates the caller of an HTTP request, and limits the size of the request's body. The routes check the
+/// caller's permissions.
 ///
-/// Without a token or a session a request goes on with nobody as its caller; with a token that is worth nothing it ends here. A
-/// session that is over is as none, so that the page can ask to sign in.
+/// A request without a token or session continues without a caller. A request with an invalid token is answered with
+/// 401. An expired session counts as none, so that the page can offer to sign in.
 package struct AccessMiddleware: RouterMiddleware {
     private let authenticator: Authenticator
     private let configuration: AccessConfiguration
 
-    /// Makes the middleware of one gateway.
+    /// Creates the middleware that authenticates the requests of one gateway.
     package init(authenticator: Authenticator, configuration: AccessConfiguration) {
         self.authenticator = authenticator
         self.configuration = configuration
     }
 
-    /// See `MiddlewareProtocol`.
+    /// Authenticates the caller of a request, and passes the request on to the next handler.
+    ///
+    /// - Throws: `Problem` for an invalid token, an exceeded request limit, a body that is too large, or a page of
+    ///   another origin.
     package func handle(
         _ request: Request, context: GatewayRequestContext,
         next: @concurrent (Request, GatewayRequestContext) async throws -> Response
     ) async throws -> Response {
         var context = context
-        // Public files count towards no caller's limit.
+        // Requests for public files are not counted towards a caller's request limit.
         guard !self.configuration.isPublic(request.uri.path) else {
             return try await next(request, try self.limited(context, request))
         }
@@ -36,7 +40,9 @@ package struct AccessMiddleware: RouterMiddleware {
         return try await next(request, try self.limited(context, request))
     }
 
-    /// - Throws: `Problem` where the body is larger than this caller's may be.
+    /// Returns the request context with the caller's limit of body bytes.
+    ///
+    /// - Throws: `Problem` (413) if the request announces a larger body.
     private func limited(
         _ context: GatewayRequestContext, _ request: Request
     ) throws(Problem) -> GatewayRequestContext {
@@ -48,12 +54,14 @@ package struct AccessMiddleware: RouterMiddleware {
         throw .bodyTooLarge(limit: context.maxUploadSize)
     }
 
-    /// A page of another origin must not act with the cookie of one who is signed in here, nor give one.
+    /// Rejects requests that change something and come from a page of another origin. Such a page must not act with the
+    /// session cookie of a signed-in user.
     ///
-    /// Browsers send `Sec-Fetch-Site` over TLS and to this machine alone, so `Origin` counts as well; programs send neither.
+    /// Browsers send `Sec-Fetch-Site` only over TLS and to the same machine, so `Origin` is checked as well. Programs
+    /// that are no browsers send neither.
     ///
-    /// - Parameter url: The address of the gateway from outside; `nil` where that is not known.
-    /// - Throws: `Problem`: 403.
+    /// - Parameter url: The public address of the gateway; `nil` if it is not known.
+    /// - Throws: `Problem` (403) for a page of another origin.
     static func checkOrigin(of request: Request, url: String?) throws(Problem) {
         guard request.method != .get, request.method != .head else { return }
         let site = request.headers[.secFetchSite] ?? "none"
@@ -63,7 +71,7 @@ package struct AccessMiddleware: RouterMiddleware {
         guard ["same-origin", "none"].contains(site), isOwn ?? true else {
             throw Problem(
                 .forbidden,
-                "A page of another origin cannot do this. Behind a proxy, pass on Host, or name the gateway's address with --url."
+                "A page of another origin cannot change anything here. If this is the gateway's own page behind a proxy, let the proxy pass on the header Host, or give the gateway's address with --url."
             )
         }
     }

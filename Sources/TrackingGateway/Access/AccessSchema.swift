@@ -1,6 +1,6 @@
 import TrackingRules
 
-/// The tables of tokens, share links and sessions.
+/// The database tables of tokens, share links and sessions.
 enum AccessSchema {
     static let migrations = [
         GatewayDatabase.Migration(

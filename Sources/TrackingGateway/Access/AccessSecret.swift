@@ -1,22 +1,22 @@
 import Crypto
 
-/// 256 random bits that say who asks: a token, the secret of a share link, or that of a session. It is shown once, and what
-/// is kept of it is ``SecretHash``.
+/// 256 random bits that authenticate a caller: a token, the secret of a share link, or the secret of a session. The
+/// secret is shown once. The gateway stores only its ``SecretHash``.
 package struct AccessSecret: Sendable {
-    /// The purpose of a secret.
+    /// The kind of an access secret, which is the prefix of its text.
     package enum Kind: String, Sendable {
-        /// Made by `godwit token create`.
+        /// A token, created by `godwit token create`.
         case token = "gw_"
-        /// Made by `godwit share`.
+        /// The secret of a share link, created by `godwit share`.
         case share = "gs_"
-        /// Made by signing in, kept in a cookie.
+        /// The secret of a session, created when a user signs in to the page, and stored in a cookie.
         case session = "gc_"
     }
 
-    /// The secret as people and programs hand it on: never logged, never stored.
+    /// The secret as text, which people and programs present. The text is never logged or stored by the gateway.
     package let text: String
 
-    /// Makes a new one.
+    /// Creates a new random secret.
     package init(_ kind: Kind, using generator: inout some RandomNumberGenerator) {
         let bytes = (0..<4).flatMap { _ in
             withUnsafeBytes(of: generator.next() as UInt64) { Array($0) }
@@ -25,29 +25,30 @@ package struct AccessSecret: Sendable {
     }
 }
 
-/// SHA-256 of a secret. There is nothing to guess in 256 random bits, so nothing slower is needed.
+/// The SHA-256 hash of an access secret. A fast hash is sufficient, because 256 random bits cannot be guessed.
 struct SecretHash: Sendable {
-    /// The 32 bytes.
+    /// The 32 bytes of the hash.
     let bytes: [UInt8]
 
-    /// Hashes a presented text, which need not be a secret.
+    /// Hashes a text that a caller presents as its secret. The text may be anything.
     init(of presented: String) { self.bytes = Array(SHA256.hash(data: Array(presented.utf8))) }
 
-    /// The lookup key: the first 8 bytes of the hash.
+    /// The key by which a grant or session is found in the database: the first 8 bytes of the secret's hash.
     var lookup: Int64 { self.bytes.prefix(8).reduce(0) { $0 << 8 | Int64($1) } }
 
-    /// Returns `true` if the stored hash is equal. The comparison takes constant time, even without a stored hash.
+    /// Returns `true` if the stored hash is equal to this hash. The comparison takes the same time in any case, even
+    /// without a stored hash (`nil`).
     func matches(_ kept: [UInt8]?) -> Bool {
         let other = kept ?? Self.nothing
         guard other.count == self.bytes.count else { return false }
         return zip(self.bytes, other).reduce(0) { $0 | ($1.0 ^ $1.1) } == 0
     }
 
-    /// The value to compare with when no hash is stored.
+    /// The bytes to compare with when no hash is stored.
     private static let nothing = [UInt8](repeating: 0, count: 32)
 }
 
-/// Base64 with the alphabet for URLs, without padding (RFC 4648, 5).
+/// Encodes bytes as Base64 with the alphabet for URLs, without padding (RFC 4648, section 5).
 enum Base64URL {
     private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
 

@@ -3,17 +3,18 @@ import GRDB
 package import TrackingCore
 package import TrackingRules
 
-/// Keeps who may: tokens, share links and sessions. Whatever is presented, the work is the same: one hash, one look, one
-/// comparison that takes the same time.
+/// Stores the tokens, share links and sessions of a gateway in its database. Checking a secret takes the same steps and
+/// the same time whether it is valid or not: one hash, one database query and one comparison.
 package struct AccessStore: Sendable {
     private let database: GatewayDatabase
 
-    /// Works in a gateway's database.
+    /// Creates access to the tokens, share links and sessions in a gateway's database.
     package init(_ database: GatewayDatabase) { self.database = database }
 
     // MARK: - Callers
 
-    /// Returns the caller for a token or a share link's secret; `nil` if the secret is not valid.
+    /// Returns the caller with a token or the secret of a share link; `nil` if the secret is invalid, expired or
+    /// revoked.
     ///
     /// - Throws: `storeFailed`.
     package func caller(presenting text: String, now: UnixTime) async throws(TrackingError) -> Caller? {
@@ -35,7 +36,8 @@ package struct AccessStore: Sendable {
         return caller
     }
 
-    /// Returns `true` while the caller's grant and session are valid. Long answers such as streams check this.
+    /// Returns `true` while the grant and the session of a caller are valid. Long answers, such as live streams, call
+    /// this function repeatedly.
     ///
     /// - Throws: `storeFailed`.
     package func stillHolds(_ caller: Caller, now: UnixTime) async throws(TrackingError) -> Bool {
@@ -63,10 +65,11 @@ package struct AccessStore: Sendable {
 
     // MARK: - Tokens and share links
 
-    /// Makes a token.
+    /// Creates a token.
     ///
-    /// - Returns: The token, which is kept nowhere.
-    /// - Throws: `invalidConfiguration` when there is a valid one of this name, `storeFailed`.
+    /// - Parameter grant: The permissions of the token.
+    /// - Returns: The token, which the gateway does not store.
+    /// - Throws: `invalidConfiguration` when there is a valid token of this name; `storeFailed`.
     package func makeToken(_ grant: AccessGrant) async throws(TrackingError) -> AccessSecret {
         let isNew = try await self.database.read { db in
             try Self.grants(db, "t.kind = 0 AND t.revoked IS NULL AND t.name = ?", [grant.name]).isEmpty
@@ -74,14 +77,19 @@ package struct AccessStore: Sendable {
         guard isNew else {
             throw TrackingError(
                 .invalidConfiguration,
-                "there is a token '\(grant.name)' already: take another name, or revoke that one first")
+                "cannot create the token: there is a token '\(grant.name)' already. Use another name, or revoke the existing token first"
+            )
         }
         return try await self.make(grant, .token)
     }
 
-    /// Makes a link that shows one trackable's live position from `now` on.
+    /// Creates a share link, which shows the live position of one trackable from `now` on.
     ///
-    /// - Returns: The secret, which is kept nowhere.
+    /// - Parameters:
+    ///   - trackable: The trackable to show.
+    ///   - now: The beginning of the link's validity.
+    ///   - time: The duration of the link's validity.
+    /// - Returns: The secret of the link, which the gateway does not store.
     /// - Throws: `storeFailed`.
     package func share(
         _ trackable: TrackableID, from now: UnixTime, for time: Duration
@@ -113,16 +121,17 @@ package struct AccessStore: Sendable {
         return secret
     }
 
-    /// All tokens, or all share links, in the order in which they were made.
+    /// Returns the grants of all tokens, or of all share links, in order of creation. Expired and revoked ones are
+    /// included.
     ///
     /// - Throws: `storeFailed`.
     package func grants(_ kind: AccessGrant.Kind) async throws(TrackingError) -> [AccessGrant] {
         try await self.database.read { db in try Self.grants(db, "t.kind = ?", [kind.rawValue]) }
     }
 
-    /// Revokes the valid token of this name; from now on it is worth nothing, and neither is what was signed in with it.
+    /// Revokes the token of this name. From now on the token and all sessions that were signed in with it are invalid.
     ///
-    /// - Returns: `true` if there was such a token.
+    /// - Returns: `true` if there was such a token that was not revoked yet.
     /// - Throws: `storeFailed`.
     package func revokeToken(_ name: String, now: UnixTime) async throws(TrackingError) -> Bool {
         try await self.revoke("kind = 0 AND name = ?", name, now)
@@ -160,12 +169,12 @@ package struct AccessStore: Sendable {
 
     // MARK: - Sessions
 
-    /// The longest duration of a session.
+    /// The longest duration of a session: 30 days. A session never outlives its token.
     package static let longestSession = Duration.seconds(30 * 86_400)
-    /// The most sessions of one token; the oldest are deleted.
+    /// The largest number of sessions of one token. The sessions that end first are deleted.
     private static let maximumSessions = 100
 
-    /// Signs a caller in who presented a token or the secret of a share link.
+    /// Begins a session for a caller who presented a token or the secret of a share link.
     ///
     /// - Returns: The session's secret, and the duration of the session.
     /// - Throws: `storeFailed`.
@@ -194,7 +203,7 @@ package struct AccessStore: Sendable {
         return (secret, UnixTime(ends).since(now))
     }
 
-    /// Ends a session. Does nothing if there is no session with this secret.
+    /// Ends the session with this secret. Does nothing if there is no such session.
     ///
     /// - Throws: `storeFailed`.
     package func endSession(_ text: String) async throws(TrackingError) {
@@ -207,7 +216,7 @@ package struct AccessStore: Sendable {
 }
 
 extension AccessGrant {
-    /// Reads a row of the table `token`.
+    /// Creates a grant from a row of the database table `token`.
     fileprivate init(_ row: Row) {
         self.init(
             number: row["number"], kind: Kind(rawValue: row["kind"]) ?? .share, name: row["name"],

@@ -5,8 +5,8 @@ import Synchronization
 import TrackingCore
 import TrackingRuntime
 
-/// Finds out who presents a token, a share link's secret or a session's, and how often they do. Whatever is presented, and
-/// wherever, takes this one way: one hash, one look, one comparison, one answer for all that is worth nothing.
+/// Finds the caller of a request by the token, share link secret or session secret that the request presents, and
+/// limits how many requests the caller may send. Every kind of invalid secret gets the same answer, in the same time.
 package final class Authenticator: Sendable {
     private let store: AccessStore
     private let isBehindProxy: Bool
@@ -14,7 +14,7 @@ package final class Authenticator: Sendable {
     private let byGrant: Mutex<RateLimiter<Int64>>
     private let failures: Mutex<RateLimiter<String>>
 
-    /// Makes the one of a gateway.
+    /// Creates the authenticator of a gateway.
     package init(store: AccessStore, configuration: AccessConfiguration) {
         self.store = store
         self.isBehindProxy = configuration.isBehindProxy
@@ -22,11 +22,13 @@ package final class Authenticator: Sendable {
         self.failures = Mutex(RateLimiter(configuration.failureLimit))
     }
 
-    /// Returns the caller for a token or a share link's secret.
+    /// Returns the caller with a token or the secret of a share link.
     ///
-    /// - Throws: `Problem`: it is worth nothing, or was presented too often. A right token is never turned away for others that
-    ///   were wrong: there is nothing to guess in 256 random bits, and one phone with an old token must not silence those behind
-    ///   the same address.
+    /// A valid token is accepted even while others at the same client address present invalid ones too often. One phone
+    /// with an old token must not block the phones that share its address, and 256 random bits cannot be guessed.
+    ///
+    /// - Parameter text: The secret that the request presents.
+    /// - Throws: `Problem`: 401 for an invalid secret, or 429 for too many requests.
     func caller(
         presenting text: String, _ request: Request, _ context: GatewayRequestContext
     ) async throws -> Caller {
@@ -40,9 +42,9 @@ package final class Authenticator: Sendable {
         return caller
     }
 
-    /// Returns the caller for a session's secret; `nil` if the session is over.
+    /// Returns the caller with a session's secret; `nil` if the session has ended or never existed.
     ///
-    /// - Throws: `Problem`: too often.
+    /// - Throws: `Problem` (429) for too many requests.
     func caller(ofSession text: String) async throws -> Caller? {
         let moment = self.clock.moment
         guard let caller = try await self.store.caller(ofSession: Self.bounded(text), now: moment.wall) else {
@@ -52,7 +54,7 @@ package final class Authenticator: Sendable {
         return caller
     }
 
-    /// Shortens an overlong text, which is never valid, to save the time to hash it.
+    /// Replaces an overlong text, which is never a valid secret, by an empty one, to save the time to hash it.
     private static func bounded(_ text: String) -> String {
         text.utf8.count <= Credential.maximumBytes ? text : ""
     }
@@ -65,7 +67,8 @@ package final class Authenticator: Sendable {
         throw Problem.tooManyRequests(after: wait)
     }
 
-    /// Returns the client's address. Behind a TLS proxy it is the last address that the proxy reports.
+    /// Returns the address of the client. Behind a TLS proxy it is the last address that the proxy reports in
+    /// `X-Forwarded-For`.
     private func address(of request: Request, _ context: GatewayRequestContext) -> String {
         if self.isBehindProxy, let last = request.headers[.forwardedFor]?.split(separator: ",").last {
             return String(last.drop { $0 == " " }.prefix(64))
@@ -75,11 +78,13 @@ package final class Authenticator: Sendable {
 }
 
 extension Problem {
-    /// The answer to a caller that exceeded its limit.
+    /// Returns the answer (429) to a caller that exceeded its request limit.
+    ///
+    /// - Parameter wait: The time after which the caller may send the next request.
     static func tooManyRequests(after wait: Duration) -> Problem {
         let seconds = max(1, Int(wait.inSeconds.rounded(.up)))
         return Problem(
-            .tooManyRequests, "Too many requests: try again after \(seconds) s.",
+            .tooManyRequests, "Too many requests with this token or from this address: try again after \(seconds) s.",
             headers: [.retryAfter: String(seconds)])
     }
 }

@@ -1,13 +1,13 @@
 package import TrackingCore
 
-/// A set of trackables that a permission applies to.
+/// The set of trackables to which a caller's permission applies.
 package enum TrackableScope: Hashable, Sendable {
-    /// Every one.
+    /// The permission applies to every trackable.
     case all
-    /// These alone; none where it is empty.
+    /// The permission applies to these trackables only; to none if the set is empty.
     case only(Set<TrackableID>)
 
-    /// Returns `true` if the scope includes a trackable.
+    /// Returns `true` if the permission applies to a trackable.
     package func contains(_ id: TrackableID) -> Bool {
         switch self {
         case .all: true
@@ -16,9 +16,9 @@ package enum TrackableScope: Hashable, Sendable {
     }
 }
 
-/// The authenticated caller of a request, with its permissions.
+/// The authenticated caller of an HTTP request, with its permissions.
 package struct Caller: Hashable, Sendable {
-    /// The name of the token; never the token.
+    /// The name of the caller's token or share link; never the secret itself.
     package var name: String
     /// The trackables that the caller may publish.
     package var publishes: TrackableScope
@@ -26,23 +26,24 @@ package struct Caller: Hashable, Sendable {
     package var reads: TrackableScope
     /// `true` if the caller may change shared data: names, fences, rules, tokens.
     package var isAdmin: Bool
-    /// The token's own limits.
+    /// The request limits of the caller's token that differ from the defaults.
     package var limits = TokenLimits()
-    /// The time span that a share link shows; `nil` for no limit.
+    /// The time span whose data a share link shows; `nil` for a token, which has no such limit.
     package var span: Range<UnixTime>?
-    /// The number of the caller's grant, see ``AccessStore/stillHolds(_:now:)``.
+    /// The number of the caller's grant, by which ``AccessStore/stillHolds(_:now:)`` checks its validity; `nil` for a
+    /// caller without a stored grant.
     package var grant: Int64?
-    /// The number of the caller's session; `nil` for a caller that presents a token itself.
+    /// The key of the caller's session; `nil` for a caller that presents a token or share link itself.
     package var session: Int64?
 
-    /// The same, however they let themselves in.
+    /// The same caller without a session, so that requests with the token and with its sessions compare as equal.
     package var holder: Caller {
         var holder = self
         holder.session = nil
         return holder
     }
 
-    /// Makes a caller.
+    /// Creates a caller.
     package init(
         name: String, publishes: TrackableScope = .only([]), reads: TrackableScope = .only([]), isAdmin: Bool = false,
         span: Range<UnixTime>? = nil, grant: Int64? = nil

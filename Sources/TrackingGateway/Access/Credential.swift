@@ -3,20 +3,21 @@ import HTTPTypes
 import Hummingbird
 import TrackingCore
 
-/// The credential that a request presents.
+/// The secret that an HTTP request presents.
 enum Credential: Equatable {
-    /// A token, or the secret of a share link.
+    /// A token, or the secret of a share link, from a header or the query parameter `token`.
     case secret(String)
-    /// The secret of a session, in the page's cookie.
+    /// The secret of a session, from the cookie of the gateway's page.
     case session(String)
 
-    /// The most bytes of a credential.
+    /// The largest number of bytes in a valid credential.
     static let maximumBytes = 512
-    /// The name of the page's cookie.
+    /// The name of the cookie that contains the secret of a session.
     static let cookie = "godwit"
 
-    /// Looks for `Authorization: Bearer`, the password of `Authorization: Basic` (as OwnTracks sends it; Overland's
-    /// OwnTracks mode sends `Basic TOKEN:`), `?token=`, and then the cookie.
+    /// Reads the credential of a request; `nil` for a request without one. Looks in this order for `Authorization:
+    /// Bearer`, the password of `Authorization: Basic` (as OwnTracks sends it; Overland's OwnTracks mode sends `Basic
+    /// TOKEN:`), the query parameter `token`, and the cookie.
     init?(_ request: Request) {
         if let text = request.headers[.authorization] {
             self = .secret(Self.secret(inAuthorization: text) ?? "")
@@ -35,7 +36,7 @@ enum Credential: Equatable {
         switch parts[0].lowercased() {
         case "bearer": return String(parts[1])
         case "basic":
-            // Overland's OwnTracks mode sends its token as the user, and not in base64, which has no colon.
+            // Overland's OwnTracks mode sends `TOKEN:` without base64 encoding. Base64 text never ends with a colon.
             if parts[1].last == ":" { return String(parts[1].dropLast()) }
             guard parts[1].utf8.count <= 2 * self.maximumBytes, let bytes = Data(base64Encoded: String(parts[1])) else {
                 return nil

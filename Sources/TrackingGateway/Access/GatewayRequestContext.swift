@@ -1,24 +1,28 @@
 package import Hummingbird
 package import NIOCore
 
-/// The context of a request while it is answered.
+/// The context of one HTTP request: its caller, its limit of body bytes and its connection.
 package struct GatewayRequestContext: RequestContext {
+    /// The part of the context that Hummingbird's router uses.
     package var coreContext: CoreRequestContextStorage
-    /// The authenticated caller; `nil` for a request without one.
+    /// The authenticated caller of the request; `nil` for a request without a token or session.
     package var caller: Caller?
-    /// The most bytes of a body that are read.
+    /// The largest number of bytes that are read of the request's body.
     package var maxUploadSize = 8_388_608
-    /// The connection.
+    /// The network connection of the request.
     package let channel: any Channel
 
+    /// Creates the context of a request without a caller.
+    ///
+    /// - Parameter source: The connection and logger of the request.
     package init(source: ApplicationRequestContextSource) {
         self.coreContext = CoreRequestContextStorage(source: source)
         self.channel = source.channel
     }
 
-    /// Returns the authenticated caller.
+    /// Returns the authenticated caller of the request.
     ///
-    /// - Throws: `Problem` if the request has no caller.
+    /// - Throws: `Problem` (401) for a request without a caller.
     package func requireCaller() throws(Problem) -> Caller {
         guard let caller = self.caller else { throw .unauthorized }
         return caller

@@ -1,10 +1,10 @@
-/// The origin of a page, as a browser sends it in `Origin`: `https://tracks.example.org`.
+/// The origin of a web page, as a browser sends it in the header `Origin`, such as `https://tracks.example.org`.
 struct PageOrigin: Hashable {
     private let scheme: String
-    /// Host and port, in lower case, without the scheme's own port.
+    /// The host and port of the origin, in lower case, without the default port of the scheme.
     private let authority: String
 
-    /// Reads an origin or the beginning of an address; `nil` for `null` and everything else.
+    /// Reads an origin, or the beginning of a URL; `nil` for `null` and any other text.
     init?(_ text: some StringProtocol) {
         let parts = text.split(separator: "/", maxSplits: 3, omittingEmptySubsequences: false)
         guard parts.count >= 3, parts[1].isEmpty, ["http:", "https:"].contains(parts[0].lowercased()) else {
@@ -15,11 +15,12 @@ struct PageOrigin: Hashable {
         guard !self.authority.isEmpty else { return nil }
     }
 
-    /// `true` for the origin of the gateway's own pages: that of its address, or that of the host that the request names.
+    /// Returns `true` if this is the origin of the gateway's own pages: that of the gateway's address, or that of the
+    /// host in the request.
     ///
     /// - Parameters:
-    ///   - url: The address of the gateway from outside; `nil` where that is not known.
-    ///   - host: The `Host` of the request.
+    ///   - url: The public address of the gateway; `nil` if it is not known.
+    ///   - host: The value of the request's header `Host`.
     func isOwn(url: String?, host: String?) -> Bool {
         if let own = url.flatMap({ PageOrigin($0) }), own == self { return true }
         guard let host, !host.isEmpty else { return false }

@@ -5,35 +5,40 @@ import NIOCore
 import TrackingCore
 import TrackingRuntime
 
-/// Signing in to the map and out of it: a token, or the secret of a share link, for a cookie.
+/// The HTTP routes for signing in to the map page and signing out. A user signs in with a token or the secret of a
+/// share link, and gets a session cookie.
 package struct SessionRoutes: Sendable {
     private let authenticator: Authenticator
     private let store: AccessStore
     private let configuration: AccessConfiguration
     private let clock = DeviceClock()
 
-    /// Makes the routes of one gateway.
+    /// Creates the session routes of one gateway.
     package init(authenticator: Authenticator, store: AccessStore, configuration: AccessConfiguration) {
         self.authenticator = authenticator
         self.store = store
         self.configuration = configuration
     }
 
-    /// Adds `POST /session`, `GET /session` and `DELETE /session`.
+    /// Adds the routes `POST /session` (sign in), `GET /session` (the caller's permissions) and `DELETE /session` (sign
+    /// out).
     package func add(to router: Router<GatewayRequestContext>) {
         router.post("session") { request, context in try await self.signIn(request, context) }
         router.get("session") { _, context in try Self.who(try context.requireCaller()) }
         router.delete("session") { request, _ in try await self.signOut(request) }
     }
 
-    /// Takes `{"token": "…"}`, or a form with a field `token`; or a token that the request itself presents.
+    /// Signs a user in. The token is in the body, as `{"token": "…"}` or as a form with a field `token`; without a body
+    /// it is the credential of the request itself.
     private func signIn(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
         try AccessMiddleware.checkOrigin(of: request, url: self.configuration.url)
         var caller = context.caller
         let body = try await request.body(upTo: 4096, context)
         if body.readableBytes > 0 {
             guard let token = Self.token(in: String(buffer: body), request.headers[.contentType] ?? "") else {
-                throw Problem(.badRequest, "This takes {\"token\": \"…\"}.")
+                throw Problem(
+                    .badRequest,
+                    "Cannot sign in: the body must be JSON, {\"token\": \"…\"}, or a form with a field token.")
             }
             caller = try await self.authenticator.caller(presenting: token, request, context)
         }
@@ -67,7 +72,7 @@ package struct SessionRoutes: Sendable {
         self.configuration.url?.hasPrefix("https:") == true || request.headers[.forwardedProtocol] == "https"
     }
 
-    /// Returns the signed-in caller and its permissions for the page.
+    /// Returns the caller's name and permissions as the JSON answer for the page.
     private static func who(_ caller: Caller) throws -> Response {
         var members: [String: JSONValue] = [
             "name": .text(caller.name), "admin": .flag(caller.isAdmin), "reads": caller.reads.value,

@@ -1,16 +1,18 @@
-/// The limits of one token that differ from the defaults.
+/// The request limits of one token that differ from the gateway's defaults.
 package struct TokenLimits: Hashable, Sendable {
-    /// The requests per second in the long run, in ``requestRange``; `nil` for the default.
+    /// The number of requests per second that the token may make in the long run, within ``requestRange``; `nil` for
+    /// the default.
     package var requestsPerSecond: Double?
-    /// The most bytes of a request's body, after decompression, in ``bodyRange``; `nil` for the default.
+    /// The largest number of bytes in the body of the token's requests, after decompression, within ``bodyRange``;
+    /// `nil` for the default.
     package var bodyBytes: Int?
 
-    /// The allowed range of requests per second.
+    /// The allowed values of ``requestsPerSecond``.
     package static let requestRange = 0.1...100_000
-    /// The allowed range of body bytes.
+    /// The allowed values of ``bodyBytes``: 1 KiB to 1 GiB.
     package static let bodyRange = 1024...1_073_741_824
 
-    /// Makes limits.
+    /// Creates the limits of a token.
     package init(requestsPerSecond: Double? = nil, bodyBytes: Int? = nil) {
         self.requestsPerSecond = requestsPerSecond
         self.bodyBytes = bodyBytes

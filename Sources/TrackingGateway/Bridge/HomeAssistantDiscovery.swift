@@ -1,26 +1,32 @@
 package import TrackingCore
 
-/// Tells Home Assistant of a trackable: a `device_tracker` whose attributes it reads from the trackable's own topic.
+/// Announces trackables to Home Assistant over MQTT discovery. Each trackable becomes a `device_tracker` entity, whose
+/// attributes Home Assistant reads from the trackable's location topic.
 package struct HomeAssistantDiscovery: Hashable, Sendable {
     /// The discovery prefix of Home Assistant, without a slash at either end.
     private let prefix: String
     private let topicRoot: TopicRoot
 
-    /// Makes the discovery of the trackables beneath a root.
+    /// Creates the discovery of the trackables below a topic root.
+    ///
+    /// - Parameters:
+    ///   - prefix: The discovery prefix of Home Assistant.
+    ///   - topicRoot: The root of Godwit's topics.
     package init(prefix: String = "homeassistant", topicRoot: TopicRoot) {
         self.prefix = prefix
         self.topicRoot = topicRoot
     }
 
-    /// The topic of a trackable's announcement; empty there, Home Assistant forgets it.
+    /// Returns the topic on which a trackable is announced to Home Assistant. An empty message on it removes the
+    /// entity.
     func topic(of id: TrackableID) -> String {
         "\(self.prefix)/device_tracker/\(Self.name(self.topicRoot.path))/\(Self.name(id.topicLevel))/config"
     }
 
-    /// The announcements of every trackable.
+    /// The topic filter for the announcements of all trackables.
     var filter: String { "\(self.prefix)/device_tracker/\(Self.name(self.topicRoot.path))/+/config" }
 
-    /// Returns the trackable that a topic announces; `nil` for any other topic.
+    /// Returns the trackable that is announced on a topic; `nil` for any other topic.
     func trackable(of topic: String) -> TrackableID? {
         let levels = topic.split(separator: "/", omittingEmptySubsequences: false)
         guard levels.count >= 2, levels.last == "config", let level = Self.text(levels[levels.count - 2]),
@@ -29,7 +35,7 @@ package struct HomeAssistantDiscovery: Hashable, Sendable {
         return id
     }
 
-    /// The message that makes the trackable known; the broker keeps it.
+    /// Returns the retained message that announces a trackable to Home Assistant.
     func announcement(of id: TrackableID) -> OutgoingMessage {
         let name = "godwit-\(Self.name(self.topicRoot.path))-\(Self.name(id.topicLevel))"
         let topic = self.topicRoot.path(.location(id))
@@ -42,14 +48,16 @@ package struct HomeAssistantDiscovery: Hashable, Sendable {
             ]),
             "origin": .object(["name": .text("Godwit")]),
         ])
-        // Without a name of its own the entity has the device's; without the member it would have one made up.
+        // With `"name": null` the entity has the name of its device. Without this member Home Assistant would make up a
+        // name.
         let payload = Array("{\"name\":null,".utf8) + config.json.dropFirst()
         return OutgoingMessage(topic: self.topic(of: id), payload: payload, isRetained: true)
     }
 
-    /// Makes the attributes that Home Assistant reads of a location update (`docs/reference/protocol.md`, "Payloads"), where a member that
-    /// is `null` is none. Of what is no location update, and of the empty message of one that was cleared, it makes none: Home
-    /// Assistant wants an object in any case.
+    /// The Home Assistant template that makes the entity's attributes from a location update
+    /// (`docs/reference/protocol.md`, "Payloads"). A member that is `null` counts as absent. For any other message,
+    /// such as the empty one that clears the position, the template gives an empty object, because Home Assistant
+    /// requires an object.
     static let attributes = """
         {% if value_json is defined and value_json.location is defined %}\
         {% set fix = value_json.location %}{% set p = fix.properties %}\
@@ -59,7 +67,7 @@ package struct HomeAssistantDiscovery: Hashable, Sendable {
         {% else %}{{ {} | tojson }}{% endif %}
         """
 
-    /// Decodes a result of ``name(_:)``; `nil` for any other text.
+    /// Decodes a text that ``name(_:)`` encoded; `nil` for any other text.
     private static func text(_ name: Substring) -> String? {
         var bytes: [UInt8] = []
         var rest = Array(name.utf8)[...]
@@ -75,7 +83,8 @@ package struct HomeAssistantDiscovery: Hashable, Sendable {
         return String(validating: bytes, as: UTF8.self)
     }
 
-    /// Text in the alphabet of a node or an object, `A-Z a-z 0-9 - _`: any other byte, and `_`, as `_` and two digits.
+    /// Encodes a text for Home Assistant's discovery topics, which allow only `A-Z a-z 0-9 - _`: `_` and any other byte
+    /// become `_` and two hexadecimal digits.
     private static func name(_ text: String) -> String {
         text.utf8.map { byte in
             switch UnicodeScalar(byte) {

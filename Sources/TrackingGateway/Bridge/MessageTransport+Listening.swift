@@ -2,9 +2,10 @@ import ServiceLifecycle
 import TrackingCore
 
 extension MessageTransport {
-    /// Runs the connection beside what listens to it, until that ends, or a graceful shutdown or cancellation.
+    /// Runs the connection to the broker together with a closure that reads its events. Both end when the closure
+    /// returns, on a graceful shutdown, or on cancellation.
     ///
-    /// - Throws: What `listen` throws.
+    /// - Throws: The error of `listen`.
     func run(beside listen: @escaping @Sendable () async throws -> Void) async throws {
         try await cancelWhenGracefulShutdown {
             try await withThrowingTaskGroup(of: Void.self) { group in

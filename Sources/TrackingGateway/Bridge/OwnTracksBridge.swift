@@ -1,15 +1,16 @@
 package import ServiceLifecycle
 
-/// Runs what a bridge is made of, until one of them fails or all have ended.
+/// The bridge between Godwit and OwnTracks on the broker: runs its services (receiver, sender and others) until one of
+/// them fails or all have ended.
 package struct OwnTracksBridge: Service {
     private let parts: [any Service]
 
-    /// Makes a bridge.
+    /// Creates a bridge from the services that it runs.
     package init(_ parts: [any Service]) { self.parts = parts }
 
-    /// Runs until a graceful shutdown or cancellation.
+    /// Runs the services of the bridge until a graceful shutdown or cancellation.
     ///
-    /// - Throws: What one of them throws; the others are cancelled.
+    /// - Throws: The error of the first service that fails; the other services are cancelled.
     package func run() async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
             for part in self.parts { group.addTask { try await part.run() } }

@@ -5,14 +5,17 @@ package import TrackingCore
 import TrackingRules
 import TrackingRuntime
 
-/// Takes in what OwnTracks publishes on the broker. A message is acknowledged once its records are safe, where the connection
-/// withholds acknowledgements: what was not comes again. Acknowledgements go in order, so what does not become safe in time,
-/// of one trackable that the broker refuses say, is left to the log that has it, and holds up nobody else.
+/// Receives the messages that OwnTracks apps publish on the broker, and ingests their records.
+///
+/// A message is acknowledged to the broker only once its records are durable; otherwise the broker sends it again.
+/// Acknowledgements go in order. Therefore a record that is in the log but could not be published in time, because the
+/// broker rejects its trackable for example, no longer delays the acknowledgements of others.
 package final class OwnTracksReceiver<Transport: MessageTransport>: Service {
-    /// Makes records safe within a time; throws ``TrackingError/isOfLog`` where they are not in the log either.
+    /// Makes the records of a trackable durable, within the given time. Throws an error with ``TrackingError/isOfLog``
+    /// if the records are not in the log, so that they must be given again.
     package typealias Take = @Sendable (TrackableID, PhoneBatch, Duration) async throws(TrackingError) -> Void
 
-    /// The most trackables that are remembered as late.
+    /// The largest number of trackables that are remembered as late.
     private static var maximumLate: Int { 10_000 }
 
     private let reader: OwnTracksReader
@@ -23,15 +26,19 @@ package final class OwnTracksReceiver<Transport: MessageTransport>: Service {
     private let logger: Logger
     private let bad: BadMessages
     private let clock = DeviceClock()
-    /// Of whom something was left to the log: the next is not waited for as long.
+    /// The late trackables: their records are in the log but could not be published in time. The receiver waits only 1
+    /// s for their next records.
     private let late = Mutex<Set<TrackableID>>([])
 
-    /// Makes a receiver that hears nothing yet.
+    /// Creates a receiver that is not connected yet.
     ///
     /// - Parameters:
-    ///   - transport: The connection; it is run and closed by this receiver.
-    ///   - take: Makes records safe.
-    ///   - failsFast: Whether it ends when it cannot connect.
+    ///   - reader: Reads the OwnTracks messages.
+    ///   - transport: The connection to the broker. The receiver runs and closes it.
+    ///   - quarantine: Stores the invalid pieces of messages.
+    ///   - failsFast: `true` to end with an error when the first connection fails.
+    ///   - logger: The logger for refusals and failures.
+    ///   - take: Makes records durable.
     package init(
         reader: OwnTracksReader, transport: Transport, quarantine: Quarantine, failsFast: Bool = false,
         logger: Logger = Logger(label: "godwit.bridge"), take: @escaping Take
@@ -45,9 +52,9 @@ package final class OwnTracksReceiver<Transport: MessageTransport>: Service {
         self.bad = BadMessages(logger: logger)
     }
 
-    /// Runs until a graceful shutdown or cancellation. Call it once.
+    /// Receives messages until a graceful shutdown or cancellation. Call it once.
     ///
-    /// - Throws: Why it cannot connect, where that is no reason to wait.
+    /// - Throws: The reason for which the receiver cannot connect and does not try again.
     package func run() async throws {
         try await self.transport.run(beside: { try await self.listen() })
     }
@@ -100,7 +107,8 @@ package final class OwnTracksReceiver<Transport: MessageTransport>: Service {
         }
     }
 
-    /// Returns when all of it is safe, or in the log, or the task is cancelled.
+    /// Makes the records of a batch durable and quarantines its invalid pieces. Tries again until both succeed or the
+    /// task is cancelled.
     private func keep(_ batch: PhoneBatch, of id: TrackableID) async {
         if !batch.records.isEmpty {
             await self.untilDone(id) { () throws(TrackingError) in
@@ -116,7 +124,9 @@ package final class OwnTracksReceiver<Transport: MessageTransport>: Service {
         }
         let refused = batch.refused
         guard !refused.isEmpty else { return }
-        self.logger.debug("records were refused", metadata: ["trackable": "\(id)", "count": "\(refused.count)"])
+        self.logger.debug(
+            "Pieces of OwnTracks messages are invalid and were quarantined",
+            metadata: ["trackable": "\(id)", "count": "\(refused.count)"])
         let now = self.clock.moment.wall
         await self.untilDone(id) { () throws(TrackingError) in
             try await self.quarantine.add(refused, of: id, from: "OwnTracks on the broker", at: now)
@@ -130,10 +140,11 @@ package final class OwnTracksReceiver<Transport: MessageTransport>: Service {
         }
         guard isNew else { return }
         self.logger.warning(
-            "not safe yet; it is in the log, and tried on", metadata: ["trackable": "\(id)", "reason": "\(error)"])
+            "OwnTracks records are in the gateway's log but could not be published in time; the gateway tries again",
+            metadata: ["trackable": "\(id)", "reason": "\(error)"])
     }
 
-    /// Tries until it is done, or the task is cancelled, with waits up to 30 s.
+    /// Repeats an operation until it succeeds or the task is cancelled, with waits from 1 s up to 30 s.
     private func untilDone(_ id: TrackableID, _ work: () async throws(TrackingError) -> Void) async {
         var backoff = Backoff(first: .seconds(1), maximum: .seconds(30))
         while !Task.isCancelled {
@@ -143,7 +154,7 @@ package final class OwnTracksReceiver<Transport: MessageTransport>: Service {
                 guard !Task.isCancelled else { return }
                 let wait = backoff.next()
                 self.logger.warning(
-                    "not taken; it is tried again",
+                    "OwnTracks records could not be saved; the bridge tries again",
                     metadata: ["trackable": "\(id)", "reason": "\(error)", "retry in": "\(wait)"])
                 try? await Task.sleep(for: wait)
             }
@@ -156,9 +167,10 @@ package final class OwnTracksReceiver<Transport: MessageTransport>: Service {
         let refused = zip(self.reader.filters, refusals).filter { $1 != nil }
         for (filter, error) in refused {
             self.logger.error(
-                "not taken in", metadata: ["filter": "\(filter)", "reason": "\(error.map { "\($0)" } ?? "")"])
+                "Broker rejected a subscription of the OwnTracks bridge: messages of this filter are not received",
+                metadata: ["filter": "\(filter)", "reason": "\(error.map { "\($0)" } ?? "")"])
         }
-        if refused.isEmpty { self.logger.info("listening to OwnTracks") }
+        if refused.isEmpty { self.logger.info("OwnTracks bridge is connected and receives messages") }
     }
 
     private func note(_ lost: Disconnection) throws(TrackingError) {
@@ -168,7 +180,7 @@ package final class OwnTracksReceiver<Transport: MessageTransport>: Service {
 }
 
 extension TrackingError {
-    /// `true` if the log did not accept the records.
+    /// `true` for an error after which the records are not in the gateway's log.
     var isOfLog: Bool {
         switch self.code {
         case .spoolFailed, .spoolDamaged, .overloaded, .stopped: true

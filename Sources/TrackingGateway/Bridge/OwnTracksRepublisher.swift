@@ -1,84 +1,92 @@
 package import TrackingCore
 
-/// Decides what of our positions goes out: to OwnTracks' topics, and as Home Assistant's discovery.
+/// Decides which positions of Godwit's trackables the bridge publishes on OwnTracks' topics, and which trackables it
+/// announces to Home Assistant.
 ///
-/// The devices that are on OwnTracks' topics themselves are left out there: their positions came from them.
+/// A device that publishes on OwnTracks' topics itself is not republished there, because its positions came from there.
 package struct OwnTracksRepublisher: Sendable {
-    /// The settings of the bridge.
+    /// The settings of the part of the bridge that publishes.
     package struct Configuration: Sendable {
-        /// The OwnTracks topics, and the user under which the bridge publishes. Without a user it publishes nothing
-        /// there.
+        /// The OwnTracks topics, and the user under which the bridge publishes. Without a user the bridge publishes
+        /// nothing on OwnTracks' topics.
         package var reader: OwnTracksReader.Configuration
-        /// The bridge's name in its messages. It identifies messages of an earlier run, which are cleared.
+        /// The name of the bridge, which each republished message contains. It identifies retained messages of earlier
+        /// runs, which are cleared.
         package var name: String
         /// The root of Godwit's topics.
         package var topicRoot = TopicRoot.standard
-        /// The topics of Home Assistant's discovery; `nil` for no announcements.
+        /// The announcements to Home Assistant; `nil` for none.
         package var discovery: HomeAssistantDiscovery?
-        /// The most trackables; further ones are reported and left alone.
+        /// The largest number of trackables that the bridge republishes or announces. Further trackables are reported
+        /// and ignored.
         package var maximumTrackables = 10_000
 
-        /// Makes a configuration with the defaults above.
+        /// Creates the settings, with the default value of each setting that is not given.
         package init(reader: OwnTracksReader.Configuration, name: String) {
             self.reader = reader
             self.name = name
         }
     }
 
-    /// An action for the caller to carry out.
+    /// An output of the bridge's decisions, which ``OwnTracksSender`` performs.
     package enum Action: Hashable, Sendable {
-        /// Send these commands to the connection.
+        /// Send these commands to the connection, in order.
         case send([TransportCommand])
-        /// Report an unreadable message, or a trackable beyond the limit.
+        /// Report a message on this topic that is invalid, or whose trackable is beyond the limit.
         case skipped(topic: String, TrackingError)
-        /// Report that the broker refuses a publish on this topic, or a subscription to it.
+        /// Report that the broker rejects a publish on this topic, or a subscription to it.
         case refused(topic: String, TrackingError)
     }
 
     private struct Trackable: Hashable {
         var order = UpdateOrder()
         var isAnnounced = false
-        /// `true` if the broker has a retained announcement, of this run or an earlier one.
+        /// `true` if the broker retains an announcement of the trackable for Home Assistant, of this run or an earlier
+        /// one.
         var isDiscovered = false
-        /// `true` if the device itself publishes on OwnTracks' topics.
+        /// `true` if the device of the trackable publishes on OwnTracks' topics itself, so that the bridge does not.
         var isTheirs = false
-        /// `true` if the broker has a retained position that the bridge republished.
+        /// `true` if the broker retains a position of the trackable that the bridge republished.
         var isOut = false
     }
 
     private let configuration: Configuration
     private let reader: OwnTracksReader
     private var trackables: [TrackableID: Trackable] = [:]
-    /// Those of which a position came on this connection; `nil` once that was compared with what is out.
+    /// The trackables of which a position arrived on this connection; `nil` once they were compared with the
+    /// republished ones.
     private var kept: Set<TrackableID>?
-    /// Counts the connections.
+    /// The number of the present or last connection.
     package private(set) var connection = 0
 
-    /// The time after the subscriptions within which all retained messages arrive.
+    /// The time after the subscriptions within which all retained messages are assumed to arrive.
     package static let keptAfter: Duration = .seconds(10)
     private var outgoing = NewestMessages()
 
-    /// Makes a bridge that knows no trackable yet.
+    /// Creates a bridge that knows no trackable yet.
     package init(_ configuration: Configuration) {
         self.configuration = configuration
         self.reader = OwnTracksReader(configuration.reader)
     }
 
-    /// The filters to subscribe to. OwnTracks' topics come first, so that their retained messages are known before the
-    /// bridge republishes positions.
+    /// The topic filters to subscribe to. OwnTracks' topics come first, so that their retained messages are known
+    /// before the bridge republishes positions.
     package var filters: [String] {
         let theirs = self.configuration.reader.outUser == nil ? [] : [self.configuration.reader.topics.positions]
         let discovery = self.configuration.discovery.map { [$0.filter] } ?? []
         return theirs + discovery + [self.configuration.topicRoot.path(.everyLocation)]
     }
 
-    /// Something happened on the connection.
+    /// Handles an event of the connection to the broker.
+    ///
+    /// - Returns: The actions to perform, in order.
     package mutating func happened(_ event: TransportEvent) -> [Action] {
         switch event {
         case .connected(let connection, _):
             self.connection = connection
             self.kept = []
-            // The broker may have lost what it kept: each is made known again with its next position.
+            // The broker may have lost its retained messages, so each trackable is announced again with its next
+            // position.
             for id in self.trackables.keys { self.trackables[id]?.isAnnounced = false }
             return [.send([.subscribe(self.filters, 0)] + self.outgoing.connected())]
         case .disconnected:
@@ -97,8 +105,10 @@ package struct OwnTracksRepublisher: Sendable {
         }
     }
 
-    /// ``keptAfter`` passed since the broker granted what is listened to: what is out of trackables of which it keeps no
-    /// position any more, as after `godwit erase`, is cleared.
+    /// Clears the republished messages of trackables of which the broker no longer retains a position, for example
+    /// after `godwit erase`. Called when ``keptAfter`` has passed since the broker granted the subscriptions.
+    ///
+    /// - Parameter connection: The number of the connection on which the subscriptions were granted.
     package mutating func receivedRetained(on connection: Int) -> [Action] {
         guard connection == self.connection, let kept = self.kept.take() else { return [] }
         let gone = self.trackables.filter { id, trackable in
@@ -129,21 +139,22 @@ package struct OwnTracksRepublisher: Sendable {
         }
     }
 
-    /// A position of theirs, or one that went out: what went out of a device that is there itself is cleared, also where that
-    /// was before a restart.
+    /// Handles a message on an OwnTracks topic, published by a device itself or republished by a bridge. The
+    /// republished position of a device that publishes itself is cleared, even if an earlier run published it.
     private mutating func receivedForeign(_ message: IncomingMessage) throws(TrackingError) -> [OutgoingMessage] {
         guard let place = self.configuration.reader.topics.place(message.topic), place.part == nil else { return [] }
         if place.user == self.configuration.reader.outUser {
             guard let id = TrackableID(topicLevel: place.device) else { return [] }
             if !message.payload.isEmpty { try self.know(id) }
             self.trackables[id]?.isOut = !message.payload.isEmpty
-            // Of what was cleared nothing is kept.
+            // A trackable without any published message is forgotten.
             if self.trackables[id] == Trackable() { self.trackables[id] = nil }
             return self.withdrawn(id)
         }
         guard !message.payload.isEmpty else { return [] }
         guard !OwnTracksReader.isMarked(message.payload) else {
-            // A retained message of an earlier run under another user is cleared. A live message has another sender.
+            // A retained message that an earlier run of this bridge published under another user is cleared. A message
+            // that is not retained comes from another bridge.
             guard message.isRetained, self.isOwn(message.payload) else { return [] }
             return [OutgoingMessage(topic: message.topic, payload: [], isRetained: true)]
         }
@@ -153,13 +164,13 @@ package struct OwnTracksRepublisher: Sendable {
         return self.withdrawn(id)
     }
 
-    /// Returns `true` for a message of this bridge, or of an older version that added no name.
+    /// Returns `true` for a message that this bridge republished, or an older version of it that did not add a name.
     private func isOwn(_ payload: ArraySlice<UInt8>) -> Bool {
         let name = (try? JSONValue(json: payload))?["_by"]?.text
         return name == nil || name == self.configuration.name
     }
 
-    /// Records an announcement of an earlier run, so that it is cleared with the trackable.
+    /// Notes the announcement of an earlier run, so that it is cleared together with the trackable.
     private mutating func receivedAnnouncement(of id: TrackableID, isThere: Bool) throws(TrackingError) -> [Action] {
         if isThere { try self.know(id) }
         self.trackables[id]?.isDiscovered = isThere
@@ -178,12 +189,14 @@ package struct OwnTracksRepublisher: Sendable {
         guard self.trackables[id] == nil else { return }
         guard self.trackables.count < self.configuration.maximumTrackables else {
             throw TrackingError(
-                .overloaded, "a bridge republishes at most \(self.configuration.maximumTrackables) trackables")
+                .overloaded,
+                "cannot republish trackable '\(id)': the bridge republishes \(self.configuration.maximumTrackables) trackables, which is the limit"
+            )
         }
         self.trackables[id] = Trackable()
     }
 
-    /// Returns the messages to publish after a trackable moved or its position was cleared.
+    /// Returns the messages to publish after the position of a trackable changed or was cleared.
     private mutating func moved(
         _ id: TrackableID, _ payload: ArraySlice<UInt8>
     ) throws(TrackingError) -> [OutgoingMessage] {
@@ -230,18 +243,19 @@ package struct OwnTracksRepublisher: Sendable {
     }
 }
 
-/// The newest message of each topic, on its way to the broker: one at a time a topic, and what was overtaken meanwhile is
-/// never sent.
+/// The messages that are being published, at most one for each topic, and the newest waiting message of each topic. A
+/// waiting message that is replaced by a newer one is never sent.
 struct NewestMessages: Sendable {
     private var isConnected = false
     private var lastToken: TransportToken = 0
-    /// The messages that await the broker's answer.
+    /// The messages that await the broker's answer, by their tokens.
     private var sent: [TransportToken: OutgoingMessage] = [:]
-    /// The topics of the sent messages.
+    /// The topics of the messages that await the broker's answer.
     private var busy: Set<String> = []
     private var waiting: [String: OutgoingMessage] = [:]
 
-    /// One more; what is to be asked now.
+    /// Adds a message. Returns the command that publishes it; `nil` if it must wait for the connection or for an
+    /// earlier message on its topic.
     mutating func put(_ message: OutgoingMessage) -> TransportCommand? {
         guard self.isConnected, !self.busy.contains(message.topic) else {
             self.waiting[message.topic] = message
@@ -250,7 +264,7 @@ struct NewestMessages: Sendable {
         return self.send(message)
     }
 
-    /// The connection stands: what waited goes out.
+    /// The connection to the broker was made. Returns the commands that publish the waiting messages.
     mutating func connected() -> [TransportCommand] {
         self.isConnected = true
         let messages = self.waiting.values.sorted { $0.topic < $1.topic }
@@ -258,7 +272,8 @@ struct NewestMessages: Sendable {
         return messages.map { self.send($0) }
     }
 
-    /// The connection is gone: what was not answered waits again, unless something newer does.
+    /// The connection to the broker was lost. Messages without an answer wait again, unless a newer message on their
+    /// topic waits.
     mutating func disconnected() {
         self.isConnected = false
         for message in self.sent.values where self.waiting[message.topic] == nil {
@@ -268,7 +283,8 @@ struct NewestMessages: Sendable {
         self.busy = []
     }
 
-    /// The broker answered; the message's topic, and what goes out there next. `nil` for what is not known.
+    /// The broker answered a publish. Returns its topic and the command that publishes the next message there; `nil`
+    /// for an unknown token.
     mutating func answered(_ token: TransportToken) -> (topic: String, [TransportCommand])? {
         guard let topic = self.sent.removeValue(forKey: token)?.topic else { return nil }
         self.busy.remove(topic)

@@ -4,7 +4,8 @@ import Synchronization
 package import TrackingCore
 import TrackingRuntime
 
-/// Lets our positions out: hears them on one connection, and publishes on it what ``OwnTracksRepublisher`` makes of them.
+/// Publishes positions of Godwit's trackables on OwnTracks' topics and announces trackables to Home Assistant, as
+/// ``OwnTracksRepublisher`` decides. Receives the positions on the same connection.
 package final class OwnTracksSender<Transport: MessageTransport>: Service {
     private let machine: Mutex<OwnTracksRepublisher>
     private let transport: Transport
@@ -12,9 +13,12 @@ package final class OwnTracksSender<Transport: MessageTransport>: Service {
     private let bad: BadMessages
     private let clock = DeviceClock()
 
-    /// Makes a sender that hears nothing yet.
+    /// Creates a sender that is not connected yet.
     ///
-    /// - Parameter transport: The connection; it is run and closed by this sender.
+    /// - Parameters:
+    ///   - configuration: The settings of the republishing.
+    ///   - transport: The connection to the broker. The sender runs and closes it.
+    ///   - logger: The logger for refusals and invalid messages.
     package init(
         configuration: OwnTracksRepublisher.Configuration, transport: Transport,
         logger: Logger = Logger(label: "godwit.bridge")
@@ -25,9 +29,9 @@ package final class OwnTracksSender<Transport: MessageTransport>: Service {
         self.bad = BadMessages(logger: logger)
     }
 
-    /// Runs until a graceful shutdown or cancellation. Call it once.
+    /// Republishes positions until a graceful shutdown or cancellation. Call it once.
     ///
-    /// - Throws: Why it will not be connected again, as `takenOver`.
+    /// - Throws: The reason for which the sender will not connect again, such as `takenOver`.
     package func run() async throws {
         try await self.transport.run(beside: { try await self.listen() })
     }
@@ -47,14 +51,15 @@ package final class OwnTracksSender<Transport: MessageTransport>: Service {
         }
     }
 
-    /// Compares what is out with what the broker keeps, once that is heard.
+    /// Compares the republished messages with the positions that the broker retains, once the retained messages have
+    /// arrived.
     private func compare() async {
         let connection = self.machine.withLock { $0.connection }
         guard (try? await Task.sleep(for: OwnTracksRepublisher.keptAfter)) != nil else { return }
         self.deliver { $0.receivedRetained(on: connection) }
     }
 
-    /// Under the lock, so that what is asked of the connection goes out in order.
+    /// Performs the actions of an event under the lock, so that commands are sent in the order of the decisions.
     private func deliver(_ happened: (inout OwnTracksRepublisher) -> [OwnTracksRepublisher.Action]) {
         self.machine.withLock { machine in
             for action in happened(&machine) { self.perform(action) }
@@ -66,7 +71,9 @@ package final class OwnTracksSender<Transport: MessageTransport>: Service {
         case .send(let commands): self.transport.send(commands)
         case .skipped(let topic, let error): self.bad.skipped(topic, error, now: self.clock.moment.now)
         case .refused(let topic, let error):
-            self.logger.error("refused by the broker", metadata: ["topic": "\(topic)", "reason": "\(error)"])
+            self.logger.error(
+                "Broker rejected a publish or a subscription of the OwnTracks bridge: nothing passes between OwnTracks and Godwit on this topic",
+                metadata: ["topic": "\(topic)", "reason": "\(error)"])
         }
     }
 }

@@ -4,8 +4,8 @@ import TrackingCore
 import TrackingRules
 import TrackingStore
 
-/// Erases trackables from the files of a running gateway: on request of another process (``Erasures``), and after a position was
-/// cleared at the broker, up to the time before which the history has erased the trackable.
+/// Erases trackables from the files of a running gateway. It does so when another process requests it (``Erasures``),
+/// and when a position was cleared at the broker, up to the time before which the history has erased the trackable.
 final class Eraser: Service {
     private static let minimumBackoff = Duration.seconds(1)
     private static let maximumBackoff = Duration.seconds(30)
@@ -16,10 +16,14 @@ final class Eraser: Service {
     private let cleared: AsyncStream<TrackableID>
     private let logger: Logger
 
+    /// Creates an eraser that is not running yet.
+    ///
     /// - Parameters:
+    ///   - database: The gateway's database.
     ///   - history: The recorded history, which knows the time before which a trackable was erased; `nil` for none.
     ///   - intake: The publisher of ingested records, with its log; `nil` for none.
     ///   - cleared: The trackables whose position was cleared at the broker.
+    ///   - logger: The logger for failures.
     init(
         database: GatewayDatabase, history: (any HistoryStore)?, intake: Intake?, cleared: AsyncStream<TrackableID>,
         logger: Logger
@@ -31,7 +35,7 @@ final class Eraser: Service {
         self.logger = logger
     }
 
-    /// Runs until a graceful shutdown or cancellation.
+    /// Erases trackables until a graceful shutdown or cancellation.
     func run() async {
         let changes = self.database.changes()
         await cancelWhenGracefulShutdown {
@@ -49,8 +53,8 @@ final class Eraser: Service {
         }
     }
 
-    /// Erases a trackable whose position was cleared. Clearing needs only the right to publish there; therefore only the records
-    /// that the history has erased are erased here.
+    /// Erases a trackable whose position was cleared at the broker. Clearing a position needs only the right to publish
+    /// the trackable. Therefore only the records are erased here that the history has erased.
     ///
     /// - Parameter known: The times before which trackables were erased by earlier calls.
     private func eraseCleared(_ id: TrackableID, _ known: inout [TrackableID: UnixTime]) async {
@@ -83,7 +87,9 @@ final class Eraser: Service {
         while !Task.isCancelled {
             do throws(TrackingError) { return try await operation() } catch {
                 guard !Task.isCancelled else { return }
-                self.logger.warning("Gateway files not erased yet", metadata: ["reason": "\(error.message)"])
+                self.logger.warning(
+                    "A trackable could not be erased from the gateway's files; the gateway tries again",
+                    metadata: ["reason": "\(error.message)"])
                 try? await Task.sleep(for: backoff)
                 backoff = min(backoff * 2, Self.maximumBackoff)
             }

@@ -2,15 +2,16 @@ import GRDB
 package import TrackingCore
 package import TrackingRules
 
-/// Erases trackables from the gateway's own database, and passes the requests of other processes to a running gateway.
+/// Erases trackables from the gateway's own database, and stores requests of other processes until a running gateway
+/// performs them.
 package struct Erasures: Sendable {
     /// A request to erase a trackable.
     package struct Request: Hashable, Sendable {
-        /// The number of the request, ascending.
+        /// The number of the erasure request, ascending.
         package let number: Int64
         /// The trackable to erase.
         package let trackable: TrackableID
-        /// The end of the records to erase; `nil` for all records.
+        /// The time before which records are erased; `nil` for all records.
         package let before: UnixTime?
     }
 
@@ -27,12 +28,12 @@ package struct Erasures: Sendable {
 
     private let database: GatewayDatabase
 
-    /// Creates access to the erasures of a database.
+    /// Creates access to the erasure requests in a gateway's database.
     package init(_ database: GatewayDatabase) { self.database = database }
 
-    /// Erases the webhook messages and quarantined pieces of a trackable, and overwrites them in the file.
+    /// Erases the webhook messages and quarantined pieces of a trackable, and overwrites them in the database file.
     ///
-    /// - Parameter time: The end of the records to erase; `nil` for all records.
+    /// - Parameter time: The time before which records are erased; `nil` for all records.
     /// - Throws: `storeFailed`; the files can then still contain some of the records.
     package func erase(_ trackable: TrackableID, before time: UnixTime?) async throws(TrackingError) {
         try await self.database.write { db in
@@ -46,8 +47,9 @@ package struct Erasures: Sendable {
         try await self.database.overwriteDeleted()
     }
 
-    /// Requests an erasure from the gateway that runs on the file.
+    /// Requests an erasure from the gateway that runs on the database.
     ///
+    /// - Parameter time: The time before which records are erased; `nil` for all records.
     /// - Returns: The number of the request.
     package func request(_ trackable: TrackableID, before time: UnixTime?) async throws(TrackingError) -> Int64 {
         try await self.database.write { db in
@@ -58,7 +60,7 @@ package struct Erasures: Sendable {
         }
     }
 
-    /// Returns the requests that are not performed yet, in order.
+    /// Returns the erasure requests that were not performed yet, in order.
     package func requests() async throws(TrackingError) -> [Request] {
         try await self.database.read { db in
             try Row.fetchAll(db, sql: "SELECT number, trackable, before FROM erasure ORDER BY number").map { row in
@@ -68,7 +70,7 @@ package struct Erasures: Sendable {
         }
     }
 
-    /// Removes a request that was performed.
+    /// Removes an erasure request that was performed.
     package func remove(_ number: Int64) async throws(TrackingError) {
         try await self.database.write { db in
             try db.execute(sql: "DELETE FROM erasure WHERE number = ?", arguments: [number])

@@ -1,21 +1,23 @@
 import TrackingCore
 
-/// Splits JSON text into values by brackets and quotation marks alone. Each value is parsed separately, so a malformed
-/// value does not affect its neighbours.
+/// Splits JSON text into its values, looking only at brackets and quotation marks. Each value is parsed separately
+/// afterwards, so that a malformed value does not affect the others.
 enum JSONParts {
-    /// Returns the only value of a text.
+    /// Returns the source text of the only value in a JSON text.
     ///
     /// - Throws: `invalidPayload` if the text has no value, ends within the value, or continues after it.
     static func value(of text: ArraySlice<UInt8>) throws(TrackingError) -> ArraySlice<UInt8> {
         var scan = Scan(text)
         let value = try scan.value()
         guard scan.isAtEnd else {
-            throw TrackingError(.invalidPayload, "the body is not JSON: something stands behind its value")
+            throw TrackingError(
+                .invalidPayload, "the request's body is not valid JSON: there is text after the end of its value")
         }
         return value
     }
 
-    /// Returns the consecutive values of a text, separated by white space or the record separator of RFC 8142.
+    /// Returns the source texts of consecutive JSON values, separated by white space or the record separator of RFC
+    /// 8142.
     ///
     /// - Throws: `invalidPayload` if the text ends within a value or has anything else between two values;
     ///   `payloadTooLarge` if it has more than `limit` values.
@@ -29,9 +31,10 @@ enum JSONParts {
         return values
     }
 
-    /// Returns the elements of a list; `nil` if the value is not a list.
+    /// Returns the source texts of the elements of a JSON list; `nil` if the value is not a list.
     ///
-    /// - Throws: The errors of ``values(of:limit:)``.
+    /// - Throws: `invalidPayload` if the text ends within an element; `payloadTooLarge` if it has more than `limit`
+    ///   elements.
     static func elements(of list: ArraySlice<UInt8>, limit: Int) throws(TrackingError) -> [ArraySlice<UInt8>]? {
         var scan = Scan(list)
         guard scan.take(UInt8(ascii: "[")) else { return nil }
@@ -44,10 +47,11 @@ enum JSONParts {
         return elements
     }
 
-    /// Returns the members of an object; `nil` if the value is not an object. The last member of a repeated name wins.
+    /// Returns the source texts of the members of a JSON object, by name; `nil` if the value is not an object. Of
+    /// several members of one name, the last one is returned.
     ///
-    /// - Throws: `invalidPayload` if the syntax between the members is invalid, or the object has more than 1,000
-    ///   members.
+    /// - Throws: `invalidPayload` if the syntax between the members is invalid; `payloadTooLarge` if the object has
+    ///   more than 1,000 members.
     static func members(of object: ArraySlice<UInt8>) throws(TrackingError) -> [String: ArraySlice<UInt8>]? {
         var scan = Scan(object)
         guard scan.take(UInt8(ascii: "{")) else { return nil }
@@ -55,7 +59,8 @@ enum JSONParts {
         while !scan.take(UInt8(ascii: "}")) {
             guard members.count < 1000 else { throw Self.tooMany(1000) }
             guard let name = try? JSONValue(json: try scan.value()).text, scan.take(UInt8(ascii: ":")) else {
-                throw TrackingError(.invalidPayload, "the body is not JSON: a member has no name")
+                throw TrackingError(
+                    .invalidPayload, "the request's body is not valid JSON: a member of an object has no name")
             }
             members[name] = try scan.value()
             _ = scan.take(UInt8(ascii: ","))
@@ -63,22 +68,24 @@ enum JSONParts {
         return members
     }
 
-    /// Checks that at least one of the texts is an object or a list, which can hold a record.
+    /// Checks that at least one of the JSON texts is an object or a list, because only these can contain a record.
     ///
-    /// - Throws: `invalidPayload` if there are texts and none of them can hold a record.
+    /// - Throws: `invalidPayload` if there are texts and none of them can contain a record.
     static func requireRecords(in texts: [ArraySlice<UInt8>]) throws(TrackingError) {
         let beginnings = [UInt8(ascii: "{"), UInt8(ascii: "[")]
         guard texts.isEmpty || texts.contains(where: { $0.first.map(beginnings.contains) ?? false }) else {
-            throw TrackingError(.invalidPayload, "the body holds neither a JSON object nor a list")
+            throw TrackingError(.invalidPayload, "the request's body contains neither a JSON object nor a JSON list")
         }
     }
 
     static func tooMany(_ limit: Int) -> TrackingError {
-        TrackingError(.payloadTooLarge, "a request has at most \(limit) records; send fewer at a time")
+        TrackingError(
+            .payloadTooLarge,
+            "the request has too many records: at most \(limit) are allowed; send fewer in one request")
     }
 }
 
-/// Walks over JSON text, value by value.
+/// A position in JSON text that moves forward value by value.
 private struct Scan {
     private let text: ArraySlice<UInt8>
     private var index: Int
@@ -88,7 +95,7 @@ private struct Scan {
         self.index = text.startIndex
     }
 
-    /// `true` if only white space is left.
+    /// `true` if only white space remains in the JSON text.
     var isAtEnd: Bool {
         mutating get {
             self.passSpace()
@@ -96,7 +103,7 @@ private struct Scan {
         }
     }
 
-    /// Consumes the given byte if it comes next.
+    /// Returns `true` and moves behind the given byte if it is the next one in the JSON text, not counting white space.
     mutating func take(_ byte: UInt8) -> Bool {
         self.passSpace()
         guard self.index < self.text.endIndex, self.text[self.index] == byte else { return false }
@@ -104,7 +111,9 @@ private struct Scan {
         return true
     }
 
-    /// Consumes the next value and returns its source text.
+    /// Moves behind the next JSON value and returns its source text.
+    ///
+    /// - Throws: `invalidPayload` if the text ends within the value or has none.
     mutating func value() throws(TrackingError) -> ArraySlice<UInt8> {
         self.passSpace()
         let start = self.index
@@ -136,7 +145,8 @@ private struct Scan {
     private func scalar(since start: Int) throws(TrackingError) -> ArraySlice<UInt8> {
         guard self.index > start else {
             throw self.index == self.text.endIndex
-                ? Self.brokenOff : TrackingError(.invalidPayload, "the body is not JSON: a value is missing")
+                ? Self.brokenOff
+                : TrackingError(.invalidPayload, "the request's body is not valid JSON: a value is missing")
         }
         return self.text[start..<self.index]
     }
@@ -151,7 +161,7 @@ private struct Scan {
     }
 
     private mutating func passSpace() {
-        // A byte order mark, white space and the record separator (0x1E).
+        // Passes a byte order mark, white space, and the record separator (0x1E), which is below 0x20.
         while self.index < self.text.endIndex,
             self.text[self.index] <= 0x20 || self.text[self.index...].prefix(3).elementsEqual([0xEF, 0xBB, 0xBF])
         {
@@ -159,5 +169,6 @@ private struct Scan {
         }
     }
 
-    private static let brokenOff = TrackingError(.invalidPayload, "the body is not JSON: it breaks off within a value")
+    private static let brokenOff = TrackingError(
+        .invalidPayload, "the request's body is not valid JSON: it ends within a value")
 }

@@ -1,14 +1,15 @@
 import TrackingCore
 
 extension JSONParts {
-    /// The texts of a sequence, and its malformed pieces.
+    /// The values of a request's body that has several JSON values, and its malformed pieces.
     struct Sequence {
         var texts: [ArraySlice<UInt8>] = []
         var broken: [RefusedPiece] = []
     }
 
-    /// Splits a body into values: between record separators (RFC 8142) if there are any, otherwise one after the
-    /// other. A malformed value is set aside alone if separators or line ends show the beginning of the next value.
+    /// Splits a request's body into its JSON values: at the record separators (RFC 8142) if there are any, otherwise
+    /// one value after the other. If separators or line ends show where the next value begins, only a malformed value
+    /// is rejected and the others are returned.
     ///
     /// - Throws: `invalidPayload` if no value is valid; `payloadTooLarge` if there are more than `limit` values.
     static func sequence(_ body: ArraySlice<UInt8>, limit: Int) throws(TrackingError) -> Sequence {
@@ -23,8 +24,8 @@ extension JSONParts {
             return Sequence(texts: texts)
         } catch {
             guard error.code == .invalidPayload else { throw error }
-            // Accept one object a line. Reject a single text over several lines, some of which are values by
-            // themselves.
+            // Accepts a body with one object in each line. Rejects a body whose single value spans several lines, even
+            // if some of these lines are valid values.
             let lines = try Self.sequence(of: body.split(separator: UInt8(ascii: "\n")), limit: limit)
             guard !lines.texts.isEmpty, lines.texts.count >= lines.broken.count,
                 lines.texts.allSatisfy({ $0.first == UInt8(ascii: "{") })
@@ -47,6 +48,7 @@ extension JSONParts {
     }
 
     private static let separator: UInt8 = 0x1E
-    private static let empty = TrackingError(.invalidPayload, "the body is empty; it has GeoJSON Features")
-    private static let allBroken = TrackingError(.invalidPayload, "the body is not JSON: none of its texts is whole")
+    private static let empty = TrackingError(.invalidPayload, "the request's body is empty: send GeoJSON Features")
+    private static let allBroken = TrackingError(
+        .invalidPayload, "the request's body is not valid JSON: none of its values is complete")
 }

@@ -1,12 +1,16 @@
 package import TrackingCore
 
-/// Reads the requests of Overland, its fork for Android and compatible programs: `{"locations": […]}`, a bare list of
-/// Features, a single Feature, and the single object of Overland's OwnTracks mode.
+/// Decodes the request bodies of the app Overland, of its fork for Android and of compatible programs: `{"locations":
+/// […]}`, a list of GeoJSON Features, a single Feature, and the single object of Overland's OwnTracks mode.
 package enum OverlandDecoder {
-    /// Reads the body of a request.
+    /// Decodes the body of a request from Overland.
     ///
-    /// - Throws: `invalidPayload` if the body is not JSON or has no `locations`, `payloadTooLarge` if it has too many
-    ///   of them. An invalid Feature does not throw. It is added to ``PhoneBatch/refused``.
+    /// - Parameters:
+    ///   - body: The bytes of the body.
+    ///   - receivedAt: The time of messages that have no time of their own.
+    ///   - secret: The key of encrypted messages; `nil` for none.
+    /// - Throws: `invalidPayload` if the body is not JSON or has no `locations`; `payloadTooLarge` if it has too many.
+    ///   An invalid Feature does not throw; it is added to ``PhoneBatch/refused``.
     package static func decode(
         _ body: [UInt8], receivedAt: UnixTime, secret: OwnTracksSecret? = nil
     ) throws(TrackingError) -> PhoneBatch {
@@ -38,5 +42,5 @@ package enum OverlandDecoder {
     }
 
     private static let nothing = TrackingError(
-        .invalidPayload, "the body holds no list of locations; Overland sends {\"locations\": […]}")
+        .invalidPayload, "the request's body has no list of locations: send {\"locations\": […]} as Overland does")
 }

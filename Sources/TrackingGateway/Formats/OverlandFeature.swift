@@ -2,18 +2,21 @@ import TrackingCore
 import TrackingHistory
 import TrackingPublisher
 
-/// Reads one Feature of an Overland batch: a point, a visit, an action, or the record of a trip.
+/// Decodes one GeoJSON Feature of an Overland request: a point, a visit, an action of the app, or the record of a trip.
 enum OverlandFeature {
-    /// Returns the records of a Feature.
+    /// Returns the records of an Overland Feature.
     ///
-    /// - Parameter text: The source text of the Feature.
+    /// - Parameters:
+    ///   - feature: The Feature.
+    ///   - text: The source text of the Feature.
+    /// - Throws: `BadPiece` if the Feature has no valid record.
     static func records(_ feature: JSONValue, _ text: ArraySlice<UInt8>) throws(BadPiece) -> [RecordDraft] {
-        guard feature.object != nil else { throw BadPiece("it is not a JSON object") }
-        guard let properties = feature["properties"]?.object else { throw BadPiece("it has no properties") }
+        guard feature.object != nil else { throw BadPiece("the Feature is not a JSON object") }
+        guard let properties = feature["properties"]?.object else { throw BadPiece("the Feature has no properties") }
         let source = (try? JSONSource(object: text))?["properties"]
         if properties["type"]?.text == "trip" { return try OverlandTrip.ended(properties, source) }
         guard let time = properties["timestamp"].flatMap(PointDraft.time), time.seconds.magnitude <= 1e11 else {
-            throw BadPiece("it has no timestamp that can be read")
+            throw BadPiece("the Feature has no valid timestamp")
         }
         let geometry = feature["geometry"]
         if let action = properties["action"]?.text {
@@ -29,9 +32,13 @@ enum OverlandFeature {
         }
     }
 
-    /// Returns the place of a trip, which is a Feature.
+    /// Returns the position of a Feature that is the start, end or current place of a trip; `nil` if it has no valid
+    /// position.
     ///
-    /// - Parameter source: The source text of the Feature.
+    /// - Parameters:
+    ///   - feature: The Feature; `nil` for none.
+    ///   - source: The source text of the Feature.
+    ///   - isSwapped: `true` if latitude precedes longitude.
     static func place(_ feature: JSONValue?, _ source: JSONSource?, isSwapped: Bool = false) -> Location? {
         guard let properties = feature?["properties"]?.object, !OverlandPoint.saysNoPlace(properties) else {
             return nil
@@ -72,7 +79,7 @@ enum OverlandFeature {
         }
     }
 
-    /// Returns the properties other than the time, as far as they fit into an event.
+    /// Returns the properties of a Feature, without the time, as far as they fit into a tracking event.
     static func detail(_ properties: [String: JSONValue]) -> [String: JSONValue] {
         var detail = properties
         detail["timestamp"] = nil
@@ -82,8 +89,8 @@ enum OverlandFeature {
 }
 
 extension TrackingEvent.Kind {
-    /// A phone sent an entry without a position.
+    /// The kind of event of an entry that a phone sent without a position.
     static let noPosition = Self(rawValue: "NO_POSITION")
-    /// An action of the phone's app, named in the detail's `action`.
+    /// The kind of event of an action of the phone's app, which the event's detail names in `action`.
     static let action = Self(rawValue: "ACTION")
 }

@@ -2,13 +2,16 @@ import TrackingCore
 import TrackingHistory
 import TrackingPublisher
 
-/// Reads Overland's trips: the trip under way beside each batch, and the record of a trip that ended.
+/// Decodes the trips of Overland: the present trip, which each request contains, and the record of an ended trip.
 ///
-/// The id of a trip is the text of its start, as in the `trip_id` of its points.
+/// The id of a trip is the text of its start time, which is also the `trip_id` of its points.
 enum OverlandTrip {
-    /// Returns the records of the trip under way: an event of its start, and its newest version.
+    /// Returns the records of the present trip: an event of its start, and the newest version of the trip.
     ///
-    /// - Parameter text: The source text of the trip.
+    /// - Parameters:
+    ///   - value: The trip.
+    ///   - text: The source text of the trip.
+    /// - Throws: `BadPiece` if the trip is invalid.
     static func underWay(_ value: JSONValue, _ text: ArraySlice<UInt8>) throws(BadPiece) -> [RecordDraft] {
         // The fork for Android sends the object as text, with latitude before longitude.
         let isText = value.text != nil
@@ -17,8 +20,8 @@ enum OverlandTrip {
         let source = try? JSONSource(object: value.text.map { Array($0.utf8)[...] } ?? text)
         var trip = try Self.trip(object, source, isSwapped: isText)
         let began = TripStateMachine.Change.started(trip).happening.map {
-            // The first batches have no place, because the app waits for a good fix. The mode may change during the
-            // trip.
+            // The event is identified by kind and time only: the first requests have no start location, because the app
+            // waits for a good fix, and the mode may change during the trip.
             RecordDraft($0, at: trip.start, location: trip.startLocation, identity: .kindAndTime(of: trip.id))
         }
         trip.lastLocation = OverlandFeature.place(
@@ -27,15 +30,18 @@ enum OverlandTrip {
         return [began, RecordDraft(trip: try Self.checked(trip))].compactMap { $0 }
     }
 
-    /// Returns the records of a trip that ended: an event of its end, and its last version.
+    /// Returns the records of an ended trip: an event of its end, and the last version of the trip.
     ///
-    /// - Parameter source: The source text of the properties.
+    /// - Parameters:
+    ///   - properties: The properties of the trip's Feature.
+    ///   - source: The source text of the properties.
+    /// - Throws: `BadPiece` if the trip is invalid.
     static func ended(
         _ properties: [String: JSONValue], _ source: JSONSource?
     ) throws(BadPiece) -> [RecordDraft] {
         var trip = try Self.trip(properties, source, isSwapped: false)
         guard let end = (properties["end"] ?? properties["timestamp"]).flatMap(PointDraft.time) else {
-            throw BadPiece("the trip has no end that can be read")
+            throw BadPiece("the trip has no valid end time")
         }
         trip.state = .ended
         trip.end = end
@@ -54,7 +60,8 @@ enum OverlandTrip {
         return [ended, RecordDraft(trip: trip)].compactMap { $0 }
     }
 
-    /// The members that have fields of their own in a version of a trip.
+    /// The properties that have fields of their own in a version of a trip, and are therefore not part of the event's
+    /// detail.
     private static let said: Set = [
         "type", "mode", "start", "end", "start_location", "end_location", "start-coordinates", "end-coordinates",
         "duration", "distance", "stopped_automatically",
@@ -64,7 +71,7 @@ enum OverlandTrip {
         _ object: [String: JSONValue], _ source: JSONSource?, isSwapped: Bool
     ) throws(BadPiece) -> Trip {
         guard let said = object["start"], let start = PointDraft.time(said), start.seconds.magnitude <= 1e11 else {
-            throw BadPiece("the trip has no start that can be read")
+            throw BadPiece("the trip has no valid start time")
         }
         let id = said.text.flatMap { (1...64).contains($0.utf8.count) ? $0 : nil } ?? ISO8601.text(start)
         let mode = (object["mode"]?.text).flatMap { try? TripMode($0) }?.rawValue ?? "unknown"
@@ -79,7 +86,8 @@ enum OverlandTrip {
         value?.lenientNumber.flatMap { $0 >= 0 ? $0 : nil }
     }
 
-    /// Returns the place that older versions wrote as a pair of longitude and latitude.
+    /// Returns the position from a pair of longitude and latitude, as older versions of Overland wrote it; `nil` for an
+    /// invalid pair.
     private static func place(_ pair: JSONValue?, at time: UnixTime) -> Location? {
         guard let pair = pair?.list, pair.count >= 2, let longitude = pair[0].lenientNumber,
             let latitude = pair[1].lenientNumber,
@@ -88,7 +96,9 @@ enum OverlandTrip {
         return Location(coordinate: coordinate, time: time)
     }
 
-    /// Returns the trip if readers of the protocol accept it.
+    /// Returns the trip if it is valid in the tracking protocol.
+    ///
+    /// - Throws: `BadPiece` with the rule that the trip breaks.
     private static func checked(_ trip: Trip) throws(BadPiece) -> Trip {
         do {
             return try MessageCodec.decodeTrip(MessageCodec.encode(trip))

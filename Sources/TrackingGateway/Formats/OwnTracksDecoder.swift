@@ -1,16 +1,16 @@
 package import TrackingCore
 
-/// Reads the messages of OwnTracks, from HTTP and MQTT alike.
+/// Decodes the messages of OwnTracks, which have the same form over HTTP and MQTT.
 package enum OwnTracksDecoder {
-    /// Reads a message or a list of messages. An empty body has no messages.
+    /// Decodes an OwnTracks message or a list of messages. An empty body has no messages.
     ///
     /// - Parameters:
+    ///   - body: The bytes of the HTTP body or MQTT payload.
     ///   - receivedAt: The time of messages that have no time of their own.
-    ///   - secret: The key of encrypted messages.
-    ///   - countsFrom2001: `true` if times before 2010 are counted from the year 2001, as in Overland's OwnTracks
-    ///     mode.
-    /// - Throws: `invalidPayload` if the body is not JSON or has only numbers and words, `payloadTooLarge` if there
-    ///   are too many messages. An invalid message does not throw. It is added to ``PhoneBatch/refused``.
+    ///   - secret: The key of encrypted messages; `nil` for none.
+    ///   - countsFrom2001: `true` if times before 2010 are counted from the year 2001, as in Overland's OwnTracks mode.
+    /// - Throws: `invalidPayload` if the body is not JSON or has only numbers and words; `payloadTooLarge` if there are
+    ///   too many messages. An invalid message does not throw; it is added to ``PhoneBatch/refused``.
     package static func decode(
         _ body: [UInt8], receivedAt: UnixTime, secret: OwnTracksSecret? = nil, countsFrom2001: Bool = false
     ) throws(TrackingError) -> PhoneBatch {

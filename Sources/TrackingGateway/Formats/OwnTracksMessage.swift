@@ -2,21 +2,24 @@ import TrackingCore
 import TrackingHistory
 import TrackingPublisher
 
-/// Reads one message of OwnTracks.
+/// Decodes one message of OwnTracks.
 struct OwnTracksMessage {
-    /// The value of `_via` in messages that a bridge republished.
+    /// The value of the member `_via` in messages that a Godwit bridge republished.
     static let mark = "godwit"
 
     let receivedAt: UnixTime
     let secret: OwnTracksSecret?
     let countsFrom2001: Bool
 
-    /// Returns the records of a message; none if the message is not about the trackable.
+    /// Returns the records of an OwnTracks message; none if the message is not about the trackable.
     ///
-    /// - Parameter text: The source text of the message.
+    /// - Parameters:
+    ///   - message: The message.
+    ///   - text: The source text of the message.
+    /// - Throws: `BadPiece` if the message is invalid.
     func records(_ message: JSONValue, _ text: ArraySlice<UInt8>) throws(BadPiece) -> [RecordDraft] {
-        guard let members = message.object else { throw BadPiece("it is not a JSON object") }
-        guard let type = members["_type"]?.text else { throw BadPiece("it has no _type") }
+        guard let members = message.object else { throw BadPiece("the message is not a JSON object") }
+        guard let type = members["_type"]?.text else { throw BadPiece("the message has no _type") }
         // A bridge republished the message, so its position is recorded already.
         guard members["_via"]?.text != Self.mark else { return [] }
         switch type {
@@ -35,7 +38,7 @@ struct OwnTracksMessage {
         case "beacon": return [self.event(.beacon, members)]
         // These messages request something of the server, or describe the app's configuration, passwords included.
         case "cmd", "request", "configuration", "dump": return []
-        default: throw BadPiece("its _type is not known")
+        default: throw BadPiece("the message's _type is unknown")
         }
     }
 
@@ -43,13 +46,13 @@ struct OwnTracksMessage {
         _ members: [String: JSONValue]
     ) throws(BadPiece) -> (message: JSONValue, text: ArraySlice<UInt8>) {
         guard let secret = self.secret else {
-            throw BadPiece("it is encrypted, and there is no key for this trackable")
+            throw BadPiece("the message is encrypted, and the gateway has no key for this trackable")
         }
         guard let data = members["data"]?.text, let plain = secret.open(base64: data) else {
-            throw BadPiece("it is encrypted with another key, or damaged")
+            throw BadPiece("the message is encrypted with another key, or damaged")
         }
-        guard let message = try? JSONValue(json: plain) else { throw BadPiece("what was encrypted is not JSON") }
-        guard message["_type"]?.text != "encrypted" else { throw BadPiece("it is encrypted twice") }
+        guard let message = try? JSONValue(json: plain) else { throw BadPiece("the decrypted message is not JSON") }
+        guard message["_type"]?.text != "encrypted" else { throw BadPiece("the message is encrypted twice") }
         return (message, plain[...])
     }
 
@@ -101,25 +104,25 @@ struct OwnTracksMessage {
         "batt": .batteryPercent,
     ]
 
-    /// A Boolean value that indicates whether a member has a field of its own in a point.
+    /// Returns `true` if a member of an OwnTracks location has a field of its own in a point.
     private static func isKnown(_ name: String) -> Bool {
         self.names[name] != nil || ["_type", "topic", "tst", "alt", "vac", "motionactivities"].contains(name)
     }
 
-    /// Returns a time of OwnTracks.
+    /// Returns the time in a member of an OwnTracks message; `nil` if it is invalid.
     private func moment(_ value: JSONValue) -> UnixTime? {
         guard let time = PointDraft.time(value), time.seconds.magnitude <= 1e11 else { return nil }
-        // OwnTracks has no times before 2010.
+        // OwnTracks did not exist before 2010, so an earlier time is counted from the year 2001.
         let isFrom2001 = self.countsFrom2001 && time.seconds < 1_262_304_000
         return isFrom2001 ? UnixTime(time.seconds + 978_307_200) : time
     }
 
     // MARK: Events
 
-    /// Returns the event of a region that was entered or left.
+    /// Returns the event of a phone that entered or left a region.
     private func transition(_ members: [String: JSONValue]) throws(BadPiece) -> RecordDraft {
         guard let event = members["event"]?.text, ["enter", "leave"].contains(event) else {
-            throw BadPiece("it neither enters nor leaves")
+            throw BadPiece("the transition's event is neither enter nor leave")
         }
         var rest = members
         for name in ["event", "desc", "lat", "lon", "acc"] { rest[name] = nil }
@@ -149,23 +152,24 @@ struct OwnTracksMessage {
             identity: identity)
     }
 
-    /// Returns the time of the event, or the time at which the message was written.
+    /// Returns the time of the event in an OwnTracks message, or else the time at which the message was created; `nil`
+    /// without a valid time.
     private func time(of members: [String: JSONValue]) -> UnixTime? {
         members["tst"].flatMap(self.moment) ?? members["created_at"].flatMap(self.moment)
     }
 }
 
 extension TrackingEvent.Kind {
-    /// A place that a phone monitors, in the detail's `desc`, `lat`, `lon` and `rad`.
+    /// The kind of event of a place that a phone monitors; the event's detail has it in `desc`, `lat`, `lon` and `rad`.
     static let waypoint = Self(rawValue: "WAYPOINT")
-    /// A phone's connection broke. This is only a hint: it may arrive late.
+    /// The kind of event of a phone whose connection broke. It is only a hint, and may arrive late.
     static let will = Self(rawValue: "WILL")
-    /// The card of the phone's user.
+    /// The kind of event of a card, which describes the phone's user.
     static let card = Self(rawValue: "CARD")
-    /// The status of the phone's app.
+    /// The kind of event of a status report of the phone's app.
     static let status = Self(rawValue: "STATUS")
-    /// A number of counted steps.
+    /// The kind of event of a number of steps that the phone counted.
     static let steps = Self(rawValue: "STEPS")
-    /// A Bluetooth beacon was seen.
+    /// The kind of event of a Bluetooth beacon that the phone detected.
     static let beacon = Self(rawValue: "BEACON")
 }

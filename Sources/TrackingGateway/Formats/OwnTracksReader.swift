@@ -1,53 +1,53 @@
 package import TrackingCore
 
-/// Finds the trackable and the records of an OwnTracks message from the broker.
+/// Finds the trackable and the records of an OwnTracks message that arrived from the broker.
 package struct OwnTracksReader: Sendable {
-    /// The result of reading a message.
+    /// The result of reading an OwnTracks message.
     package enum Reading: Hashable, Sendable {
-        /// The records of a trackable, and the refused pieces of the message.
+        /// The message has these records of this trackable, and these invalid pieces.
         case batch(TrackableID, PhoneBatch)
-        /// The message has nothing to ingest.
+        /// The message has no records to ingest.
         case ignored(Reason)
-        /// The topic identifies no trackable.
+        /// The topic of the message identifies no trackable.
         case refused(TrackingError)
     }
 
-    /// The reason for ignoring a message.
+    /// The reason for ignoring an OwnTracks message.
     package enum Reason: Hashable, Sendable {
-        /// A retained message, which was received when it was new.
+        /// The message is retained: it was ingested when it was published.
         case replayed
-        /// A position that a bridge republished.
+        /// The message is a position that a Godwit bridge republished.
         case ownPosition
-        /// An empty message, which clears a topic.
+        /// The message is empty, which clears a topic.
         case cleared
-        /// A message on a topic of another kind.
+        /// The message is on a topic that is not ingested.
         case otherTopic
     }
 
-    /// The options of a reader.
+    /// The settings of a reader of OwnTracks messages.
     package struct Configuration: Sendable {
-        /// The topics of the messages.
+        /// The OwnTracks topics on the broker.
         package var topics: OwnTracksTopics
-        /// The trackables of devices, by `user/device`. A device that is not listed has the trackable `user-device`.
+        /// The trackables of devices, by `user/device`. The trackable of a device that is not listed is `user-device`.
         package var trackables: [String: TrackableID] = [:]
-        /// The keys of trackables whose messages are encrypted.
+        /// The keys of encrypted messages, by trackable.
         package var secrets: [TrackableID: OwnTracksSecret] = [:]
-        /// The user under which positions are republished; `nil` to republish none.
+        /// The OwnTracks user under which a bridge republishes positions; `nil` if it republishes none.
         package var outUser: String?
 
-        /// Makes a configuration with the defaults above.
+        /// Creates the settings, with the default value of each setting that is not given.
         package init(topics: OwnTracksTopics) { self.topics = topics }
     }
 
     private let configuration: Configuration
 
-    /// Makes a reader.
+    /// Creates a reader of OwnTracks messages.
     package init(_ configuration: Configuration) { self.configuration = configuration }
 
-    /// The topic filters to subscribe to.
+    /// The topic filters to subscribe to, so that all OwnTracks messages with records are received.
     package var filters: [String] { self.configuration.topics.filters }
 
-    /// Reads a message.
+    /// Reads an OwnTracks message.
     ///
     /// - Parameter time: The time of messages that have no time of their own.
     package func read(_ message: IncomingMessage, receivedAt time: UnixTime) -> Reading {
@@ -67,9 +67,9 @@ package struct OwnTracksReader: Sendable {
         }
     }
 
-    /// Returns the trackable of a device.
+    /// Returns the trackable of an OwnTracks device.
     ///
-    /// - Throws: `invalidName` if user and device give no valid id.
+    /// - Throws: `invalidName` if user and device give no valid id of a trackable.
     func trackable(of place: OwnTracksTopics.Place) throws(TrackingError) -> TrackableID {
         if let id = self.configuration.trackables["\(place.user)/\(place.device)"] { return id }
         var identity = PhoneIdentity()
@@ -86,7 +86,7 @@ package struct OwnTracksReader: Sendable {
         }
     }
 
-    /// Returns `true` if a bridge republished the message.
+    /// Returns `true` if a Godwit bridge republished the message.
     static func isMarked(_ payload: ArraySlice<UInt8>) -> Bool {
         (try? JSONValue(json: payload))?["_via"]?.text == OwnTracksMessage.mark
     }

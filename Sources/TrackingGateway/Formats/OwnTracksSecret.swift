@@ -1,23 +1,23 @@
 private import CSodium
 
-/// The key of a phone's encrypted OwnTracks messages: libsodium's `crypto_secretbox`, with the passphrase padded with
-/// zeros to 32 bytes.
+/// The key with which a phone encrypts its OwnTracks messages: that of libsodium's `crypto_secretbox`, made from a
+/// passphrase that is padded with zeros to 32 bytes.
 ///
 /// The printed form does not contain the key.
 package struct OwnTracksSecret: Sendable, CustomStringConvertible, CustomReflectable {
     private let key: [UInt8]
 
-    /// The most bytes of a passphrase.
+    /// The largest number of bytes in a passphrase.
     package static let maximumBytes = 32
 
-    /// Makes a key; `nil` if the passphrase is empty or has more than 32 bytes of UTF-8, which is also the app's
-    /// limit.
+    /// Creates the key from a passphrase; `nil` if the passphrase is empty or has more than 32 bytes of UTF-8, which is
+    /// also the app's limit.
     package init?(passphrase: some StringProtocol) {
         guard (1...Self.maximumBytes).contains(passphrase.utf8.count), sodium_init() >= 0 else { return nil }
         self.key = Array(passphrase.utf8) + [UInt8](repeating: 0, count: Self.maximumBytes - passphrase.utf8.count)
     }
 
-    /// Returns the decrypted message; `nil` if it was encrypted with another key, or is damaged.
+    /// Decrypts a message, given as base64 text; `nil` if it was encrypted with another key, or is damaged.
     func open(base64: String) -> [UInt8]? {
         guard let sealed = Self.decoded(base64) else { return nil }
         let nonceBytes = Int(crypto_secretbox_NONCEBYTES)
@@ -29,7 +29,7 @@ package struct OwnTracksSecret: Sendable, CustomStringConvertible, CustomReflect
         return plain
     }
 
-    /// Encrypts a message. Returns the base64 text of a random nonce and the box, which the apps can read.
+    /// Encrypts a message for the OwnTracks apps. Returns a random nonce and the encrypted message as base64 text.
     func seal(_ plain: [UInt8]) -> String {
         var nonce = [UInt8](repeating: 0, count: Int(crypto_secretbox_NONCEBYTES))
         randombytes_buf(&nonce, nonce.count)
@@ -55,8 +55,8 @@ package struct OwnTracksSecret: Sendable, CustomStringConvertible, CustomReflect
         return Array(bytes.prefix(count))
     }
 
-    /// A fixed text without the key.
+    /// A fixed text in place of the key, which is never printed.
     package var description: String { "a key" }
-    /// A mirror without children.
+    /// A mirror without children, so that no dump shows the key.
     package var customMirror: Mirror { Mirror(self, children: []) }
 }

@@ -1,22 +1,24 @@
 package import TrackingCore
 
-/// The topics of OwnTracks on the broker: `owntracks/user/device`, and the parts beneath it.
+/// The topics of OwnTracks on the broker: `owntracks/user/device` for positions, and further levels below it for other
+/// messages.
 package struct OwnTracksTopics: Hashable, Sendable {
-    /// The levels above the user, without a slash at either end.
+    /// The topic levels above the user, such as `owntracks`, without a slash at either end.
     package let root: String
 
-    /// The user, device and part of a topic.
+    /// The user, device and part of an OwnTracks topic.
     struct Place: Hashable {
         let user: String
         let device: String
-        /// The part beneath the device, such as `event`; `nil` for the topic of positions.
+        /// The topic level below the device, such as `event`; `nil` for the topic of positions.
         let part: String?
     }
 
-    /// The parts that are ingested. Other parts request something of a server, or contain passwords.
+    /// The topic levels below a device whose messages are ingested. Messages on other levels are requests to a server,
+    /// or contain passwords.
     static let parts = ["event", "waypoint", "waypoints", "status", "step", "beacon", "info"]
 
-    /// Makes the topics beneath a root of 1 to 4 levels and at most 256 bytes.
+    /// Creates the OwnTracks topics below a root of 1 to 4 levels and at most 256 bytes.
     ///
     /// - Throws: `invalidName` with the rule that the root breaks.
     package init(root: String = "owntracks") throws(TrackingError) {
@@ -24,13 +26,13 @@ package struct OwnTracksTopics: Hashable, Sendable {
         guard (1...4).contains(levels.count), root.utf8.count <= 256, levels.allSatisfy(Self.isLevel) else {
             throw TrackingError(
                 .invalidName,
-                "the root of OwnTracks' topics has 1 to 4 levels, without + # $ and control characters; not '\(root.prefix(80))'"
+                "cannot use '\(root.prefix(80))' as the root of OwnTracks' topics: it must have 1 to 4 levels without + # $ and control characters, and at most 256 bytes"
             )
         }
         self.root = root
     }
 
-    /// Returns `true` if a text is valid as a level of a topic name.
+    /// Returns `true` if a text is valid as one level of an OwnTracks topic.
     package static func isLevel(_ text: some StringProtocol) -> Bool {
         !text.isEmpty
             && text.unicodeScalars.allSatisfy {
@@ -38,15 +40,15 @@ package struct OwnTracksTopics: Hashable, Sendable {
             }
     }
 
-    /// The topic filters for the messages of every device.
+    /// The topic filters for the messages of all OwnTracks devices.
     var filters: [String] { [self.positions] + Self.parts.map { "\(self.positions)/\($0)" } }
-    /// The topic filter for the positions of every device.
+    /// The topic filter for the positions of all OwnTracks devices.
     var positions: String { "\(self.root)/+/+" }
 
-    /// Returns the topic of a device's positions.
+    /// Returns the OwnTracks topic of a device's positions.
     func path(user: String, device: String) -> String { "\(self.root)/\(user)/\(device)" }
 
-    /// Returns the user, device and part of a topic; `nil` if it is not an OwnTracks topic.
+    /// Returns the user, device and part of an OwnTracks topic; `nil` if it is none.
     func place(_ topic: String) -> Place? {
         guard topic.hasPrefix("\(self.root)/") else { return nil }
         let levels = topic.dropFirst(self.root.count + 1).split(separator: "/", omittingEmptySubsequences: false)

@@ -2,29 +2,33 @@ import TrackingCore
 import TrackingHistory
 package import TrackingPublisher
 
-/// The content of one HTTP request of a phone or another client: records, and refused pieces.
+/// The contents of one HTTP request or OwnTracks message of a phone or another client: its records, and its invalid
+/// pieces.
 package struct PhoneBatch: Hashable, Sendable {
-    /// The records in the order in which they were sent. A position beside the batch and the trip under way are last.
+    /// The records in the order in which they were sent. Overland's current position and present trip, which are beside
+    /// the list, come last.
     package var records: [RecordDraft] = []
-    /// The refused pieces. They do not affect the rest of the batch.
+    /// The invalid pieces of the request. They do not affect its valid records.
     package var refused: [RefusedPiece] = []
-    /// The number of values that were corrected in points, such as a battery charge in percent.
+    /// The number of values in points that were corrected, such as a battery level that was given in percent.
     package var corrections = 0
-    /// A Boolean value that indicates whether a message of the request was encrypted and could be decrypted.
+    /// `true` if a message of the request was encrypted and could be decrypted.
     package var isEncrypted = false
 
-    /// The most records in one request.
+    /// The largest number of records in one request.
     package static let maximumRecords = 10_000
 
-    /// Makes a batch.
+    /// Creates the contents of a request.
     package init(records: [RecordDraft] = [], refused: [RefusedPiece] = []) {
         self.records = records
         self.refused = refused
     }
 
-    /// Adds the records of one piece of a request, or the refused piece with its reason.
+    /// Decodes one piece of a request, and adds its records, or the invalid piece with the reason.
     ///
-    /// - Parameter read: Reads the piece, given its value and its source text.
+    /// - Parameters:
+    ///   - piece: The source text of the piece.
+    ///   - read: Returns the records of the piece, given its value and its source text.
     mutating func add(
         _ piece: ArraySlice<UInt8>, _ read: (JSONValue, ArraySlice<UInt8>) throws(BadPiece) -> [RecordDraft]
     ) {
@@ -35,7 +39,9 @@ package struct PhoneBatch: Hashable, Sendable {
             } catch {
                 throw BadPiece(error.message)
             }
-            guard !LocationCodec.hasNullCoordinate(piece) else { throw BadPiece("one of its coordinates is null") }
+            guard !LocationCodec.hasNullCoordinate(piece) else {
+                throw BadPiece("one of the position's coordinates is null")
+            }
             let records = try read(value, piece)
             self.records += records
             if value["_type"]?.text == "encrypted" { self.isEncrypted = true }
@@ -47,24 +53,28 @@ package struct PhoneBatch: Hashable, Sendable {
     }
 }
 
-/// A piece of a request that has no valid record.
+/// A piece of a request (such as one Feature or message) that has no valid record.
 package struct RefusedPiece: Hashable, Sendable {
-    /// The reason, without coordinates.
+    /// The reason for which the piece is invalid, without coordinates.
     package let reason: String
-    /// The received bytes of the piece, at most ``maximumBytes``.
+    /// The received bytes of the invalid piece, at most the first ``maximumBytes``.
     package let bytes: [UInt8]
 
-    /// The most bytes of a piece that are stored.
+    /// The largest number of bytes of an invalid piece that are stored.
     package static let maximumBytes = 4096
 
-    /// Makes a refused piece.
+    /// Creates an invalid piece.
+    ///
+    /// - Parameters:
+    ///   - reason: The reason for which the piece is invalid, without coordinates.
+    ///   - bytes: The received bytes; only the first ``maximumBytes`` are stored.
     package init(reason: String, bytes: some Collection<UInt8>) {
         self.reason = reason
         self.bytes = Array(bytes.prefix(Self.maximumBytes))
     }
 }
 
-/// The error of a piece that has no valid record.
+/// The error of a piece of a request that has no valid record. Its reason is a phrase with a subject.
 struct BadPiece: Error {
     let reason: String
 

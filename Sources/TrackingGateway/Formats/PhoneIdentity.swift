@@ -1,36 +1,37 @@
 package import TrackingCore
 
-/// The names that a request claims for its trackable. The token decides. The names only choose among the trackables
-/// that the token allows.
+/// The names by which an HTTP request or OwnTracks topic identifies its trackable. The token decides which trackables
+/// are allowed. The names only select one of them.
 package struct PhoneIdentity: Hashable, Sendable {
-    /// The claimed names, in the order in which they are tried.
+    /// The names in the request, in the order in which they are tried.
     package private(set) var claims: [String] = []
 
-    /// Makes an identity without claimed names.
+    /// Creates an identity without names.
     package init() {}
 
-    /// Adds the name of a device, unchanged.
+    /// Adds the name of a device as a name of the trackable, unchanged.
     package mutating func add(device: String?) {
         if let device, !device.isEmpty, self.claims.count < 8 { self.claims.append(device) }
     }
 
-    /// Adds OwnTracks' user and device: as `user-device`, and the device alone.
+    /// Adds the names from OwnTracks' user and device: `user-device`, and the device alone.
     package mutating func add(user: String?, device: String?) {
         guard let device, !device.isEmpty else { return }
         if let user, !user.isEmpty { self.add(device: "\(user)-\(device)") }
         self.add(device: device)
     }
 
-    /// Adds the user and device of an OwnTracks topic, `owntracks/user/device`.
+    /// Adds the names from an OwnTracks topic, `owntracks/user/device`.
     package mutating func add(topic: String?) {
         let levels = topic?.split(separator: "/", omittingEmptySubsequences: false) ?? []
         guard levels.count == 3 else { return }
         self.add(user: String(levels[1]), device: String(levels[2]))
     }
 
-    /// Returns the trackable of the request.
+    /// Returns the trackable that the request is about.
     ///
-    /// - Throws: `invalidName` if the claimed names do not identify one trackable.
+    /// - Parameter scope: The trackables that the request's token may publish.
+    /// - Throws: `invalidName` if the names do not identify one of these trackables.
     package func trackable(of scope: TrackableScope) throws(TrackingError) -> TrackableID {
         switch scope {
         case .only(let ids):
@@ -40,11 +41,13 @@ package struct PhoneIdentity: Hashable, Sendable {
             }
             throw TrackingError(
                 .invalidName,
-                "this token publishes \(ids.count) trackables: say which, with ?device=ID at the end of the URL")
+                "cannot tell which trackable the request is about: its token may publish \(ids.count) trackables. Add ?device=ID at the end of the URL"
+            )
         case .all:
             guard let claim = self.claims.first else {
                 throw TrackingError(
-                    .invalidName, "this token publishes any trackable: say which, with ?device=ID at the end of the URL"
+                    .invalidName,
+                    "cannot tell which trackable the request is about: its token may publish any trackable. Add ?device=ID at the end of the URL"
                 )
             }
             return try TrackableID(claim)

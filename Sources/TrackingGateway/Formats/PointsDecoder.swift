@@ -2,13 +2,14 @@ package import TrackingCore
 import TrackingHistory
 import TrackingPublisher
 
-/// Reads Godwit's own GeoJSON: a Feature, a FeatureCollection, a list, or a sequence of these, one a line or as a text
-/// sequence (RFC 8142). The property names are those of an import (`docs/reference/history.md`).
+/// Decodes request bodies of points in Godwit's own GeoJSON format: a Feature, a FeatureCollection, a list of Features,
+/// or a sequence of these, one in each line or as a text sequence (RFC 8142). The names of the properties are those of
+/// an import (`docs/reference/history.md`).
 package enum PointsDecoder {
-    /// Reads the body of a request.
+    /// Decodes the body of a request.
     ///
-    /// - Throws: `invalidPayload` if the body is empty or not JSON, `payloadTooLarge` if it has too many Features. An
-    ///   invalid Feature or text of a sequence does not throw. It is added to ``PhoneBatch/refused``.
+    /// - Throws: `invalidPayload` if the body is empty or not JSON; `payloadTooLarge` if it has too many Features. An
+    ///   invalid Feature does not throw; it is added to ``PhoneBatch/refused``.
     package static func decode(_ body: [UInt8]) throws(TrackingError) -> PhoneBatch {
         let limit = PhoneBatch.maximumRecords
         let sequence = try JSONParts.sequence(body[...], limit: limit)

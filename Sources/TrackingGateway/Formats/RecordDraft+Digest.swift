@@ -2,27 +2,31 @@ import Crypto
 import TrackingCore
 import TrackingPublisher
 
+/// Ingested records with the digest of the content that identifies them, by which a record that is sent twice is
+/// recognised.
+///
 /// Time and place identify a point, as in the history: the phone's other values (battery, network) may differ when it
 /// sends the same fix again. The whole content identifies a version of a trip, and most events.
 extension RecordDraft {
-    /// Makes a point. Points with the same time and place are equal, unless `discriminator` differs.
+    /// Creates the record of a point. Points with the same time and place count as the same record, unless
+    /// `discriminator` differs.
     init(point: Location, discriminator: String = "") {
         let bare = Location(coordinate: point.coordinate, time: point.time)
         let sum = ContentSum(of: "point", LocationCodec.encodeFeature(bare), discriminator)
         self.init(.point(point), digest: sum.digest)
     }
 
-    /// The content that identifies an event.
+    /// The content by which an event is recognised when it is sent again.
     enum Identity: Hashable {
-        /// The whole content.
+        /// The whole content identifies the event.
         case everything
-        /// The kind, the time and the given name. Other content may be added or changed later.
+        /// The kind, the time and the given name identify the event. Its other content may be added or changed later.
         case kindAndTime(of: String)
-        /// The happening alone, which contains an id. The time is the time of arrival.
+        /// The kind and the detail, which contains an id, identify the event. Its time is only the time of arrival.
         case happening
     }
 
-    /// Makes an event. Its id is derived from the content that identifies it.
+    /// Creates the record of an event. The event's id is derived from the content that identifies it.
     init(
         _ happening: Happening, at time: UnixTime, location: Location? = nil, identity: Identity = .everything
     ) {
@@ -38,18 +42,23 @@ extension RecordDraft {
         self.init(.event(event), digest: sum.digest, isKnownByDigest: identity == .happening)
     }
 
-    /// Makes a version of a trip.
+    /// Creates the record of a version of a trip.
     init(trip: Trip) {
         self.init(.trip(trip), digest: ContentSum(of: "trip", MessageCodec.encode(trip)).digest)
     }
 }
 
-/// The SHA-256 of a record's content.
+/// The SHA-256 digest of the content that identifies a record.
 struct ContentSum {
-    /// The 32 bytes of the digest.
+    /// The 32 bytes of the SHA-256 digest.
     let bytes: [UInt8]
 
-    /// Computes the digest of content of the given kind.
+    /// Computes the digest of a record's content.
+    ///
+    /// - Parameters:
+    ///   - kind: The kind of record, such as `point`.
+    ///   - content: The content that identifies the record.
+    ///   - discriminator: A further text that distinguishes records of equal content.
     init(of kind: String, _ content: [UInt8], _ discriminator: String = "") {
         var hash = SHA256()
         hash.update(data: Array(kind.utf8))
@@ -58,10 +67,10 @@ struct ContentSum {
         self.bytes = Array(hash.finalize())
     }
 
-    /// The digest that identifies the record.
+    /// The digest by which the gateway recognises a record that is sent again.
     var digest: RecordDigest { RecordDigest(self.bytes)! }  // 32 bytes are enough
 
-    /// A UUID (RFC 9562, version 8) from the second half of the sum. It does not reveal the digest.
+    /// A UUID (RFC 9562, version 8) from the second half of the SHA-256 digest. It does not reveal ``digest``.
     var uuid: String {
         var half = Array(self.bytes[16...])
         half[6] = half[6] & 0x0F | 0x80

@@ -4,15 +4,15 @@ import NIOCore
 import TrackingCore
 import TrackingRuntime
 
-/// The first handler of a listening channel: closes a connection at once whose peer has reached its limit, and pauses where the
-/// system has no descriptor for another connection.
+/// The first channel handler of a listening socket. It closes a new connection at once if its client address has
+/// reached its limit, and pauses accepting while the system has no file descriptor for another connection.
 ///
-/// Without the pause a listening socket stays readable, and its event loop asks for the connection again and again.
+/// Without the pause, the event loop would try to accept the waiting connection again and again.
 final class ConnectionGate: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = any Channel
     typealias InboundOut = any Channel
 
-    /// The time that passes before the system is asked for another descriptor.
+    /// The time between two attempts to accept a connection while the system has no file descriptor left.
     static let pause = TimeAmount.seconds(1)
 
     private var peers: PeerConnections
@@ -25,7 +25,9 @@ final class ConnectionGate: ChannelInboundHandler, RemovableChannelHandler {
         case peerLimit, descriptors
     }
 
-    /// - Parameter peerLimit: The most connections of one peer address; `nil` for no limit.
+    /// Creates the handler.
+    ///
+    /// - Parameter peerLimit: The largest number of connections from one client address; `nil` for no limit.
     init(peerLimit: Int?, logger: Logger) {
         self.peers = PeerConnections(limit: peerLimit)
         self.logger = logger
@@ -37,7 +39,9 @@ final class ConnectionGate: ChannelInboundHandler, RemovableChannelHandler {
             return context.fireChannelRead(data)
         }
         guard self.peers.opened(by: peer) else {
-            self.warn(.peerLimit, "Connection refused: its address has reached its limit", ["address": "\(peer)"])
+            self.warn(
+                .peerLimit, "Connection was closed at once: its client address has reached its limit of connections",
+                ["address": "\(peer)"])
             return child.close(promise: nil)
         }
         let bound = NIOLoopBound(self, eventLoop: context.eventLoop)
@@ -49,10 +53,12 @@ final class ConnectionGate: ChannelInboundHandler, RemovableChannelHandler {
         guard let reason = error as? IOError, Self.passes(reason.errnoCode) else {
             return context.fireErrorCaught(error)
         }
-        // A connection that its peer gave up is nothing to wait for.
+        // No pause is necessary after a connection that the client gave up before it was accepted.
         guard reason.errnoCode != ECONNABORTED, !self.isPaused else { return }
         self.isPaused = true
-        self.warn(.descriptors, "No connection can be accepted", ["reason": "\(SystemError.text(reason.errnoCode))"])
+        self.warn(
+            .descriptors, "Gateway cannot accept connections for a second: the system has no resources for another one",
+            ["reason": "\(SystemError.text(reason.errnoCode))"])
         try? context.channel.syncOptions?.setOption(.autoRead, value: false)
         let bound = NIOLoopBound((self, context.channel), eventLoop: context.eventLoop)
         context.eventLoop.scheduleTask(in: Self.pause) {
@@ -62,7 +68,7 @@ final class ConnectionGate: ChannelInboundHandler, RemovableChannelHandler {
         }
     }
 
-    /// Returns `true` for an error after which the listening socket accepts connections again, in the end.
+    /// Returns `true` for an error code after which the listening socket can accept connections again later.
     static func passes(_ code: CInt) -> Bool { [ECONNABORTED, EMFILE, ENFILE, ENOBUFS, ENOMEM].contains(code) }
 
     private func warn(_ warning: Warning, _ message: Logger.Message, _ metadata: Logger.Metadata) {

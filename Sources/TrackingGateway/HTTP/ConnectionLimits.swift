@@ -3,27 +3,28 @@ import Logging
 import NIOCore
 import TrackingRuntime
 
-/// The limits of a server's connections: their number, and what each may ask of the server.
+/// The limits of an HTTP server's connections: their number, their number for each client address, and the time that
+/// clients may take.
 struct ConnectionLimits {
-    /// The longest time a peer may take to send a header, to send a request, or to read part of an answer.
+    /// The longest time that a client may take to send a request's header or body, or to receive a part of the answer.
     var patience = Duration.seconds(30)
-    /// The most connections at once. Those that are more wait to be accepted.
+    /// The largest number of open connections. Further connections wait to be accepted.
     var maximum = ConnectionLimits.maximum(atMost: 20_000)
-    /// `true` where the peers are proxies, which bring the connections of others: one address may have all of them.
+    /// `true` when all connections come from proxies. One address may then have all connections.
     var isBehindProxy = false
 
-    /// The part of all connections that one address may have.
+    /// The fraction of all connections that one client address may have is one divided by this number.
     private static let share = 4
 
-    /// The most connections of one address; `nil` for no limit.
+    /// The largest number of connections from one client address; `nil` for no limit.
     var peerLimit: Int? { self.isBehindProxy ? nil : max(1, self.maximum / Self.share) }
 
-    /// Returns the most connections that this program has descriptors for.
+    /// Returns the largest number of connections for which this program has file descriptors, at most `maximum`.
     static func maximum(atMost maximum: Int) -> Int {
         DescriptorLimit.connections(within: DescriptorLimit.current, atMost: maximum)
     }
 
-    /// A server that keeps to them.
+    /// The HTTP server that enforces these limits on each connection.
     var server: HTTPServerBuilder {
         let patience = TimeAmount(self.patience)
         let configuration = HTTP1Channel.Configuration(
@@ -35,7 +36,8 @@ struct ConnectionLimits {
         }
     }
 
-    /// Limits the connections of a listening channel by their addresses.
+    /// Adds the ``ConnectionGate`` to a listening channel, so that the number of connections from each client address
+    /// is limited.
     func guarding(_ channel: any Channel, logger: Logger) async {
         let limit = self.peerLimit
         let future = channel.eventLoop.submit {
@@ -43,7 +45,8 @@ struct ConnectionLimits {
                 ConnectionGate(peerLimit: limit, logger: logger), position: .first)
         }
         do { try await future.get() } catch {
-            logger.debug("The listening socket was closed at once", metadata: ["reason": "\(error)"])
+            logger.debug(
+                "Gateway stopped listening before its connection limits were set", metadata: ["reason": "\(error)"])
         }
     }
 }

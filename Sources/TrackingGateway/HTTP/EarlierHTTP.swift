@@ -1,10 +1,11 @@
 import NIOCore
 import NIOHTTP1
 
-/// Answers who speaks HTTP/1.0 as they understand it (RFC 9112, 6.1 and 9.3): without chunks, whose frames would be content to
-/// them, and by a connection that ends with the answer.
+/// Answers clients of HTTP/1.0 in their version of the protocol (RFC 9112, sections 6.1 and 9.3): without chunked
+/// encoding, which they do not understand, and by closing the connection after the answer.
 ///
-/// So it ends for whoever asks for that, however they write it.
+/// It also normalises the header `Connection: close` of other requests, so that the server closes the connection after
+/// the answer.
 final class EarlierHTTP: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias InboundOut = HTTPServerRequestPart
@@ -13,7 +14,8 @@ final class EarlierHTTP: ChannelDuplexHandler, RemovableChannelHandler {
 
     private var isEarlier = false
 
-    /// Puts it where versions are still told apart.
+    /// Adds the handler directly after the HTTP decoder of a connection, where the HTTP version of a request is still
+    /// known.
     static func add(to pipeline: ChannelPipeline.SynchronousOperations) {
         guard let decoder = try? pipeline.handler(type: ByteToMessageHandler<HTTPRequestDecoder>.self) else { return }
         try? pipeline.addHandler(EarlierHTTP(), position: .after(decoder))

@@ -2,11 +2,11 @@ import SystemLibrary
 import NIOCore
 import TrackingCore
 
-/// The error for an address that the server cannot listen on.
+/// Creates the error for an address on which the server cannot listen.
 enum ListenFailure {
-    /// Runs a server.
+    /// Runs a server, and replaces its error if it cannot listen on its address by one that names the address.
     ///
-    /// - Throws: `inputUnreadable` where the address cannot be listened on; else what the server throws.
+    /// - Throws: `inputUnreadable` if the server cannot listen on the address; otherwise the server's error.
     static func named(host: String, port: Int, _ serve: () async throws -> Void) async throws {
         do {
             try await serve()
@@ -23,7 +23,7 @@ enum ListenFailure {
         let name = host.contains(":") ? "[\(host)]" : host
         return TrackingError(
             .inputUnreadable,
-            "cannot listen on \(name):\(port): \(reason); give another address with --listen, or end what listens there"
+            "cannot listen on \(name):\(port): \(reason); give another address with --listen, or stop the program that listens there"
         )
     }
 }

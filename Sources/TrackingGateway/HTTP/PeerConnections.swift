@@ -1,16 +1,17 @@
-/// Counts the connections of each peer address, so that one peer cannot take all of them.
+/// Counts the open connections of each client address, so that one client cannot use all of them.
 ///
-/// An IPv6 address counts with its network of 64 bits, as one subscriber has all of that.
+/// IPv6 addresses of one 64-bit network are counted together, because one subscriber of an internet provider has the
+/// whole network.
 struct PeerConnections: Sendable {
-    /// The most connections of one address; `nil` for no limit.
+    /// The largest number of connections from one client address; `nil` for no limit.
     let limit: Int?
     private var counts: [String: Int] = [:]
 
     init(limit: Int?) { self.limit = limit }
 
-    /// Counts one more connection of an address.
+    /// Counts a new connection of a client address.
     ///
-    /// - Returns: `false` where the address has as many as it may; nothing is counted then.
+    /// - Returns: `false` if the address has reached its limit; the connection is not counted then.
     mutating func opened(by peer: String) -> Bool {
         let count = self.counts[peer, default: 0]
         if let limit = self.limit, count >= limit { return false }
@@ -18,15 +19,16 @@ struct PeerConnections: Sendable {
         return true
     }
 
-    /// Counts one connection of an address less.
+    /// Removes one connection of a client address from the count.
     mutating func closed(by peer: String) {
         guard let count = self.counts[peer] else { return }
         self.counts[peer] = count > 1 ? count - 1 : nil
     }
 
-    /// The name under which an IP address is counted: itself, or its network of 64 bits.
+    /// Returns the name under which the connections of an IP address are counted: an IPv4 address itself, or the 64-bit
+    /// network of an IPv6 address.
     ///
-    /// - Parameter address: As the system writes it: `192.0.2.7`, `2001:db8::1`.
+    /// - Parameter address: The address as the system writes it, such as `192.0.2.7` or `2001:db8::1`.
     static func peer(of address: String) -> String {
         if address.hasPrefix("::ffff:"), address.contains(".") { return String(address.dropFirst("::ffff:".count)) }
         guard address.contains(":") else { return address }

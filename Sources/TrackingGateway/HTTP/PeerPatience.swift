@@ -1,11 +1,13 @@
 import NIOCore
 import NIOHTTPTypes
 
-/// Ends the connection of a peer that does not send its request in time, or does not take the answer.
+/// Closes the connection of a client that sends its request too slowly, or does not receive the answer.
 ///
-/// That nothing of a request comes, the header included, is for the server's idle timeout. This one is for what trickles in.
+/// A client that sends nothing at all, not even a header, is left to the server's idle timeout. This handler limits
+/// requests that arrive in small pieces.
 ///
-/// An answer without an end is told, too, when the peer is gone (``watch(_:whenGone:)``): it reads nothing that would tell it.
+/// The handler also notifies a live stream when its client is gone (``watch(_:whenGone:)``), because the stream itself
+/// reads nothing from the connection.
 final class PeerPatience: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPRequestPart
     typealias InboundOut = HTTPRequestPart
@@ -14,15 +16,19 @@ final class PeerPatience: ChannelInboundHandler, RemovableChannelHandler {
     private var pace: RequestPace?
     private var arrival: Scheduled<Void>?
     private var departure: Scheduled<Void>?
-    /// Called when the peer is gone, while the answer to its last request lasts.
+    /// The function to call when the client is gone while the answer to its last request is being written; `nil` for
+    /// none.
     private var whenGone: (@Sendable () -> Void)?
     private var isGone = false
 
-    /// - Parameter limit: How long a request may take to arrive (see ``RequestPace``), and how long none of a waiting answer may
-    ///   leave.
+    /// Creates the handler.
+    ///
+    /// - Parameter limit: The basic time for a request to arrive (see ``RequestPace``), and the longest time in which
+    ///   no byte of a waiting answer can be sent.
     init(_ limit: TimeAmount) { self.limit = limit }
 
-    /// Has it told when a connection's peer sends nothing any more, at once where it is gone; not after its next request.
+    /// Calls a function when the client of a connection sends nothing any more; at once if the client is gone already.
+    /// The function is not called after the client's next request.
     static func watch(_ channel: any Channel, whenGone: @escaping @Sendable () -> Void) {
         channel.eventLoop.execute {
             guard channel.isActive else { return whenGone() }
@@ -31,7 +37,8 @@ final class PeerPatience: ChannelInboundHandler, RemovableChannelHandler {
         }
     }
 
-    /// Most requests are a header: a connection keeps what it has read into, so it begins with little and grows with what comes.
+    /// Sets a small receive buffer, which grows with the data, because most requests are only a header and each
+    /// connection keeps its buffer. Adds the handlers that need the original request.
     func handlerAdded(context: ChannelHandlerContext) {
         let allocator = AdaptiveRecvByteBufferAllocator(minimum: 64, initial: 512, maximum: 65_536)
         try? context.channel.syncOptions?.setOption(.recvAllocator, value: allocator)
@@ -98,17 +105,17 @@ final class PeerPatience: ChannelInboundHandler, RemovableChannelHandler {
     }
 }
 
-/// The longest time for a request to arrive. Each KB received adds a second, up to ten times the basic time. So a slow
-/// request succeeds, and a trickling one fails.
+/// The longest time for a request to arrive. Each received KB of the body adds a second, up to ten times the basic
+/// time. Therefore a large request over a slow connection succeeds, and one that arrives byte by byte fails.
 struct RequestPace {
-    /// The basic time of every request.
+    /// The basic time for every request to arrive.
     let limit: TimeAmount
-    /// The time at which the header was complete.
+    /// The time at which the header of the request was complete.
     let begun: NIODeadline
-    /// The number of body bytes received so far.
+    /// The number of bytes of the request's body that have been received.
     var bytes = 0
 
-    /// The time by which the request must be complete.
+    /// The time by which the whole request must have arrived.
     var deadline: NIODeadline {
         let more = TimeAmount.milliseconds(Int64(self.bytes) * 1000 / 1024)
         return self.begun + min(self.limit + more, .nanoseconds(self.limit.nanoseconds * 10))

@@ -3,23 +3,23 @@ package import Hummingbird
 import NIOCore
 import TrackingCore
 
-/// A problem detail (RFC 9457) for a request that cannot be served.
+/// The HTTP answer to a request that cannot be served: a problem detail in JSON (RFC 9457).
 package struct Problem: HTTPResponseError, Hashable, Sendable {
-    /// The status.
+    /// The HTTP status of the answer.
     package var status: HTTPResponse.Status
-    /// The cause and the remedy; `nil` if the status explains itself.
+    /// The text for people, with cause and remedy; `nil` if the status explains itself.
     package var detail: String?
     /// Additional header fields of the answer.
     package var headers: HTTPFields
 
-    /// Makes a problem.
+    /// Creates a problem with an HTTP status and a text for people.
     package init(_ status: HTTPResponse.Status, _ detail: String? = nil, headers: HTTPFields = [:]) {
         self.status = status
         self.detail = detail
         self.headers = headers
     }
 
-    /// The answer.
+    /// Returns the problem as the HTTP answer to a request.
     package func response(from request: Request, context: some RequestContext) -> Response {
         var members: [String: JSONValue] = [
             "type": .text("about:blank"), "title": .text(self.status.reasonPhrase),
@@ -37,15 +37,15 @@ package struct Problem: HTTPResponseError, Hashable, Sendable {
 }
 
 extension Problem {
-    /// The `Retry-After` of an answer 503, in seconds.
+    /// The value of `Retry-After` in an answer with status 503, in seconds.
     static let standardRetry = "5"
 
-    /// The answer to a request without a valid token.
+    /// The answer (401) to a request without a valid token.
     package static let unauthorized = Problem(
-        .unauthorized, "This needs a valid token: Authorization: Bearer …",
+        .unauthorized, "This request needs a valid token in the header: Authorization: Bearer TOKEN",
         headers: [.wwwAuthenticate: "Bearer realm=\"godwit\""])
 
-    /// Makes the problem for an error. Internal errors reveal no details to the caller.
+    /// Creates the answer for an error. The answer to an internal error (500) contains no details.
     init(_ error: any Error) {
         switch error {
         case let error as Problem: self = error
@@ -62,11 +62,11 @@ extension Problem {
         case .storeFailed, .storeBusy, .storeForbidden, .storeUnusable:
             self.init(
                 .serviceUnavailable,
-                "What is asked for is kept in a database that cannot be used now: try again later.",
+                "The gateway's database cannot be used now: try again later.",
                 headers: [.retryAfter: Self.standardRetry])
         case .brokerUnreachable, .connectionLost, .spoolFailed:
             self.init(
-                .serviceUnavailable, "The broker cannot be used now: try again later.",
+                .serviceUnavailable, "The gateway cannot reach the MQTT broker or write its log now: try again later.",
                 headers: [.retryAfter: Self.standardRetry])
         default: self.init(.internalServerError)
         }

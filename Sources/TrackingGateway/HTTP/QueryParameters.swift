@@ -2,9 +2,9 @@ import Hummingbird
 import HummingbirdCore
 import TrackingCore
 
-/// The parameters of a request's query, percent-decoded, in their order.
+/// The parameters in the query of an HTTP request, percent-decoded, in their order.
 ///
-/// A parameter that the request does not take is an error: a misspelled filter must not select everything.
+/// A parameter that the route does not know is an error, because a misspelled filter must not select everything.
 struct QueryParameters: Hashable, Sendable {
     private let pairs: [Pair]
 
@@ -13,13 +13,13 @@ struct QueryParameters: Hashable, Sendable {
         let value: String
     }
 
-    /// The parameter that presents a token: every request takes it.
+    /// The name of the parameter that presents a token. Every route accepts it.
     private static let token = "token"
 
     /// Reads a query without its question mark.
     ///
-    /// - Parameter names: The parameters that the request takes, beside `token`.
-    /// - Throws: `Problem` that names the parameter that is unknown or not percent-encoded UTF-8.
+    /// - Parameter names: The parameters that the route accepts in addition to `token`.
+    /// - Throws: `Problem` (400) that names the parameter that is unknown or not percent-encoded UTF-8.
     init(_ query: Substring, allowing names: [String]) throws(Problem) {
         var pairs: [Pair] = []
         for member in query.split(separator: "&") {
@@ -28,29 +28,29 @@ struct QueryParameters: Hashable, Sendable {
                 throw Self.unknown(String(member[..<separator]), names)
             }
             guard let value = member[separator...].dropFirst().percentDecoded else {
-                throw Problem(.badRequest, "The value of \(name) is not percent-encoded UTF-8.")
+                throw Problem(.badRequest, "The value of the parameter '\(name)' is not percent-encoded UTF-8.")
             }
             pairs.append(Pair(name: name, value: value))
         }
         self.pairs = pairs
     }
 
-    /// Reads the query of a request.
+    /// Reads the query of an HTTP request.
     ///
-    /// - Parameter names: The parameters that the request takes, beside `token`.
-    /// - Throws: `Problem` that names the parameter that is unknown or not percent-encoded UTF-8.
+    /// - Parameter names: The parameters that the route accepts in addition to `token`.
+    /// - Throws: `Problem` (400) that names the parameter that is unknown or not percent-encoded UTF-8.
     init(of request: Request, allowing names: [String]) throws(Problem) {
         try self.init((request.uri.query ?? "")[...], allowing: names)
     }
 
     private static func unknown(_ name: String, _ names: [String]) -> Problem {
-        let known = names.isEmpty ? "none but token" : names.joined(separator: ", ")
+        let known = names.isEmpty ? "token only" : names.joined(separator: ", ")
         return Problem(.badRequest, "The parameter '\(name.prefix(80))' is unknown here. Known parameters: \(known).")
     }
 
-    /// The first value of a parameter; `nil` where the parameter is absent.
+    /// The first value of a parameter; `nil` if the request does not have it.
     subscript(name: String) -> String? { self.pairs.first { $0.name == name }?.value }
 
-    /// All values of a parameter that may be repeated, in their order.
+    /// Returns all values of a parameter that may be repeated, in their order.
     func all(_ name: String) -> [String] { self.pairs.filter { $0.name == name }.map(\.value) }
 }

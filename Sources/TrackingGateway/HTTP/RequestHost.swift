@@ -1,17 +1,16 @@
 import NIOCore
 import NIOHTTP1
 
-/// Refuses a request whose `Host` is missing, there twice, or no host (RFC 9112, 3.2): the server answers 400 and closes.
-///
-/// HTTP/1.0 has no need of a `Host`.
+/// Rejects an HTTP request whose header `Host` is missing, repeated or invalid (RFC 9112, section 3.2): the server
+/// answers 400 and closes the connection. A request of HTTP/1.0 may omit `Host`.
 final class RequestHost: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias InboundOut = HTTPServerRequestPart
 
-    /// `true` once a request was refused: nothing that follows it counts.
+    /// `true` once a request of the connection was rejected: later requests are ignored.
     private var hasRefused = false
 
-    /// Adds the handler where the fields are as they came.
+    /// Adds the handler directly after the HTTP decoder of a connection, where the header fields are unchanged.
     static func add(to pipeline: ChannelPipeline.SynchronousOperations) {
         guard let decoder = try? pipeline.handler(type: ByteToMessageHandler<HTTPRequestDecoder>.self) else { return }
         try? pipeline.addHandler(RequestHost(), position: .after(decoder))
@@ -27,14 +26,14 @@ final class RequestHost: ChannelInboundHandler, RemovableChannelHandler {
         context.fireChannelRead(data)
     }
 
-    /// `true` where a request names its host as its version of HTTP requires.
+    /// Returns `true` if a request has the header `Host` as its version of HTTP requires.
     static func isAcceptable(_ head: HTTPRequestHead) -> Bool {
         let hosts = head.headers["host"]
         guard let host = hosts.first else { return head.version == .http1_0 }
         return hosts.count == 1 && Self.isHost(host)
     }
 
-    /// `true` for a name or an address with or without a port; an empty one stands for none.
+    /// Returns `true` for a host name or an address, with or without a port. An empty text is accepted as no host.
     private static func isHost(_ text: String) -> Bool {
         let bytes = Array(text.utf8)
         var rest = bytes[...]
@@ -53,7 +52,7 @@ final class RequestHost: ChannelInboundHandler, RemovableChannelHandler {
 }
 
 extension UInt8 {
-    /// `true` for a digit of a hexadecimal number.
+    /// `true` for an ASCII digit of a hexadecimal number.
     fileprivate var isHexDigit: Bool {
         switch self {
         case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "f"),
@@ -63,7 +62,7 @@ extension UInt8 {
         }
     }
 
-    /// `true` for what a registered name is made of (RFC 3986, 3.2.2).
+    /// `true` for an ASCII character that a host name may contain (RFC 3986, section 3.2.2).
     fileprivate var isInHostName: Bool {
         switch self {
         case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "z"),

@@ -4,18 +4,19 @@ import NIOCore
 package import TrackingCore
 
 extension Response {
-    /// An answer in JSON; with status 503 it has `Retry-After`.
+    /// Returns an HTTP answer with a JSON body. An answer with status 503 also has the header `Retry-After`.
     package static func json(_ value: JSONValue, status: HTTPResponse.Status = .ok) -> Response {
         var headers: HTTPFields = [.contentType: "application/json"]
         if status == .serviceUnavailable { headers[.retryAfter] = Problem.standardRetry }
         return Response(
             status: status, headers: headers, body: ResponseBody(byteBuffer: ByteBuffer(bytes: value.json)))
     }
-    /// An answer that is a JSON object.
+    /// Returns an HTTP answer whose body is a JSON object.
     ///
     /// - Parameters:
-    ///   - members: Members of the object; at least one.
-    ///   - written: Further members, byte for byte as they were written; none of them has the name of another member.
+    ///   - members: Members of the object, at least one.
+    ///   - written: Further members, given as JSON text that is copied unchanged. None of them has the name of another
+    ///     member.
     static func json(_ members: [String: JSONValue], written: [String: [UInt8]]) -> Response {
         var bytes = JSONValue.object(members).json.dropLast()
         for (name, json) in written.sorted(by: { $0.key < $1.key }) {

@@ -1,40 +1,41 @@
 package import TrackingCore
 
-/// A rate limit: a burst, and a number of permits per second.
+/// A limit of requests: the number at once (burst), and the number per second in the long run.
 package struct RateLimit: Hashable, Sendable {
-    /// The most permits at once, ≥ 1.
+    /// The largest number of requests at once, ≥ 1.
     package var burst: Double
-    /// The permits per second in the long run, > 0.
+    /// The number of requests per second in the long run, > 0.
     package var perSecond: Double
 
-    /// Makes a limit.
+    /// Creates a limit of requests.
     package init(burst: Double, perSecond: Double) {
         self.burst = burst
         self.perSecond = perSecond
     }
 
-    /// So many times a second in the long run, > 0; ten seconds' worth of them at once.
+    /// Creates a limit of requests per second, > 0, with a burst of ten seconds' worth of requests.
     package init(perSecond: Double) {
         self.init(burst: max(1, 10 * perSecond), perSecond: perSecond)
     }
 }
 
-/// A bucket of permits that fills up by itself.
+/// Counts the requests of one caller against a ``RateLimit``: a bucket of permits that fills up with time. Each request
+/// takes one permit.
 package struct TokenBucket: Hashable, Sendable {
     private let limit: RateLimit
     private var level: Double
     private var updated: MonotonicTime
 
-    /// Makes a full one.
+    /// Creates a full bucket of permits.
     package init(_ limit: RateLimit, now: MonotonicTime) {
         self.limit = limit
         self.level = limit.burst
         self.updated = now
     }
 
-    /// Takes a permit.
+    /// Takes a permit for one request.
     ///
-    /// - Returns: `nil` where there was one, or else how long it takes until there is one.
+    /// - Returns: `nil` if there was a permit; otherwise the time until the next one.
     package mutating func take(now: MonotonicTime) -> Duration? {
         self.fill(now: now)
         guard self.level >= 1 else { return .seconds((1 - self.level) / self.limit.perSecond) }
@@ -42,7 +43,7 @@ package struct TokenBucket: Hashable, Sendable {
         return nil
     }
 
-    /// Returns `true` if the bucket is full and can be forgotten.
+    /// Returns `true` if the bucket has all its permits. It can then be forgotten, because a new one would be equal.
     func isFull(now: MonotonicTime) -> Bool {
         var copy = self
         copy.fill(now: now)
@@ -57,26 +58,30 @@ package struct TokenBucket: Hashable, Sendable {
     }
 }
 
-/// A bucket for each of many keys, in bounded memory.
+/// Limits the requests of many callers, each identified by a key, in bounded memory.
 package struct RateLimiter<Key: Hashable & Sendable>: Sendable {
     private let limit: RateLimit
     private let capacity: Int
     private var buckets: [Key: TokenBucket] = [:]
 
-    /// Makes a limiter that remembers at most `capacity` keys. Where there are more that have used up something, those that
-    /// come are turned away until one is full again.
+    /// Creates a limiter that remembers at most `capacity` keys with recent requests. While there are more, requests
+    /// with new keys are rejected.
+    ///
+    /// - Parameters:
+    ///   - limit: The limit for each key.
+    ///   - capacity: The largest number of remembered keys.
     package init(_ limit: RateLimit, capacity: Int = 10_000) {
         self.limit = limit
         self.capacity = capacity
     }
 
-    /// The number of remembered keys.
+    /// The number of keys that the limiter remembers.
     package var count: Int { self.buckets.count }
 
-    /// Takes a permit of a key.
+    /// Takes a permit for one request with a key.
     ///
-    /// - Parameter limit: This key's own limit, always the same; `nil`: as for all.
-    /// - Returns: `nil` where there was one, or else how long it takes until there is one.
+    /// - Parameter limit: The key's own limit, which must not change; `nil` for the limit of all keys.
+    /// - Returns: `nil` if there was a permit; otherwise the time until the next one.
     package mutating func take(_ key: Key, _ limit: RateLimit? = nil, now: MonotonicTime) -> Duration? {
         if self.buckets[key] == nil, self.buckets.count >= self.capacity {
             self.buckets = self.buckets.filter { !$0.value.isFull(now: now) }

@@ -1,17 +1,19 @@
 private import CZlib
 
-/// Decompresses bodies with `Content-Encoding: gzip` or `deflate`, up to a limit.
+/// Decompresses the bodies of HTTP requests with `Content-Encoding: gzip` or `deflate`, up to a size limit.
 enum Inflation {
-    /// The reason for a failed decompression.
+    /// The reason for which the body of a request cannot be decompressed.
     enum Failure: Error, Hashable {
-        /// The content exceeds the limit.
+        /// The decompressed content exceeds the limit.
         case tooLarge
-        /// The data is damaged, incomplete or in another format.
+        /// The compressed data is damaged, incomplete or in another format.
         case damaged
     }
 
-    /// Returns the content of `bytes`: gzip with any number of members, zlib, or bare deflate, which some clients send
-    /// as `deflate`.
+    /// Returns the decompressed content of `bytes`. Accepts gzip with any number of members, zlib, and deflate without
+    /// a header, which some clients send as `deflate`.
+    ///
+    /// - Parameter limit: The largest number of bytes of decompressed content.
     static func inflate(_ bytes: [UInt8], limit: Int) throws(Failure) -> [UInt8] {
         var stream = z_stream()
         let size = Int32(MemoryLayout<z_stream>.size)

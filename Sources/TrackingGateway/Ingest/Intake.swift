@@ -4,13 +4,13 @@ import Synchronization
 public import TrackingCore
 public import TrackingPublisher
 
-/// Publishes the records of HTTP requests under the protocol, as a device publishes its own records.
+/// Publishes the records that the gateway receives over HTTP, as a device publishes its own records.
 ///
 ///     let names = try await intake.take(drafts, for: id, within: .seconds(20))     // while it runs
 ///
-/// Records are safe once ``take(_:for:within:)`` returns: they are in the log, acknowledged by the broker, and stored
-/// by the configured recorders. After an error the caller may send the same records again: accepted records have the
-/// same names and are stored once.
+/// Records are durable once ``take(_:for:within:)`` returns: they are in the log, acknowledged by the broker, and
+/// stored by the configured recorders. After an error the caller may give the same records again: accepted records keep
+/// their names and are stored once.
 public final class Intake: Service {
     private let running: @Sendable () async throws -> Void
     private let taking: @Sendable ([RecordDraft], TrackableID, Duration) async throws(TrackingError) -> [RecordName]
@@ -19,23 +19,26 @@ public final class Intake: Service {
     private let waiting: @Sendable () async -> PublisherSnapshot.Unrecorded?
     private let connections: AsyncStream<Disconnection?>
     private let receivedCommands: AsyncStream<ReceivedCommand>
-    /// The commands that wait for phones; `nil` if the configuration accepts no commands.
+    /// The commands that wait for phones; `nil` if the gateway accepts no commands for phones.
     let commands: PhoneCommandDesk?
     private let connection = Mutex(false)
     private let logger: Logger
-    /// The number of records being ingested.
+    /// The number of records that are being made durable.
     private let underWay = Mutex(0)
 
-    /// The most records being ingested at once. A request beyond this number is rejected and may be repeated.
+    /// The largest number of records that are being made durable at once. A request beyond this number is rejected and
+    /// may be repeated.
     private let maximumUnderWay: Int
 
-    /// Makes an intake. It accepts records while ``run()`` runs.
+    /// Creates an intake. It accepts records while ``run()`` runs.
     ///
     /// - Parameters:
     ///   - configuration: The identity of the intake at the broker, and the recorders that must store its records.
-    ///   - spool: The log. It must have no limits: an acknowledged record is never removed unsent.
-    ///   - maximumUnderWay: The most records being ingested at once, > 0. A single batch may have more if no other is
-    ///     being ingested.
+    ///   - transport: The connection to the broker. The intake runs and closes it.
+    ///   - spool: The log. It must have no limits, so that a record is never removed before it is sent.
+    ///   - maximumUnderWay: The largest number of records that are being made durable at once, > 0. A single batch may
+    ///     have more if there is no other.
+    ///   - logger: The logger for failures.
     public init<Transport: MessageTransport>(
         configuration: PublisherConfiguration, transport: Transport, spool: any SpoolStorage,
         maximumUnderWay: Int = 50_000, logger: Logger = Logger(label: "godwit.intake")
@@ -62,7 +65,7 @@ public final class Intake: Service {
         self.logger = logger
     }
 
-    /// Runs until a graceful shutdown or cancellation. Call it once.
+    /// Publishes records until a graceful shutdown or cancellation. Call it once.
     ///
     /// - Throws: `takenOver` when another program uses the client id; `spoolFailed` when the log cannot be opened.
     public func run() async throws {
@@ -81,20 +84,27 @@ public final class Intake: Service {
             // A client whose request was rejected during shutdown repeats it. Records in the log are sent after the
             // next start.
             guard Task.isShuttingDownGracefully || Task.isCancelled else { throw error }
-            self.logger.warning("not everything went out", metadata: ["reason": "\(error)"])
+            self.logger.warning(
+                "Gateway stopped before all ingested records were published; the rest is sent after the next start",
+                metadata: ["reason": "\(error)"])
         }
     }
 
-    /// A Boolean value that indicates whether the intake is connected to the broker.
+    /// `true` while the intake is connected to the broker.
     public var isConnected: Bool { self.connection.withLock { $0 } }
 
-    /// Returns the records that wait for a recorder; `nil` if none waits.
+    /// Returns the number and age of the ingested records that wait for a recorder; `nil` if none waits.
     func unrecorded() async -> PublisherSnapshot.Unrecorded? { await self.waiting() }
 
-    /// Publishes records of one trackable and returns when they are safe: see ``AssetPublisher/take(_:for:within:)``.
+    /// Publishes records of one trackable, and returns once they are durable: see
+    /// ``AssetPublisher/take(_:for:within:)``.
     ///
+    /// - Parameters:
+    ///   - drafts: The records.
+    ///   - id: The trackable.
+    ///   - limit: The longest time to wait.
     /// - Returns: The names of the records, in the same order.
-    /// - Throws: `overloaded` if too many records are being ingested, and the errors of the publisher.
+    /// - Throws: `overloaded` if too many records are being made durable, and the errors of the publisher.
     @discardableResult
     public func take(
         _ drafts: [RecordDraft], for id: TrackableID, within limit: Duration
@@ -104,23 +114,27 @@ public final class Intake: Service {
         return try await self.taking(drafts, id, limit)
     }
 
-    /// Suppresses erased positions of a trackable: see ``AssetPublisher/forgetPosition(of:through:)``.
+    /// Prevents that erased positions of a trackable are published again: see
+    /// ``AssetPublisher/forgetPosition(of:through:)``.
     func forgetPosition(of id: TrackableID, through watermark: Location?) { self.forgetting(id, watermark) }
 
-    /// Erases the records of a trackable from the log: see ``AssetPublisher/erase(_:before:)``.
+    /// Erases the records of a trackable from the gateway's log: see ``AssetPublisher/erase(_:before:)``.
     func erase(_ id: TrackableID, before time: UnixTime?) async throws(TrackingError) {
         try await self.erasing(id, time)
     }
 
     private func begin(_ count: Int) throws(TrackingError) {
         let isRoom = self.underWay.withLock { underWay in
-            // A batch is accepted whatever its size if no other is being ingested.
+            // If no other batch is being made durable, a batch of any size is accepted.
             guard underWay == 0 || underWay + count <= self.maximumUnderWay else { return false }
             underWay += count
             return true
         }
         guard isRoom else {
-            throw TrackingError(.overloaded, "too many records are under way; send them again a little later")
+            throw TrackingError(
+                .overloaded,
+                "cannot accept \(count) records: the gateway is still saving too many others; send them again a little later"
+            )
         }
     }
 }

@@ -2,21 +2,24 @@ import HTTPTypes
 package import Hummingbird
 import TrackingCore
 
-/// Reports to Overland for iOS why its request was rejected before its batch was read. The app shows the `error` of an
-/// answer with status 200 and keeps its records. It neither reads nor shows answers with another status.
+/// Changes the answer to the app Overland for iOS when its request is rejected before its records are read. The app
+/// shows the `error` of an answer with status 200 and keeps its records. It neither reads nor shows an answer with
+/// another status.
 ///
-/// A wrong token is still answered with 401, the same answer for every wrong token.
+/// An invalid token is still answered with 401, as for every client.
 package struct OverlandAnswers: RouterMiddleware {
     private let paths: OverlandPaths
 
-    /// Makes the middleware. Add it before the middleware that rejects requests.
+    /// Creates the middleware for Overland's answers. It must be added before the middleware that rejects requests.
+    ///
+    /// - Parameter paths: The paths that accept Overland's requests.
     package init(paths: OverlandPaths) { self.paths = paths }
 
     private static let shown: Set<HTTPResponse.Status> = [
         .forbidden, .contentTooLarge, .unsupportedMediaType, .tooManyRequests,
     ]
 
-    /// See `MiddlewareProtocol`.
+    /// Passes a request on, and replaces the answer if Overland's request was rejected.
     package func handle(
         _ request: Request, context: GatewayRequestContext,
         next: @concurrent (Request, GatewayRequestContext) async throws -> Response

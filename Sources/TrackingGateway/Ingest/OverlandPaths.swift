@@ -1,44 +1,45 @@
 package import TrackingCore
 
-/// The paths that accept Overland's batches: `/overland`, and the paths that an operator adds.
+/// The HTTP paths that accept the requests of the app Overland: `/overland`, and the paths that an operator adds.
 package struct OverlandPaths: Hashable, Sendable {
-    /// The distinct paths, without empty parts, which the router ignores too.
+    /// All paths for Overland, each once and without empty parts, which the router ignores too.
     package private(set) var all = ["/overland"]
 
-    /// The first parts of the gateway's own paths.
+    /// The first parts of the gateway's own HTTP paths, which cannot be added.
     private static let taken: Set<Substring> = [
         "healthz", "leaflet", "map", "metrics", "owntracks", "points", "readyz", "s", "session", "tiles",
     ]
-    /// The parts after `/api/v1` in the gateway's own paths.
+    /// The parts after `/api/v1` in the gateway's own HTTP paths, which cannot be added.
     private static let takenOfAPI: Set<Substring> = [
         "fences", "live", "openapi.json", "positions", "quarantine", "rules", "trackables",
     ]
 
-    /// Makes the paths with `/overland` alone.
+    /// Creates the paths with `/overland` only.
     package init() {}
 
-    /// Adds a path, unless it is present.
+    /// Adds a path for Overland's requests, unless it was added before.
     ///
-    /// - Throws: `invalidConfiguration` if the path is not plain, or belongs to the gateway.
+    /// - Throws: `invalidConfiguration` if the path has characters that are not allowed, or is one of the gateway's
+    ///   own.
     package mutating func add(_ path: String) throws(TrackingError) {
         guard path.hasPrefix("/"), (2...200).contains(path.utf8.count), path.utf8.allSatisfy(Self.isPlain) else {
             throw TrackingError(
                 .invalidConfiguration,
-                "--overland-path is 1 to 200 of A-Z a-z 0-9 . _ - and / after a first /, as in /api/locations; not '\(path.prefix(80))'"
+                "cannot use --overland-path '\(path.prefix(80))': the path must begin with / and have 2 to 200 characters of A-Z a-z 0-9 . _ - and /, such as /api/locations"
             )
         }
         let parts = Self.parts(of: path)
         guard !Self.isTaken(parts) else {
             throw TrackingError(
                 .invalidConfiguration,
-                "--overland-path '\(path.prefix(80))' is taken by the gateway itself; choose another, as /api/locations"
+                "cannot use --overland-path '\(path.prefix(80))': the gateway uses this path itself; choose another, such as /api/locations"
             )
         }
         let plain = Self.path(parts)
         if !self.all.contains(plain) { self.all.append(plain) }
     }
 
-    /// Returns `true` if the path of a request is one of these paths.
+    /// Returns `true` if the path of a request is one for Overland.
     func contains(_ path: some StringProtocol) -> Bool { self.all.contains(Self.path(Self.parts(of: String(path)))) }
 
     private static func isTaken(_ parts: [Substring]) -> Bool {

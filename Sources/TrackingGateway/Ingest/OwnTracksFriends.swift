@@ -1,20 +1,20 @@
 import TrackingCore
 import TrackingRules
 
-/// The positions of other trackables in the answer to an OwnTracks phone: the friends that the app shows on its map.
+/// The friends in the answer to an OwnTracks phone: the positions of other trackables that the app shows on its map.
 enum OwnTracksFriends {
-    /// The most friends in one answer. The friends with the newest positions are chosen.
+    /// The largest number of friends in one answer. Those with the newest positions are chosen.
     static let maximum = 100
-    /// The most bytes of the friends of one answer.
+    /// The largest number of bytes of the friends in one answer.
     static let maximumBytes = 65_536
 
-    /// A trackable and its last position.
+    /// A trackable and its last position, for the answer to an OwnTracks phone.
     struct Friend: Hashable, Sendable {
         let id: TrackableID
         let location: Location
     }
 
-    /// Returns the trackables that a caller may read, except its own, with the newest position first.
+    /// Returns the trackables that a caller may read, except its own trackable, with the newest position first.
     static func newest(
         of positions: [TrackableID: Location], for caller: Caller, beside own: TrackableID
     ) -> [Friend] {
@@ -26,8 +26,8 @@ enum OwnTracksFriends {
             .prefix(self.maximum).map { $0 }
     }
 
-    /// Returns the messages of friends in the given order, up to ``maximumBytes``: a `card` for a friend with a name,
-    /// and a `location`. The app matches them by `topic`.
+    /// Returns the OwnTracks messages of friends in the given order, up to ``maximumBytes``: a `card` for a friend with
+    /// a name, and a `location`. The app matches the two by `topic`.
     static func messages(_ friends: [Friend], labels: [TrackableID: TrackableLabel]) -> [JSONValue] {
         var messages: [JSONValue] = []
         var bytes = 0

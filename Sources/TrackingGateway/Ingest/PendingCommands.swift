@@ -1,25 +1,26 @@
 import TrackingCore
 import TrackingPublisher
 
-/// Commands that wait for the next request of a phone, bounded in number. ``PhoneCommandDesk`` performs the input and
-/// output.
+/// The commands that wait for the next HTTP requests of phones, bounded in number. ``PhoneCommandDesk`` performs the
+/// input and output.
 struct PendingCommands: Sendable {
-    /// The most commands that wait for one phone.
+    /// The largest number of commands that wait for the phone of one trackable.
     static let maximum = 16
-    /// The most commands that wait for all phones.
+    /// The largest number of commands that wait for all phones.
     static let maximumInAll = 1000
 
-    /// The instructions for a phone, and the answers to the commands that they settle.
+    /// The contents of one answer to a phone that carry out its commands, and the answers to the senders of these
+    /// commands.
     struct Delivery: Equatable, Sendable {
-        /// OwnTracks' messages, in the order of the commands.
+        /// The commands as messages for OwnTracks, in their order.
         var messages: [JSONValue] = []
-        /// Overland's settings; a later command wins.
+        /// The commands as settings for Overland; a later command replaces an earlier one.
         var settings: [String: JSONValue] = [:]
-        /// The answers to publish.
+        /// The answers to publish to the senders of the commands.
         var answers: [Answer] = []
     }
 
-    /// The answer to a command.
+    /// The answer to a command, with the command.
     struct Answer: Equatable, Sendable {
         let answer: CommandAnswer
         let command: ReceivedCommand
@@ -33,16 +34,21 @@ struct PendingCommands: Sendable {
     private var waiting: [TrackableID: [Entry]] = [:]
     private var count: Int { self.waiting.values.reduce(0) { $0 + $1.count } }
 
-    /// Adds a command; commands that have expired make room.
+    /// Adds a command that waits for a phone. Expired commands are removed first.
     ///
-    /// - Returns: The answer to a command that is refused; `nil` for one that waits.
+    /// - Returns: The answer to a command that is rejected; `nil` for one that waits.
     mutating func add(_ received: ReceivedCommand, now: UnixTime) -> Answer? {
         self.removeExpired(now)
         do throws(CommandFailure) {
             let command = try PhoneCommand(received.command, for: received.trackable)
             guard self.waiting[received.trackable, default: []].count < Self.maximum, self.count < Self.maximumInAll
-            else { throw CommandFailure(.busy, "too many commands wait for the next requests of phones") }
-            // The translated command replaces the arguments.
+            else {
+                throw CommandFailure(
+                    .busy,
+                    "cannot accept the command: too many commands wait for the next requests of phones. Try again later"
+                )
+            }
+            // The arguments are not needed any more, because the command is translated.
             var kept = received
             kept.command.arguments = [:]
             self.waiting[received.trackable, default: []].append(Entry(received: kept, command: command))
@@ -53,8 +59,8 @@ struct PendingCommands: Sendable {
         }
     }
 
-    /// Removes and returns the commands of a trackable for the app that sends a request. A command that the app does
-    /// not support fails. Commands stay pending if another program sends the request.
+    /// Removes and returns the waiting commands of a trackable, for the app that sends a request. A command that the
+    /// app does not support fails. The commands remain waiting if the request comes from another program.
     mutating func take(for id: TrackableID, by client: PhoneClient, now: UnixTime) -> Delivery {
         self.removeExpired(now)
         var delivery = Delivery()
@@ -77,9 +83,9 @@ struct PendingCommands: Sendable {
 }
 
 extension PendingCommands.Delivery {
-    /// Adds a command in the form of an app.
+    /// Adds a command in the form of the app that sends the request.
     ///
-    /// - Returns: The outcome of the command: `delivered` names the app.
+    /// - Returns: The outcome of the command: its member `delivered` names the app.
     fileprivate mutating func add(
         _ command: PhoneCommand, for client: PhoneClient
     ) -> Result<[String: JSONValue], CommandFailure> {

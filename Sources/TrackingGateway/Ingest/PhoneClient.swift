@@ -1,16 +1,16 @@
 package import TrackingCore
 
-/// The program that sends a request, as far as the answer depends on it (`docs/reference/phones.md`, "Answers").
+/// The program that sends a phone's HTTP request, as far as the answer depends on it (`docs/reference/phones.md`,
+/// "Answers").
 package enum PhoneClient: Hashable, Sendable {
-    /// Overland for iOS, in any mode: it shows the `error` of an answer with status 200 only.
+    /// Overland for iOS, in any mode. It shows the `error` of an answer only if the status is 200.
     case overland
-    /// OwnTracks: it expects a list, treats 2xx as delivered, and repeats the request without end after any other
-    /// status.
+    /// OwnTracks. It expects a list, treats 2xx as delivered, and repeats the request endlessly after any other status.
     case ownTracks
-    /// Overland's fork for Android, which treats any 2xx as delivered, and custom programs.
+    /// Any other program, such as Overland's fork for Android, which treats any 2xx as delivered.
     case other
 
-    /// Identifies the program by its name, or by the body if the name is missing or unknown.
+    /// Identifies the program by the header `User-Agent`, or by the body if the header is missing or unknown.
     package init(userAgent: String?, body: [UInt8]) {
         self.init(userAgent: userAgent)
         guard self == .other else { return }
@@ -18,26 +18,28 @@ package enum PhoneClient: Hashable, Sendable {
         self = root?["_type"] != nil ? .ownTracks : .other
     }
 
-    /// Identifies the program by its name alone.
+    /// Identifies the program by the header `User-Agent` only.
     init(userAgent: String?) {
         let name = userAgent?.lowercased() ?? ""
         self = name.hasPrefix("overland/") ? .overland : name.contains("owntracks") ? .ownTracks : .other
     }
 }
 
-/// The answer to a phone's request.
+/// The HTTP answer to a phone's request.
 package struct PhoneAnswer: Hashable, Sendable {
-    /// The HTTP status.
+    /// The HTTP status of the answer.
     package let status: Int
-    /// The body, always JSON.
+    /// The body of the answer, always JSON.
     package let body: JSONValue
 
-    /// Returns the answer to a request whose records are safe: acknowledged as configured, or in quarantine.
+    /// Returns the answer to a phone's request whose records are durable: acknowledged as configured, or in quarantine.
     ///
     /// - Parameters:
+    ///   - batch: The contents of the request.
+    ///   - client: The program that sent the request.
     ///   - messages: Friends and commands for OwnTracks.
     ///   - settings: Settings for Overland to change.
-    ///   - secret: The key of the answer to OwnTracks; `nil` for an answer that is not encrypted.
+    ///   - secret: The key with which the answer to OwnTracks is encrypted; `nil` for an answer that is not encrypted.
     package static func taken(
         _ batch: PhoneBatch, by client: PhoneClient, messages: [JSONValue] = [], settings: [String: JSONValue] = [:],
         secret: OwnTracksSecret? = nil
@@ -51,15 +53,16 @@ package struct PhoneAnswer: Hashable, Sendable {
         return PhoneAnswer(status: 200, body: .object(body))
     }
 
-    /// Returns a list of messages, encrypted as a whole, as the OwnTracks Recorder does and the apps expect.
+    /// Returns a list of messages for OwnTracks. With a key the list is encrypted as a whole, as the OwnTracks Recorder
+    /// does and the apps expect.
     private static func ownTracks(_ messages: [JSONValue], _ secret: OwnTracksSecret?) -> JSONValue {
         let list = JSONValue.list(messages)
         guard let secret, !messages.isEmpty else { return list }
         return .object(["_type": .text("encrypted"), "data": .text(secret.seal(list.json))])
     }
 
-    /// Returns the answer to a request that can never be read. OwnTracks would repeat it without end, so its answer is
-    /// a success. The request is in quarantine.
+    /// Returns the answer to a phone's request that can never be decoded and is in quarantine. OwnTracks would repeat
+    /// the request endlessly, so it gets an answer of success.
     package static func unreadable(_ error: TrackingError, by client: PhoneClient) -> PhoneAnswer {
         switch client {
         case .overland: self.failed(200, error)
@@ -68,7 +71,8 @@ package struct PhoneAnswer: Hashable, Sendable {
         }
     }
 
-    /// Returns the answer to a request that the phone should keep and repeat.
+    /// Returns the answer to a phone's request that was not saved, so that the phone keeps its records and repeats the
+    /// request.
     package static func notTaken(_ error: TrackingError, by client: PhoneClient) -> PhoneAnswer {
         switch client {
         case .overland: self.failed(200, error)

@@ -1,37 +1,41 @@
 import TrackingCore
 
-/// A command in the forms of the apps that support it.
+/// A command for a phone, translated to the forms of the apps that support it.
 struct PhoneCommand: Hashable, Sendable {
-    /// OwnTracks' message, or the reason why OwnTracks does not support the command.
+    /// The command as an OwnTracks message, or the reason for which OwnTracks does not support it.
     let ownTracks: Result<JSONValue, CommandFailure>
-    /// Overland's settings (the member `set` of an answer), or the reason why Overland does not support the command.
+    /// The command as settings of Overland (the member `set` of an answer), or the reason for which Overland does not
+    /// support it.
     let overland: Result<[String: JSONValue], CommandFailure>
 
-    /// Translates a command for a trackable.
+    /// Translates a command for the phone of a trackable.
     ///
     /// - Throws: `CommandFailure` if no app supports the command.
     init(_ command: Command, for id: TrackableID) throws(CommandFailure) {
         var arguments = command.arguments
         if let named = arguments.removeValue(forKey: "trackable"), named.text != id.rawValue {
-            throw CommandFailure(.notAllowed, "a phone carries out commands for the trackable of their topic alone")
+            throw CommandFailure(
+                .notAllowed,
+                "cannot carry out the command: its argument trackable names another trackable than its topic; leave the argument out"
+            )
         }
         switch command.name {
         case .report:
             self.ownTracks = .success(.object(["_type": .text("cmd"), "action": .text("reportLocation")]))
-            self.overland = .failure(CommandFailure(.unknownCommand, "Overland has no request for a position"))
+            self.overland = .failure(CommandFailure(.unknownCommand, "Overland cannot be asked for a position"))
         case .configure:
             self.ownTracks = Result { () throws(CommandFailure) in try OwnTracksSettings.message(arguments) }
             self.overland = Result { () throws(CommandFailure) in try OverlandSettings.set(arguments) }
         default:
-            throw CommandFailure(.unknownCommand, "a phone takes the commands REPORT and CONFIGURE")
+            throw CommandFailure(.unknownCommand, "a phone supports only the commands REPORT and CONFIGURE")
         }
         guard case .failure(let first) = self.ownTracks, case .failure(let second) = self.overland else { return }
-        throw CommandFailure(first.code, "no app takes this command: \(first.message); \(second.message)")
+        throw CommandFailure(first.code, "no phone app supports this command: \(first.message); \(second.message)")
     }
 }
 
 extension JSONValue {
-    /// The value of a setting as written on the command line; `nil` for a list or an object.
+    /// The value as text, as a setting is written on the command line; `nil` for a list or an object.
     fileprivate var settingText: String? {
         switch self {
         case .text(let text): text
@@ -42,23 +46,30 @@ extension JSONValue {
     }
 }
 
-/// The settings of OwnTracks that a command can change. The app applies them if its user allows remote configuration.
+/// The settings of OwnTracks that a command CONFIGURE can change. The app applies them if its user allows remote
+/// configuration.
 enum OwnTracksSettings {
     private static let names = ["minimum-distance": "locatorDisplacement", "minimum-time": "locatorInterval"]
 
-    /// Returns the message `cmd` that changes settings.
+    /// Returns the OwnTracks message `cmd` that changes settings.
+    ///
+    /// - Parameter arguments: The new values, by the name of the setting.
+    /// - Throws: `CommandFailure` for an unknown setting or an invalid value.
     static func message(_ arguments: [String: JSONValue]) throws(CommandFailure) -> JSONValue {
-        guard !arguments.isEmpty else { throw CommandFailure(.invalidArguments, "CONFIGURE names no setting") }
+        guard !arguments.isEmpty else {
+            throw CommandFailure(.invalidArguments, "the command CONFIGURE has no setting to change")
+        }
         var configuration: [String: JSONValue] = ["_type": .text("configuration")]
         for (name, value) in arguments.sorted(by: { $0.key < $1.key }) {
             guard let theirs = self.names[name] else {
                 throw CommandFailure(
                     .invalidArguments,
-                    "OwnTracks has no setting '\(name.prefix(40))'; it has \(self.names.keys.sorted().joined(separator: ", "))"
+                    "OwnTracks has no setting '\(name.prefix(40))'; its settings are \(self.names.keys.sorted().joined(separator: ", "))"
                 )
             }
             guard let number = value.settingText.flatMap({ Int($0) }), (0...1_000_000).contains(number) else {
-                throw CommandFailure(.invalidArguments, "\(name) of OwnTracks is a whole number from 0 to 1000000")
+                throw CommandFailure(
+                    .invalidArguments, "the setting \(name) of OwnTracks must be a whole number from 0 to 1000000")
             }
             configuration[theirs] = .number(Double(number))
         }
@@ -68,11 +79,12 @@ enum OwnTracksSettings {
     }
 }
 
-/// The settings of Overland that a command can change: the agent's options, and the app's names for their values.
+/// The settings of Overland that a command CONFIGURE can change: the names of the agent's options, and the app's names
+/// for them and for their values.
 enum OverlandSettings {
     private struct Setting {
         let name: String
-        /// A Boolean value that indicates whether the setting is beneath `main`, which applies outside of trips.
+        /// `true` if the setting is in the object `main`, which applies outside of trips.
         var isMain = true
         let values: [String: JSONValue]
     }
@@ -116,20 +128,25 @@ enum OverlandSettings {
             name: "tracking_mode", values: words(["off": "standard", "only": "significant", "500": "both"])),
     ]
 
-    /// Returns the member `set` of an answer that changes settings.
+    /// Returns the member `set` of an answer to Overland that changes settings.
+    ///
+    /// - Parameter arguments: The new values, by the name of the setting.
+    /// - Throws: `CommandFailure` for an unknown setting or an invalid value.
     static func set(_ arguments: [String: JSONValue]) throws(CommandFailure) -> [String: JSONValue] {
-        guard !arguments.isEmpty else { throw CommandFailure(.invalidArguments, "CONFIGURE names no setting") }
+        guard !arguments.isEmpty else {
+            throw CommandFailure(.invalidArguments, "the command CONFIGURE has no setting to change")
+        }
         var set: [String: JSONValue] = [:]
         var main: [String: JSONValue] = [:]
         for (name, value) in arguments.sorted(by: { $0.key < $1.key }) {
             guard let setting = self.settings[name] else {
                 let known = self.settings.keys.sorted().joined(separator: ", ")
                 throw CommandFailure(
-                    .invalidArguments, "Overland has no setting '\(name.prefix(40))'; it has \(known)")
+                    .invalidArguments, "Overland has no setting '\(name.prefix(40))'; its settings are \(known)")
             }
             guard let word = value.settingText.flatMap({ setting.values[$0] }) else {
                 let known = setting.values.keys.sorted().joined(separator: ", ")
-                throw CommandFailure(.invalidArguments, "\(name) of Overland is one of \(known)")
+                throw CommandFailure(.invalidArguments, "the setting \(name) of Overland must be one of \(known)")
             }
             if setting.isMain { main[setting.name] = word } else { set[setting.name] = word }
         }

@@ -3,26 +3,28 @@ import Hummingbird
 import NIOCore
 import TrackingCore
 
-/// The parts of a phone's request other than its records: the body, the program, and the trackable.
+/// The parts of a phone's HTTP request other than its records: the body, the program that sends it, and the trackable.
 struct PhoneRequest {
-    /// The body, decompressed.
+    /// The body of the request, decompressed.
     let body: [UInt8]
-    /// The program that sends the request.
+    /// The program that sent the request, such as OwnTracks.
     let client: PhoneClient
     /// The name of the program in the header `User-Agent`, at most 200 bytes.
     let userAgent: String
-    /// The trackable of the request, or the reason why it is unknown.
+    /// The trackable of the request, or the reason for which it is unknown.
     let trackable: Result<TrackableID, TrackingError>
 
     /// Reads the request of a caller that may publish.
     ///
-    /// - Parameter client: The expected program, unless the name or the body identifies another.
-    /// - Throws: `Problem` if the caller is unknown or may publish nothing, if the body is too large before or after
-    ///   decompression, or if its compression is unknown or damaged.
+    /// - Parameter client: The expected program, unless `User-Agent` or the body identifies another.
+    /// - Throws: `Problem` if the request has no caller, the caller may publish nothing, the body is too large before
+    ///   or after decompression, or its compression is unknown or damaged.
     init(_ request: Request, _ context: GatewayRequestContext, as client: PhoneClient) async throws {
         guard let caller = context.caller else { throw Problem.unauthorized }
         guard caller.publishes != .only([]) else {
-            throw Problem(.forbidden, "This token publishes nothing; make one with --publish ID.")
+            throw Problem(
+                .forbidden,
+                "This token may not publish any trackable. Create a token with: godwit token create --publish ID")
         }
         let limit = context.maxUploadSize
         let received = try await request.body(upTo: limit, context)
@@ -45,17 +47,24 @@ struct PhoneRequest {
             } catch {
                 switch error {
                 case .tooLarge:
-                    throw Problem(.contentTooLarge, "A body has at most \(limit) bytes, once it is decompressed.")
-                case .damaged: throw Problem(.badRequest, "The compressed body is damaged.")
+                    throw Problem(
+                        .contentTooLarge,
+                        "The request's body is too large after decompression: at most \(limit) bytes are allowed. Send less in one request."
+                    )
+                case .damaged:
+                    throw Problem(
+                        .badRequest, "The request's body cannot be decompressed: its data is damaged or incomplete.")
                 }
             }
         default:
-            throw Problem(.unsupportedMediaType, "A body comes as it is, or with Content-Encoding gzip or deflate.")
+            throw Problem(
+                .unsupportedMediaType,
+                "The Content-Encoding of the request's body is not supported: send gzip, deflate or no compression.")
         }
     }
 
-    /// Returns the claimed names: `?device=`, or OwnTracks' user and device in the query, in headers, or in the topic
-    /// that its iOS app adds to the body.
+    /// Returns the names by which a request identifies its trackable: from `?device=`, or OwnTracks' user and device in
+    /// the query, in header fields, or in the topic that its iOS app adds to the body.
     private static func identity(_ request: Request, _ body: [UInt8]) -> PhoneIdentity {
         let query = request.uri.queryParameters
         var identity = PhoneIdentity()

@@ -6,26 +6,27 @@ package import TrackingCore
 import TrackingRules
 import TrackingRuntime
 
-/// The routes that accept records of phones: Overland's batches, OwnTracks' messages, and GeoJSON
+/// The HTTP routes that accept the records of phones: Overland's requests, OwnTracks' messages, and GeoJSON
 /// (`docs/reference/phones.md`).
 package struct PhoneRoutes: Sendable {
-    /// Makes records safe. Returns once they are acknowledged by the broker, and stored by the configured recorders.
+    /// Makes the records of a trackable durable. Returns once the broker acknowledged them and the configured recorders
+    /// stored them.
     package typealias Take = @Sendable (TrackableID, PhoneBatch) async throws(TrackingError) -> Void
 
-    /// Returns the messages about other trackables in the answer to an OwnTracks phone, given the caller and its own
-    /// trackable.
+    /// Returns the OwnTracks messages about other trackables, for the answer to an OwnTracks phone, given the caller
+    /// and the phone's trackable.
     package typealias Friends = @Sendable (Caller, TrackableID) async -> [JSONValue]
 
-    /// The options of the phone routes.
+    /// The settings of the HTTP routes for phones.
     package struct Configuration: Sendable {
-        /// The paths of Overland's batches.
+        /// The paths that accept Overland's requests.
         package var overlandPaths = OverlandPaths()
-        /// The keys of trackables whose OwnTracks messages are encrypted.
+        /// The keys of encrypted OwnTracks messages, by trackable.
         package var secrets: [TrackableID: OwnTracksSecret] = [:]
-        /// The broker's address for agents, `mqtts://host:port`; `nil` to omit it from answers.
+        /// The address of the broker, such as `mqtts://host:port`, that answers give to agents; `nil` to omit it.
         package var broker: String?
 
-        /// Makes the default configuration.
+        /// Creates the default settings.
         package init() {}
     }
 
@@ -36,9 +37,14 @@ package struct PhoneRoutes: Sendable {
     private let commands: PhoneCommandDesk?
     private let clock = DeviceClock()
 
-    /// Makes the routes of one gateway.
+    /// Creates the routes of one gateway.
     ///
-    /// - Parameter commands: Commands for phones; `nil` if the gateway accepts none.
+    /// - Parameters:
+    ///   - configuration: The settings of the routes.
+    ///   - quarantine: Stores the invalid pieces of requests.
+    ///   - friends: Returns the messages about other trackables for OwnTracks.
+    ///   - commands: Commands for phones; `nil` if the gateway accepts none.
+    ///   - take: Makes records durable.
     init(
         configuration: Configuration = Configuration(), quarantine: Quarantine,
         friends: @escaping Friends = { _, _ in [] }, commands: PhoneCommandDesk? = nil, take: @escaping Take
@@ -50,7 +56,7 @@ package struct PhoneRoutes: Sendable {
         self.take = take
     }
 
-    /// Adds the routes.
+    /// Adds the routes for phones, and the route of the quarantine, to a router.
     package func add(to router: Router<GatewayRequestContext>) {
         for path in self.configuration.overlandPaths.all {
             router.post(RouterPath(path)) { request, context in
@@ -79,7 +85,11 @@ package struct PhoneRoutes: Sendable {
 
     private typealias Decode = (PhoneRequest, UnixTime, OwnTracksSecret?) throws(TrackingError) -> PhoneBatch
 
-    /// - Parameter client: The expected program, unless the name or the body identifies another.
+    /// Answers the request of a phone: decodes its records, makes them durable, and quarantines its invalid pieces.
+    ///
+    /// - Parameters:
+    ///   - client: The expected program, unless `User-Agent` or the body identifies another.
+    ///   - decode: Decodes the records of the request.
     private func answer(
         _ request: Request, _ context: GatewayRequestContext, as client: PhoneClient = .other, _ decode: Decode
     ) async throws -> Response {
@@ -106,7 +116,7 @@ package struct PhoneRoutes: Sendable {
         }
     }
 
-    /// Returns the answer to a request whose records are safe, with the app's friends, commands or settings.
+    /// Returns the answer to a request whose records are durable, with the app's friends, commands or settings.
     private func taken(
         _ batch: PhoneBatch, of trackable: TrackableID, _ request: PhoneRequest, _ context: GatewayRequestContext
     ) async -> Response {
@@ -121,7 +131,8 @@ package struct PhoneRoutes: Sendable {
                 batch, by: request.client, messages: messages, settings: delivery.settings, secret: secret))
     }
 
-    /// Makes a batch safe. The records come first, so that a failed and repeated request is quarantined once.
+    /// Makes the records of a request durable, and then quarantines its invalid pieces. In this order a request that
+    /// fails and is repeated is quarantined only once.
     private func keep(
         _ batch: PhoneBatch, of trackable: TrackableID, _ request: PhoneRequest, _ now: UnixTime,
         _ context: GatewayRequestContext
@@ -129,14 +140,15 @@ package struct PhoneRoutes: Sendable {
         if !batch.records.isEmpty { try await self.take(trackable, batch) }
         guard !batch.refused.isEmpty else { return }
         context.logger.debug(
-            "records were refused", metadata: ["trackable": "\(trackable)", "count": "\(batch.refused.count)"])
+            "Pieces of a phone's request are invalid and were quarantined",
+            metadata: ["trackable": "\(trackable)", "count": "\(batch.refused.count)"])
         try await self.quarantine.add(batch.refused, of: trackable, from: request.userAgent, at: now)
     }
 
     // MARK: Answers
 
-    /// Returns the answer to an app or an agent before it sends records: a name to show, and the broker if the token
-    /// is for one trackable.
+    /// Returns the answer to an app or agent that asks before it sends records: a name to show, and the broker's
+    /// address if the token may publish one trackable only.
     private func introduction(to caller: Caller) -> Response {
         var members: [String: JSONValue] = ["name": .text(caller.name)]
         if case .only(let ids) = caller.publishes, ids.count == 1, let id = ids.first {
@@ -147,14 +159,18 @@ package struct PhoneRoutes: Sendable {
         return .json(.object(members))
     }
 
-    /// Returns the quarantined pieces: the newest 100, or the newest 100 before `?before=NUMBER`.
+    /// Returns the quarantined pieces for an administrator: the newest 100, or the newest 100 below the number in
+    /// `?before=NUMBER`.
     private func refused(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
         guard let caller = context.caller else { throw Problem.unauthorized }
-        guard caller.isAdmin else { throw Problem(.forbidden, "This token is not an administrator's.") }
+        guard caller.isAdmin else { throw Problem(.forbidden, "This request needs the token of an administrator.") }
         let query = try QueryParameters(of: request, allowing: ["before"])
         let before = try query["before"].map { text throws(Problem) in
             guard let number = Int64(text), number >= 1 else {
-                throw Problem(.badRequest, "before is the number of a piece, not '\(text.prefix(80))'.")
+                throw Problem(
+                    .badRequest,
+                    "The parameter before must be the number of a quarantined piece, 1 or more, not '\(text.prefix(80))'."
+                )
             }
             return number
         }
@@ -175,7 +191,7 @@ extension Quarantine.Entry {
 }
 
 extension Response {
-    /// Makes the response for an answer to a phone.
+    /// Creates the HTTP response for an answer to a phone.
     init(_ answer: PhoneAnswer) {
         self = .json(answer.body, status: HTTPResponse.Status(code: answer.status))
     }

@@ -3,14 +3,14 @@ import GRDB
 package import TrackingCore
 package import TrackingRules
 
-/// The refused pieces of requests, for an operator to inspect. Their number is limited, and repeated pieces are
-/// counted.
+/// The invalid pieces of requests, stored in the gateway's database for an operator to inspect. Their number is
+/// limited. A piece that arrives again is only counted.
 package struct Quarantine: Sendable {
     private let database: GatewayDatabase
 
-    /// The most pieces of one trackable. The oldest are removed first.
+    /// The largest number of quarantined pieces of one trackable. The oldest are removed first.
     package static let maximumOfTrackable = 1000
-    /// The most pieces in total. The oldest are removed first.
+    /// The largest number of quarantined pieces of all trackables. The oldest are removed first.
     package static let maximum = 10_000
 
     static let migrations = [
@@ -25,31 +25,36 @@ package struct Quarantine: Sendable {
             ])
     ]
 
-    /// A quarantined piece.
+    /// A quarantined piece of a request.
     package struct Entry: Hashable, Sendable {
-        /// The number of the piece. A later piece has a greater number.
+        /// The number of the quarantined piece. A later piece has a greater number.
         package let number: Int64
-        /// The trackable of the request.
+        /// The trackable of the request that contained the piece.
         package let trackable: String
         /// The name of the program that sent the request.
         package let client: String
-        /// The reason for the refusal.
+        /// The reason for which the piece is invalid.
         package let reason: String
-        /// The bytes of the piece, or its beginning.
+        /// The bytes of the piece, at most the first 4,096.
         package let bytes: [UInt8]
-        /// The time of the first arrival.
+        /// The time at which the piece first arrived.
         package let first: UnixTime
-        /// The time of the last arrival.
+        /// The time at which the piece last arrived.
         package let last: UnixTime
-        /// The number of arrivals.
+        /// The number of times that the piece arrived.
         package let times: Int
     }
 
-    /// Makes a quarantine in the gateway's database.
+    /// Creates access to the quarantine in a gateway's database.
     package init(database: GatewayDatabase) { self.database = database }
 
-    /// Adds pieces. They are durable when the method returns.
+    /// Adds invalid pieces of a request to the quarantine. They are durable when the function returns.
     ///
+    /// - Parameters:
+    ///   - pieces: The invalid pieces.
+    ///   - trackable: The trackable of the request.
+    ///   - client: The name of the program that sent the request.
+    ///   - time: The time of arrival.
     /// - Throws: `storeFailed`, `storeUnusable`.
     package func add(
         _ pieces: [RefusedPiece], of trackable: TrackableID, from client: String, at time: UnixTime
@@ -82,14 +87,14 @@ package struct Quarantine: Sendable {
         }
     }
 
-    /// Access for erasing the pieces of a trackable.
+    /// The access by which the quarantined pieces of an erased trackable are removed.
     static let erasable = ErasableRecords(
         trackables: { db in
             Set(try String.fetchAll(db, sql: "SELECT DISTINCT trackable FROM refused").map { try TrackableID($0) })
         },
         remove: { try Quarantine.remove($0, before: $1, from: $2) })
 
-    /// Removes the pieces of a trackable that last arrived before a time, or all of them (`nil`), within a
+    /// Removes the quarantined pieces of a trackable that last arrived before a time, or all of them (`nil`), within a
     /// transaction. The pieces may contain erased positions.
     static func remove(_ id: TrackableID, before time: UnixTime? = nil, from db: Database) throws {
         try db.execute(
@@ -97,8 +102,11 @@ package struct Quarantine: Sendable {
             arguments: [id.rawValue, time?.seconds ?? .infinity])
     }
 
-    /// Returns the newest pieces below a number, the newest first.
+    /// Returns the quarantined pieces with the highest numbers below a number, the newest first.
     ///
+    /// - Parameters:
+    ///   - limit: The largest number of pieces.
+    ///   - number: The number below which the pieces are.
     /// - Throws: `storeFailed`, `storeUnusable`.
     package func entries(
         limit: Int, below number: Int64 = .max

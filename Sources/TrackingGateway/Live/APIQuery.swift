@@ -5,23 +5,25 @@ package import TrackingCore
 import TrackingHistory
 import TrackingStore
 
-/// The parameters of an API request, by their meaning.
+/// The query parameters of an API request, converted to their types.
 struct APIQuery {
     private let parameters: QueryParameters
     private let now: UnixTime
 
-    /// The most trackables that one request names.
+    /// The largest number of trackables that one request may name.
     private static let maximumNamed = 1000
 
-    /// Reads the query of a request. Of a repeated parameter that is not a list, the first value counts.
+    /// Reads the query of an API request. If a parameter that is no list is repeated, its first value counts.
     ///
-    /// - Parameter names: The parameters that the request takes, beside `token`.
-    /// - Throws: `Problem` that names a parameter that is unknown or not percent-encoded UTF-8.
+    /// - Parameters:
+    ///   - now: The present time, from which relative times are counted.
+    ///   - names: The parameters that the route accepts in addition to `token`.
+    /// - Throws: `Problem` (400) that names a parameter that is unknown or not percent-encoded UTF-8.
     init(_ request: Request, now: UnixTime, allowing names: [String]) throws(Problem) {
         try self.init(QueryParameters(of: request, allowing: names), now: now)
     }
 
-    /// Wraps parameters that were already read.
+    /// Creates the query from parameters that were already read.
     init(_ parameters: QueryParameters, now: UnixTime = UnixTime(0)) {
         self.parameters = parameters
         self.now = now
@@ -29,9 +31,14 @@ struct APIQuery {
 
     subscript(name: String) -> String? { self.parameters[name] }
 
-    /// `from` and `to` (RFC 3339, or how long ago), or `last` (a span); all of time where none is given.
+    /// Returns the time span of the parameters `from` and `to` (RFC 3339, or a time span before now), or `last` (a time
+    /// span before now). Without these parameters the span is all of time.
+    ///
+    /// - Throws: `Problem` (400) for an invalid time.
     func times() throws(Problem) -> TimeSpan {
-        if self["from"] != nil, self["last"] != nil { throw Problem(.badRequest, "from and last exclude each other") }
+        if self["from"] != nil, self["last"] != nil {
+            throw Problem(.badRequest, "The parameters from and last cannot be used together: use one of them.")
+        }
         let times = try explained { () throws(TrackingError) in
             if let last = self["last"] { _ = try HistoryTime.span(last) }
             return TimeSpan(
@@ -39,71 +46,81 @@ struct APIQuery {
                 to: try self["to"].map { (text) throws(TrackingError) in try self.moment(text) })
         }
         if let from = times.from, let to = times.to, from >= to {
-            throw Problem(.badRequest, "the time to begin with is not before the one to end with")
+            throw Problem(.badRequest, "The beginning of the time span (from or last) must be before its end (to).")
         }
         return times
     }
 
-    /// A moment; a `+` that was not written as `%2B` came as it is, or as a blank.
+    /// Returns the time of a parameter. A `+` that was not written as `%2B` may have become a space, which is read as
+    /// `+`.
     private func moment(_ text: String) throws(TrackingError) -> UnixTime {
         try HistoryTime.moment(text.replacing(" ", with: "+"), now: self.now)
     }
 
-    /// `bbox`: `west,south,east,north`.
+    /// Returns the geographic area of the parameter `bbox`, `west,south,east,north` in degrees; `nil` without the
+    /// parameter.
     func box() throws(Problem) -> GeoBox? {
         guard let text = self["bbox"] else { return nil }
         return try explained { () throws(TrackingError) in try GeoBox(parsing: text) }
     }
 
-    /// The trackables in `trackables` (ids separated by commas) and `trackable` (one id, which may contain commas).
-    /// Both can be repeated. `nil` if the query has neither.
+    /// Returns the trackables in the parameters `trackables` (ids separated by commas) and `trackable` (one id, which
+    /// may contain commas). Both can be repeated. `nil` if the query has neither.
+    ///
+    /// - Throws: `Problem` (400) for too many ids; `TrackingError` for an invalid id.
     func trackables() throws -> Set<TrackableID>? {
         let lists = self.parameters.all("trackables")
         let single = self.parameters.all("trackable")
         guard !lists.isEmpty || !single.isEmpty else { return nil }
         let ids = lists.flatMap { $0.split(separator: ",").map { String($0) } } + single
         guard (1...Self.maximumNamed).contains(ids.count) else {
-            throw Problem(.badRequest, "trackables names 1 to \(Self.maximumNamed) ids, separated by commas.")
+            throw Problem(
+                .badRequest, "The parameter trackables must have 1 to \(Self.maximumNamed) ids, separated by commas.")
         }
         return try Set(ids.map { try TrackableID($0) })
     }
 
-    /// `after`: the last id of the page before.
+    /// Returns the trackable of the parameter `after`: the last one of the page before; `nil` for the first page.
     func after() throws(Problem) -> TrackableID? {
         guard let value = self["after"] else { return nil }
         guard let id = try? TrackableID(value) else {
-            throw Problem(.badRequest, "after is what the page before gave as next, percent-encoded")
+            throw Problem(
+                .badRequest, "The parameter after must be the value next of the page before, percent-encoded.")
         }
         return id
     }
 
-    /// `trip`: the id of a trip.
+    /// The id of a trip in the parameter `trip`; `nil` without the parameter.
     var trip: String? { self["trip"] }
 
-    /// A whole number in a range.
+    /// Returns the whole number of a parameter; `nil` if the request does not have it.
+    ///
+    /// - Throws: `Problem` (400) for any other text, or a number outside of `range`.
     func whole(_ name: String, in range: ClosedRange<Int>) throws(Problem) -> Int? {
         guard let text = self[name] else { return nil }
         guard let number = Int(text), range.contains(number) else {
-            throw Problem(.badRequest, "\(name) is \(range.lowerBound) to \(range.upperBound)")
+            throw Problem(
+                .badRequest,
+                "The parameter \(name) must be a whole number from \(range.lowerBound) to \(range.upperBound).")
         }
         return number
     }
 }
 
-/// Runs a closure and turns a `TrackingError` that it throws into a 400 problem with the same message.
+/// Runs a closure, and turns a `TrackingError` that it throws into a `Problem` (400) with the same message.
 func explained<Value>(_ body: () throws(TrackingError) -> Value) throws(Problem) -> Value {
     do throws(TrackingError) { return try body() } catch { throw Problem(.badRequest, error.message) }
 }
 
 extension GatewayRequestContext {
-    /// The trackable that the path names, which the caller may read.
+    /// Returns the trackable in the request's path, if the caller may read it.
     ///
-    /// - Throws: A problem if the request has no caller, the id is malformed, or the caller may not read it. The answer
-    ///   does not reveal if the trackable exists.
+    /// - Throws: `Problem` if the request has no caller, the id is invalid, or the caller may not read the trackable.
+    ///   The answer does not reveal if the trackable exists.
     package func readableTrackable() throws(Problem) -> TrackableID {
         let caller = try self.requireCaller()
         guard let text = self.parameters.get("id").flatMap({ $0[...].percentDecoded }) else {
-            throw Problem(.badRequest, "the trackable's id is percent-encoded UTF-8")
+            throw Problem(.badRequest, "The id of the trackable in the path must be percent-encoded UTF-8.")
         }
         let id = try explained { () throws(TrackingError) in try TrackableID(text) }
         try caller.checkReads(id)
@@ -112,13 +129,19 @@ extension GatewayRequestContext {
 }
 
 extension Caller {
-    /// - Throws: A problem where a trackable is not theirs to read.
+    /// Checks that the caller may read a trackable.
+    ///
+    /// - Throws: `Problem` (403) if the caller may not.
     func checkReads(_ id: TrackableID) throws(Problem) {
         guard self.reads.contains(id) else { throw Problem(.forbidden, "This token may not read this trackable.") }
     }
 
-    /// - Throws: A problem where they see the present alone, as with a share link.
+    /// Checks that the caller may read the past, which a share link does not show.
+    ///
+    /// - Throws: `Problem` (403) if the caller uses a share link.
     func checkReadsHistory() throws(Problem) {
-        guard self.span == nil else { throw Problem(.forbidden, "A share link shows the live position alone.") }
+        guard self.span == nil else {
+            throw Problem(.forbidden, "A share link shows only the live position, not the history.")
+        }
     }
 }

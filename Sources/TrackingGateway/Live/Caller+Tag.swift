@@ -1,7 +1,7 @@
 import TrackingCore
 
 extension Caller {
-    /// A tag that differs between callers with different access, without revealing their identity. It is the same for
+    /// A text that differs between callers with different access, without revealing who they are. It is the same for
     /// each way to sign in, and after a restart of the gateway. A page that receives another tag discards its data.
     var tag: String {
         let scope =

@@ -3,32 +3,40 @@ import TrackingCore
 import TrackingStore
 import TrackingSubscriber
 
-/// Reads the recorded positions and events since a stream broke off. They have no event ids, so a stream that breaks
-/// off here starts again. A `reset` event reports that the records are incomplete.
+/// Reads from the history the positions and events since a live stream was interrupted, so that the client misses none.
+/// These records have no event ids, so a stream that is interrupted again during this reading starts it again. A
+/// `reset` event tells the client that the records are incomplete.
 ///
-/// Reading begins once the hub receives everything: the history has the earlier records, the hub delivers the later
-/// ones.
+/// The reading begins once the gateway receives everything live: the history has the earlier records, and the live
+/// stream the later ones.
 struct GapReader {
-    /// The most recorded points and events that a stream receives.
+    /// The largest number of recorded points and events that one live stream receives.
     static let maximumRecords = 10_000
-    /// The number of points in a page. It is small, so that a caller whose access ends receives little more.
+    /// The number of points that are read at once. It is small, so that a caller whose access ends receives little
+    /// more.
     private static let page = 250
-    /// The most trackables that are looked up.
+    /// The largest number of trackables whose history is read for one live stream.
     static let maximumTrackables = 1_000
-    /// The span by which a point can be recorded later than a point with a later time.
+    /// The longest delay after which a point is still recorded although points of later times are recorded already.
     static let disorder = Duration.seconds(60)
 
     private let times: TimeSpan
     private let selection: LiveSelection
     private let history: (any HistoryStore)?
     private let settled: @Sendable () async -> Bool
-    /// The trackables that remain to be read; `nil` before the first page.
+    /// The trackables whose history remains to be read; `nil` before the first page.
     private var unread: ArraySlice<TrackableID>?
     private var after: PointName?
     private var left = GapReader.maximumRecords
     private var isOver = false
 
-    /// - Parameter settled: Waits until the hub receives everything; returns `false` if that takes too long.
+    /// Creates a reader that has read nothing.
+    ///
+    /// - Parameters:
+    ///   - since: The time at which the stream was interrupted.
+    ///   - selection: The trackables and positions that the stream shows.
+    ///   - history: The history; `nil` for none.
+    ///   - settled: Waits until the gateway receives everything live; returns `false` if that takes too long.
     init(
         since: UnixTime, selection: LiveSelection, history: (any HistoryStore)?,
         settled: @escaping @Sendable () async -> Bool
@@ -40,7 +48,7 @@ struct GapReader {
         self.settled = settled
     }
 
-    /// The next page; `nil` at the end.
+    /// Returns the next page of recorded positions and events as bytes of the stream; `nil` at the end.
     mutating func next() async -> ByteBuffer? {
         guard !self.isOver else { return nil }
         do {
@@ -63,9 +71,9 @@ struct GapReader {
         return LiveFrame.stream("reset", [:])
     }
 
-    /// Determines the trackables to read, on the first call.
+    /// Determines the trackables whose history is read, on the first call.
     ///
-    /// - Returns: `false` if the gap cannot be read.
+    /// - Returns: `false` if the history cannot be read for this stream.
     private mutating func begin(_ history: any HistoryStore) async throws -> Bool {
         guard self.unread == nil else { return true }
         guard await self.settled() else { return false }
@@ -75,8 +83,8 @@ struct GapReader {
         return true
     }
 
-    /// Returns the trackables to read, including those that only the history has; one more than the maximum if there
-    /// are too many.
+    /// Returns the trackables whose history is read, including those that only the history has. If there are too many,
+    /// returns one more than ``maximumTrackables``.
     private func trackables(_ history: any HistoryStore) async throws -> [TrackableID] {
         if let named = self.selection.named { return Array(named) }
         if case .box(let box) = self.selection.wanted {
@@ -85,7 +93,7 @@ struct GapReader {
         return try await history.trackables(after: nil, limit: Self.maximumTrackables + 1).map(\.id)
     }
 
-    /// The next page of a trackable's points, and with the last one its events.
+    /// Returns the next page of a trackable's points, and after the last point the trackable's events.
     private mutating func read(_ id: TrackableID, _ history: any HistoryStore) async throws -> ByteBuffer {
         let page = try await history.points(PointQuery(id, during: self.times), after: self.after, limit: Self.page)
         var frame = self.frame(page.points.filter { !$0.hasClockFault }.map(\.location), of: id)
@@ -110,9 +118,9 @@ struct GapReader {
         return frame
     }
 
-    /// The number of events that are read at once.
+    /// The number of events that are read from the history at once.
     private static let eventPage = 200
-    /// The most bytes of the events of one trackable.
+    /// The largest number of bytes of one trackable's events in a live stream.
     private static let maximumFrameBytes = 33_554_432
 
     private func frame(_ points: [Location], of id: TrackableID) -> ByteBuffer {
@@ -128,7 +136,8 @@ struct GapReader {
 }
 
 extension LiveSelection {
-    /// Returns `true` if a recorded event belongs to the stream. In a box, an event without a place belongs to it too.
+    /// Returns `true` if a live stream shows a recorded event. A stream of a geographic area also shows events without
+    /// a place.
     fileprivate func wants(_ event: TrackingEvent) -> Bool {
         guard self.span == nil else { return false }
         guard case .box(let box) = self.wanted, let place = event.location?.coordinate else { return true }

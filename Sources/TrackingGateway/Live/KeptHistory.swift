@@ -2,19 +2,21 @@ import Logging
 import TrackingCore
 import TrackingStore
 
-/// Compares the positions of the gateway with the history, because a broker can lose its retained messages. A position
-/// that the history does not have either, as after `godwit erase`, is no longer known.
+/// Compares the gateway's live positions with the history after the broker lost its retained messages. A live position
+/// that is not in the history either, for example after `godwit erase`, is removed.
 struct KeptHistory: Sendable {
     private let history: (any HistoryStore)?
     private let logger: Logger
 
-    /// - Parameter history: The history; `nil` if there is none, then no position is found in it.
+    /// Creates the comparison with a history.
+    ///
+    /// - Parameter history: The history; `nil` if there is none, so that no position is found in it.
     init(_ history: (any HistoryStore)?, logger: Logger = Logger(label: "godwit.live")) {
         self.history = history
         self.logger = logger
     }
 
-    /// Returns the trackables that have no position in the history. Retries until the history answers or the task is
+    /// Returns the trackables without a position in the history. Tries again until the history answers or the task is
     /// cancelled.
     func gone(of ids: [TrackableID]) async -> Set<TrackableID> {
         guard let history = self.history, !ids.isEmpty else { return Set(ids) }
@@ -24,12 +26,15 @@ struct KeptHistory: Sendable {
         return stored.map { Set(ids).subtracting($0) } ?? []
     }
 
-    /// Returns the trackables whose records of the given time have been erased. Retries as ``gone(of:)`` does.
+    /// Returns the trackables whose records of the given time have been erased from the history. Tries again until the
+    /// history answers or the task is cancelled.
+    ///
+    /// - Parameter known: The times of the records, by trackable.
     func erased(of known: [TrackableID: UnixTime]) async -> Set<TrackableID> {
         guard let history = self.history, !known.isEmpty else { return [] }
         return await self.answer { () throws(TrackingError) in
-            // A trackable whose first record is as old as the given time was not erased. The few others are verified
-            // one by one.
+            // If the first record of a trackable is as old as the given time, no record of that time was erased. The
+            // few other trackables are verified one by one.
             let summaries = try await history.summaries(of: Array(known.keys))
             let whole = summaries.filter { summary in
                 summary.first.map { first in known[summary.id].map { first <= $0 } ?? true } ?? false
@@ -49,7 +54,9 @@ struct KeptHistory: Sendable {
             do throws(TrackingError) {
                 return try await question()
             } catch {
-                self.logger.warning("what was erased is not known yet", metadata: ["reason": "\(error.message)"])
+                self.logger.warning(
+                    "Gateway could not read from the history which trackables were erased; it tries again",
+                    metadata: ["reason": "\(error.message)"])
                 try? await Task.sleep(for: backoff.next())
             }
         }

@@ -2,12 +2,16 @@ import NIOCore
 import TrackingCore
 import TrackingSubscriber
 
-/// The bytes of server-sent events. The payloads are the protocol's own, with the member `trackable` in front.
+/// Encodes the server-sent events of a live stream. Their payloads are those of the tracking protocol, with the member
+/// `trackable` added.
 enum LiveFrame {
-    /// The JSON member that marks a historic position or event.
+    /// The JSON member that marks a position or event of the past.
     static let late = #""late":true,"#
 
-    /// Returns the event of a position; `skipped` has the earlier points that were not published.
+    /// Returns the bytes of a position in a live stream. Its member `skipped` has the earlier points that were not
+    /// delivered.
+    ///
+    /// - Parameter event: The id of the event in the stream; `nil` for none.
     static func position(_ received: ReceivedUpdate, of id: TrackableID, as event: LiveEventID?) -> ByteBuffer? {
         var update = received.update
         update.skipped = received.skipped
@@ -15,7 +19,12 @@ enum LiveFrame {
         return Self.event(.position, of: id, payload, extra: received.isLate ? Self.late : "", as: event)
     }
 
-    /// Returns an event with the protocol's payload, or without one if the value was cleared.
+    /// Returns the bytes of a message in a live stream, with the protocol's payload; `nil` for a value that was
+    /// cleared.
+    ///
+    /// - Parameters:
+    ///   - extra: JSON members to add in front of those of the payload.
+    ///   - event: The id of the event in the stream; `nil` for none.
     static func event(
         _ kind: LiveUpdate.Kind, of id: TrackableID, _ payload: [UInt8]?, extra: String = "", as event: LiveEventID?
     ) -> ByteBuffer {
@@ -23,8 +32,8 @@ enum LiveFrame {
         if let event { buffer.writeString("id: \(event)\n") }
         buffer.writeString("event: \(kind.rawValue)\ndata: {\"trackable\":")
         buffer.writeBytes(JSONValue.text(id.rawValue).json)
-        // The payload is an object: its members follow ours. A line end, which JSON has only between tokens, would end
-        // the data.
+        // The payload is a JSON object, whose members follow `trackable`. A line end, which JSON has only between
+        // tokens, would end the event's data, so a space replaces it.
         if let payload, payload.count > 2 {
             buffer.writeString(",\(extra)")
             buffer.writeBytes(payload.dropFirst().lazy.map { Self.isLineEnd($0) ? UInt8(ascii: " ") : $0 })
@@ -37,7 +46,7 @@ enum LiveFrame {
 
     private static func isLineEnd(_ byte: UInt8) -> Bool { byte == 0x0A || byte == 0x0D }
 
-    /// Returns an event about the stream itself.
+    /// Returns the bytes of an event about the live stream itself, such as `reset`.
     static func stream(_ name: String, _ members: [String: JSONValue], as event: LiveEventID? = nil) -> ByteBuffer {
         var buffer = ByteBuffer()
         if let event { buffer.writeString("id: \(event)\n") }
@@ -47,8 +56,9 @@ enum LiveFrame {
         return buffer
     }
 
-    /// Returns a heartbeat with the time and the stream's position, so that a quiet stream can resume here. It is an
-    /// event because pages cannot see comments. A missing heartbeat means that the connection is dead.
+    /// Returns the bytes of a heartbeat with the time and the stream's position, so that a quiet stream can resume
+    /// here. It is an event because web pages cannot see comments in a stream. A missing heartbeat shows that the
+    /// connection is dead.
     static func heartbeat(_ id: LiveEventID) -> ByteBuffer {
         Self.stream("heartbeat", ["now": .number(id.time.seconds)], as: id)
     }

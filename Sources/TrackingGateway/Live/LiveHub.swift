@@ -6,23 +6,24 @@ import TrackingRuntime
 package import TrackingStore
 package import TrackingSubscriber
 
-/// Connects one subscriber to any number of live streams. The hub encodes each update once and delivers it to every
-/// stream that selects it. It combines the streams' resolution requests into one request per trackable.
+/// Delivers the updates of one subscriber to any number of live streams over HTTP. The hub encodes each update once and
+/// delivers it to every stream that selects it. It combines the streams' resolution requests into one request for each
+/// trackable.
 package final class LiveHub: Service {
     private struct Shared {
         var state: LiveHubState
         var pool = RequestPool()
         var streams: [LiveStreamID: LiveStream] = [:]
-        /// Streams by the trackables that they name.
+        /// The streams that name their trackables, by trackable.
         var named: [TrackableID: [LiveStreamID: LiveStream]] = [:]
-        /// Streams that name none.
+        /// The streams that do not name their trackables: those of everything, or of a geographic area.
         var open: [LiveStreamID: LiveStream] = [:]
         var isFinished = false
     }
 
-    /// The interval of heartbeats.
+    /// The interval of heartbeats in a live stream.
     package static let heartbeat = Duration.seconds(15)
-    /// The most streams at once.
+    /// The largest number of open live streams.
     package static let maximumStreams = 20_000
 
     private let shared: Mutex<Shared>
@@ -37,16 +38,18 @@ package final class LiveHub: Service {
     private let logger: Logger
     private let clock = DeviceClock()
 
-    /// Makes a hub without any known trackable.
+    /// Creates a hub that knows no trackable yet.
     ///
     /// - Parameters:
     ///   - events: The subscriber's event stream.
     ///   - history: The history; `nil` for none.
-    ///   - isSettled: Returns `true` if the subscriber receives everything that happens.
-    ///   - overfull: Called when trackables are not watched because there are too many.
-    ///   - dropped: Receives the number of updates that a stream loses because its reader is too slow.
-    ///   - cleared: Receives the trackable whose position was cleared, and its last known position.
-    ///   - clockAhead: Called for each point whose device's clock is ahead by more than ``LivePosition/maximumAhead``.
+    ///   - logger: The logger for clocks that are ahead and for failures.
+    ///   - isSettled: Returns `true` while the subscriber receives everything that is published.
+    ///   - overfull: Is called when trackables are not watched because there are too many.
+    ///   - dropped: Is called with the number of updates that a stream loses because its client reads too slowly.
+    ///   - cleared: Is called with a trackable whose position was cleared, and its last known position.
+    ///   - clockAhead: Is called for each point of a device whose clock is ahead by more than
+    ///     ``LivePosition/maximumAhead``.
     ///   - request: Requests a resolution from the publisher, or withdraws the request (`nil`).
     package init(
         events: AsyncStream<SubscriberEvent>, history: (any HistoryStore)? = nil,
@@ -69,7 +72,7 @@ package final class LiveHub: Service {
         self.logger = logger
     }
 
-    /// Makes the hub of a subscriber, which is run elsewhere.
+    /// Creates the hub of a subscriber. The caller runs the subscriber.
     package convenience init<Transport: MessageTransport>(
         _ subscriber: AssetSubscriber<Transport>, history: (any HistoryStore)? = nil,
         overfull: @escaping @Sendable () -> Void = {},
@@ -83,7 +86,7 @@ package final class LiveHub: Service {
         ) { subscriber.request($1, for: $0) }
     }
 
-    /// Runs until the subscriber ends, a graceful shutdown, or cancellation; every stream ends then.
+    /// Delivers updates until the subscriber ends, a graceful shutdown, or cancellation; then ends every stream.
     package func run() async {
         await cancelWhenGracefulShutdown {
             await withDiscardingTaskGroup { group in
@@ -105,17 +108,19 @@ package final class LiveHub: Service {
 
     // MARK: - Streams
 
-    /// A Boolean value that indicates if another stream can be opened.
+    /// `true` if another live stream can be opened.
     package var hasRoom: Bool {
         self.shared.withLock { !$0.isFinished && $0.streams.count < Self.maximumStreams }
     }
 
-    /// Opens a stream.
+    /// Opens a live stream.
     ///
     /// - Parameters:
-    ///   - last: The last event that its reader has.
-    ///   - cut: Closes its connection.
-    /// - Returns: The stream; `nil` if there is no room or the gateway is shutting down.
+    ///   - selection: The trackables and positions that the stream shows.
+    ///   - caller: The caller that reads the stream.
+    ///   - last: The id of the last event that the client received on an earlier stream; `nil` for none.
+    ///   - cut: Closes the client's connection.
+    /// - Returns: The stream; `nil` if there are too many streams or the gateway is shutting down.
     package func open(
         _ selection: LiveSelection, for caller: Caller, after last: LiveEventID?, cut: @escaping @Sendable () -> Void
     ) -> LiveStream? {
@@ -137,7 +142,7 @@ package final class LiveHub: Service {
         }
     }
 
-    /// Closes a stream whose reader is gone, and withdraws its requests.
+    /// Closes a live stream whose client is gone, and withdraws the stream's resolution requests.
     package func close(_ stream: LiveStream) {
         stream.end(.closed)
         self.shared.withLock { shared in
@@ -151,12 +156,13 @@ package final class LiveHub: Service {
         }
     }
 
-    /// The longest that ``settled()`` waits.
+    /// The longest time that ``settled()`` waits.
     private static let patience = Duration.seconds(10)
 
-    /// Waits until the subscriber receives everything, and a recorder has stored the updates up to that moment.
+    /// Waits until the subscriber receives everything that is published, and a recorder has had a second to store the
+    /// updates up to that moment.
     ///
-    /// - Returns: `true` if that took at most ten seconds.
+    /// - Returns: `true` if the subscriber received everything within ten seconds.
     package func settled() async -> Bool {
         let deadline = self.clock.moment.now.advanced(by: Self.patience)
         guard !self.isSettled() else { return true }
@@ -168,16 +174,16 @@ package final class LiveHub: Service {
         return (try? await Task.sleep(for: Self.recorderLag)) != nil
     }
 
-    /// The time that a recorder needs to store an update.
+    /// The time within which a recorder is assumed to have stored an update.
     private static let recorderLag = Duration.seconds(1)
 
-    /// The number of known trackables.
+    /// The number of trackables of which the gateway has received a message.
     package var trackableCount: Int { self.shared.withLock { $0.state.trackables.count } }
 
-    /// The number of open streams.
+    /// The number of open live streams.
     package var streamCount: Int { self.shared.withLock { $0.streams.count } }
 
-    /// The current state of all trackables, for the API.
+    /// The current state of all trackables, for the routes of the API.
     package var liveState: LiveState {
         LiveState(
             known: { id in self.shared.withLock { $0.state.known(id) } },
@@ -186,12 +192,12 @@ package final class LiveHub: Service {
             isConnected: { self.shared.withLock { $0.state.isConnected } })
     }
 
-    /// The callers of the open streams.
+    /// The callers of the open live streams.
     package var callers: Set<Caller> {
         self.shared.withLock { shared in shared.streams.values.reduce(into: []) { $0.insert($1.caller) } }
     }
 
-    /// Ends the streams of a caller whose access is over.
+    /// Ends the live streams of a caller whose token or share link is no longer valid.
     package func end(_ caller: Caller) {
         let streams = self.shared.withLock { $0.streams.values.filter { $0.caller == caller } }
         for stream in streams { stream.end(.expired) }
@@ -199,17 +205,18 @@ package final class LiveHub: Service {
 
     // MARK: - Requests
 
-    /// The reason for rejecting a stream's request.
+    /// The reason for rejecting the resolution request of a live stream.
     package enum RequestRefusal: Error, Hashable {
-        /// The caller has no such stream.
+        /// The caller has no live stream with this id.
         case noStream
-        /// The gateway has received nothing about the trackable.
+        /// The gateway has received no message about the trackable.
         case unknownTrackable
-        /// The stream requests too many trackables.
+        /// The live stream already requests resolutions for too many trackables.
         case tooMany
     }
 
-    /// Requests a resolution for a stream, or withdraws the request (`nil`). The request ends with the stream.
+    /// Requests a resolution of a trackable for a live stream, or withdraws the request (`nil`). The request ends with
+    /// the stream.
     package func ask(
         _ resolution: Resolution?, for trackable: TrackableID, by id: LiveStreamID, of caller: Caller
     ) throws(RequestRefusal) {
@@ -229,8 +236,8 @@ package final class LiveHub: Service {
 
     // MARK: - What happens
 
-    /// Delivers an event under the lock, so that a stream receives every update after its opening, in order, before the
-    /// next heartbeat.
+    /// Delivers an event of the subscriber to the streams under the lock. Therefore a stream receives every update
+    /// after its opening, in order, and before the next heartbeat.
     private func happened(_ event: SubscriberEvent) {
         if case .badMessage(_, let error) = event, error.code == .overloaded { self.overfull() }
         self.shared.withLock { self.deliver(event, to: &$0) }
@@ -245,7 +252,7 @@ package final class LiveHub: Service {
         self.deliver(update, to: &shared)
     }
 
-    /// Judges the clock of a device whose newest point came by HTTP.
+    /// Judges the clock of a device by its newest point, which arrived over HTTP.
     package func received(_ point: Location, of id: TrackableID) {
         self.shared.withLock { self.judge(point, of: id, in: &$0) }
     }
@@ -256,7 +263,8 @@ package final class LiveHub: Service {
             self.clockAhead()
             if judgement.isFirst {
                 self.logger.warning(
-                    "Clock of device is ahead", metadata: ["trackable": "\(id)", "seconds": "\(lead)"])
+                    "Clock of a device is ahead of the gateway's clock: its positions are not shown live",
+                    metadata: ["trackable": "\(id)", "seconds": "\(lead)"])
             }
         }
         if let update = judgement.update { self.deliver(update, to: &shared) }
@@ -273,7 +281,7 @@ package final class LiveHub: Service {
         if lost > 0 { self.dropped(lost) }
     }
 
-    /// Clears the positions that neither the broker nor the history has, unless a newer one was received meanwhile.
+    /// Clears the live positions that neither the broker nor the history has, unless a newer one arrived meanwhile.
     private func forget(allBut kept: Set<TrackableID>) async {
         let missing = self.shared.withLock { $0.state.positions }.filter { !kept.contains($0.key) }
         for id in await self.history.gone(of: Array(missing.keys)) {
@@ -285,7 +293,8 @@ package final class LiveHub: Service {
         }
     }
 
-    /// Clears and delivers again each position that was received after an erasure during a connection loss.
+    /// Clears and then delivers again each live position of a trackable whose earlier records were erased while the
+    /// gateway was not connected, so that clients discard the erased ones.
     private func forgetErased() async {
         let moved = self.shared.withLock { $0.state.takeMoved() }
         for id in await self.history.erased(of: moved) {
@@ -297,8 +306,8 @@ package final class LiveHub: Service {
         }
     }
 
-    /// Once a second, ends expired streams and cuts readers that do not take the end; sends heartbeats at their
-    /// interval.
+    /// Once a second, ends expired live streams and closes connections whose client does not read the end of its
+    /// stream. Sends heartbeats at their interval.
     private func tick() async {
         var nextBeat = self.clock.moment.now.advanced(by: Self.heartbeat)
         while (try? await Task.sleep(for: .seconds(1))) != nil {
@@ -316,7 +325,7 @@ package final class LiveHub: Service {
         }
     }
 
-    /// Ends every stream and opens no more, because the gateway is shutting down.
+    /// Ends all live streams and opens no more, because the gateway is shutting down.
     package func finish() {
         let streams = self.shared.withLock { shared in
             shared.isFinished = true

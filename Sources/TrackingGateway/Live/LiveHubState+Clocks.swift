@@ -1,18 +1,18 @@
 package import TrackingCore
 
-/// The clocks of devices that are ahead of the gateway's by more than ``LivePosition/maximumAhead``.
+/// The detection of devices whose clock is ahead of the gateway's by more than ``LivePosition/maximumAhead``.
 extension LiveHubState {
-    /// The result of judging the newest point of a device.
+    /// The result of judging a device's clock by its newest point.
     package struct ClockJudgement: Hashable, Sendable {
-        /// The point's time is too far ahead of the gateway's clock, by so many seconds.
+        /// The number of seconds by which the point's time is too far ahead of the gateway's clock; `nil` if it is not.
         package var lead: Int?
-        /// The lead is the first of its trackable.
+        /// `true` if this is the first such point of the trackable, which is logged.
         package var isFirst = false
-        /// The update to publish: the lead began, changed or ended.
+        /// The update for live streams: the device's lead began, changed or ended; `nil` for no change.
         package var update: LiveUpdate?
     }
 
-    /// The change of a lead, in seconds, that is published.
+    /// The smallest change of a device's lead, in seconds, that is delivered to live streams.
     private static let leadStep = 5
 
     /// Judges the clock of a device by its newest point.

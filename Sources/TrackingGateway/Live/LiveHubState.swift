@@ -3,47 +3,48 @@ package import TrackingCore
 import TrackingRules
 package import TrackingSubscriber
 
-/// The current state of every trackable, and the recent updates from which streams resume.
+/// The current state of every trackable, and the recent updates from which interrupted live streams resume.
 package struct LiveHubState: Sendable {
-    /// The first updates of a stream.
+    /// The first updates that a new live stream delivers.
     package enum Opening: Hashable, Sendable {
-        /// The current state, in the order of the updates.
+        /// The client has received nothing yet: the current state of the trackables, in the order of the updates.
         case snapshot([LiveUpdate])
-        /// Every update since the stream broke off.
+        /// The client's earlier stream was interrupted: every update since then.
         case resumed([LiveUpdate])
-        /// The updates since the stream broke off are no longer all available. The reader gets the positions `cleared`
-        /// meanwhile, the history since then and the current state. If `isAnew`, its last event is from another run of
-        /// the gateway, and the reader forgets its earlier data first.
+        /// The client's earlier stream was interrupted, and some of the updates since then are no longer available. The
+        /// client gets the positions that were `cleared` meanwhile, the history since the interruption, and the current
+        /// state. With `isAnew`, the client's last event is from another run of the gateway, and the client discards
+        /// its earlier data first.
         case gap(since: UnixTime, isAnew: Bool, cleared: [LiveUpdate] = [], [LiveUpdate])
     }
 
-    /// The random id of this run of the gateway.
+    /// The random id of this run of the gateway, which is part of each event id.
     private let epoch: UInt64
     private var number: UInt64 = 0
     private var lastTime = UnixTime(0)
     private var latest: [TrackableID: [LiveUpdate.Kind: LiveUpdate]] = [:]
     private var places: [TrackableID: Coordinate] = [:]
-    /// The positions of the trackables when the connection was lost.
+    /// The positions of the trackables at the time when the connection was lost.
     private var lost: [TrackableID: Location] = [:]
-    /// The last clearing of each trackable's position.
+    /// The last clearing of the position of each trackable.
     private var clearings: [TrackableID: LiveUpdate] = [:]
-    /// The trackables whose publisher was present at the last report.
+    /// The trackables whose publisher was present when its presence was last known.
     private var published: Set<TrackableID> = []
     private var ring: UpdateRing
     private let maximumTrackables: Int
-    /// Of each device whose clock is ahead, the lead that was published, in seconds.
+    /// The number of seconds by which the clock of each trackable's device is ahead, as delivered to live streams.
     var leads: [TrackableID: Int] = [:]
-    /// The trackables whose device's clock was reported.
+    /// The trackables of which a device with a clock that is ahead was logged.
     var reported: Set<TrackableID> = []
 
-    /// Makes a state without any known trackable.
+    /// Creates a state without any known trackable.
     ///
     /// - Parameters:
     ///   - epoch: The random id of this run of the gateway.
-    ///   - count: The most updates that are kept for streams that resume.
-    ///   - bytes: The most bytes of them.
-    ///   - trackables: The most known trackables: twice as many as a subscriber watches at once, because it stops
-    ///     watching those that were absent for a day.
+    ///   - count: The largest number of updates that are stored for streams that resume.
+    ///   - bytes: The largest number of bytes of these updates.
+    ///   - trackables: The largest number of known trackables. It is twice the number that a subscriber watches at
+    ///     once, because the subscriber stops watching trackables that were absent for a day.
     package init(
         epoch: UInt64, count: Int = 16_384, bytes: Int = 32 * 1_024 * 1_024, trackables: Int = 20_000
     ) {
@@ -52,16 +53,16 @@ package struct LiveHubState: Sendable {
         self.ring = UpdateRing(count: count, bytes: bytes)
     }
 
-    /// The known trackables.
+    /// The trackables of which any message was received.
     package var trackables: Set<TrackableID> { Set(self.latest.keys) }
 
-    /// Returns `true` if anything was received about a trackable.
+    /// Returns `true` if any message about a trackable was received.
     package func knows(_ id: TrackableID) -> Bool { self.latest[id] != nil }
 
-    /// `true` while the subscriber is connected to the broker.
+    /// `true` while the gateway's subscriber is connected to the broker.
     package private(set) var isConnected = false
 
-    /// Returns the current state of a trackable; `nil` if it is unknown.
+    /// Returns the current state of a trackable; `nil` if no message about it was received.
     package func known(_ id: TrackableID) -> LiveState.Known? {
         guard let latest = self.latest[id] else { return nil }
         var members: [String: [UInt8]] = [:]
@@ -77,12 +78,12 @@ package struct LiveHubState: Sendable {
     /// The trackables with a known position or a present publisher.
     package var present: Set<TrackableID> { self.published.union(self.positions.keys) }
 
-    /// Returns the id of the last update, with the given time.
+    /// Returns the event id of the last update, combined with the given time.
     package func position(at wall: UnixTime) -> LiveEventID {
         LiveEventID(epoch: self.epoch, number: self.number, time: wall)
     }
 
-    /// Turns a subscriber's event into an update; `nil` if the event is not for streams.
+    /// Turns an event of the subscriber into an update for live streams; `nil` if streams do not deliver this event.
     package mutating func happened(_ event: SubscriberEvent, at wall: UnixTime) -> LiveUpdate? {
         switch event {
         case .location(let id, let received): return self.moved(id, received, at: wall)
@@ -105,7 +106,7 @@ package struct LiveHubState: Sendable {
             let isLate = event.isLate(at: wall)
             return self.delivered(.event, of: id, MessageCodec.encode(event), isLate: isLate, at: wall)
         case .connection(let lost):
-            // The connection can be lost again before the positions are compared.
+            // The earlier positions are kept if the connection was lost again before the positions were compared.
             if self.isConnected, lost != nil { self.lost.merge(self.positions) { earlier, _ in earlier } }
             self.isConnected = lost == nil
             // Streams must not resume across a connection loss: only the history knows the events and erasures
@@ -117,7 +118,7 @@ package struct LiveHubState: Sendable {
         }
     }
 
-    /// Returns each trackable whose position changed since the connection was lost, with the time of its earlier
+    /// Returns the trackables whose position changed since the connection was lost, with the time of their earlier
     /// position. Called once the subscriber is connected again.
     package mutating func takeMoved() -> [TrackableID: UnixTime] {
         defer { self.lost = [:] }
@@ -125,8 +126,8 @@ package struct LiveHubState: Sendable {
             .mapValues(\.time)
     }
 
-    /// Returns the updates that clear a position and deliver its last value again, after an erasure during a connection
-    /// loss.
+    /// Returns the updates that clear the position of a trackable and deliver its last value again, because earlier
+    /// records were erased while the gateway was not connected.
     package mutating func beginAnew(_ id: TrackableID, at wall: UnixTime) -> [LiveUpdate] {
         guard let last = self.latest[id]?[.position], last.location != nil,
             let cleared = self.locationCleared(id, at: wall)
@@ -135,9 +136,11 @@ package struct LiveHubState: Sendable {
         return [cleared, self.keep(last.again(as: self.next(at: wall)))]
     }
 
-    /// Returns the first updates of a new stream.
+    /// Returns the first updates of a new live stream.
     ///
-    /// - Parameter last: The last event that the reader received on an earlier stream.
+    /// - Parameters:
+    ///   - selection: The trackables and positions that the stream shows.
+    ///   - last: The id of the last event that the client received on an earlier stream; `nil` for none.
     package func opening(_ selection: LiveSelection, after last: LiveEventID?) -> Opening {
         guard let last else { return .snapshot(self.snapshot(selection)) }
         guard last.epoch == self.epoch, last.number <= self.number else {
@@ -151,8 +154,9 @@ package struct LiveHubState: Sendable {
         return .resumed(missed.flatMap { self.delivered($0, to: selection) })
     }
 
-    /// Returns the updates that a stream receives for an event. For a trackable that enters the stream's box, its other
-    /// state comes first, without ids, so that a resuming reader does not go back behind this event.
+    /// Returns the updates that a live stream delivers for one update. When a trackable enters the stream's geographic
+    /// area, the trackable's other state comes first, without event ids, so that a client that resumes does not go back
+    /// behind this update.
     package func delivered(_ update: LiveUpdate, to selection: LiveSelection) -> [LiveUpdate] {
         guard selection.wants(update) else { return [] }
         guard selection.isEntered(by: update) else { return [update] }
@@ -162,27 +166,29 @@ package struct LiveHubState: Sendable {
         return known.sorted { $0.id.number < $1.id.number }.map(\.withoutID) + [update]
     }
 
-    /// Returns the current state in the order of the event numbers, so that a stream that breaks off can resume from
-    /// any of them.
+    /// Returns the current state of the selected trackables in the order of the event numbers, so that an interrupted
+    /// stream can resume from any of them.
     private func snapshot(_ selection: LiveSelection) -> [LiveUpdate] {
         let ids = selection.named.map { $0.filter { self.latest[$0] != nil } } ?? self.trackables
         return ids.flatMap { id in (self.latest[id] ?? [:]).values.filter { self.isRetained($0, selection) } }
             .sorted { $0.id.number < $1.id.number }
     }
 
-    /// Returns the clearings without ids: a reader that breaks off before the end receives all of them again.
+    /// Returns the clearings of positions after an event number, without event ids. A client whose stream is
+    /// interrupted again therefore receives all of them again.
     private func cleared(after number: UInt64, for selection: LiveSelection) -> [LiveUpdate] {
         self.clearings.values.filter { $0.id.number > number && selection.wants($0) }.map(\.withoutID)
     }
 
-    /// Returns `true` if a stream opens with this update. In a box, the trackable's current place counts.
+    /// Returns `true` if a new live stream begins with this update. For a geographic area, the trackable's current
+    /// place decides.
     private func isRetained(_ update: LiveUpdate, _ selection: LiveSelection) -> Bool {
         guard case .box(let box) = selection.wanted else { return selection.wants(update) }
         guard selection.mayDeliver(update), let place = self.places[update.trackable] else { return false }
         return box.contains(place)
     }
 
-    /// Records a publisher's presence. An unknown presence, as without a connection, changes nothing.
+    /// Notes the presence of a trackable's publisher. An unknown presence, as without a connection, changes nothing.
     private mutating func note(_ status: PublisherPresence.Status, of id: TrackableID) {
         switch status {
         case .present: self.published.insert(id)
@@ -191,7 +197,7 @@ package struct LiveHubState: Sendable {
         }
     }
 
-    /// Returns a clock that others are judged by; `nil` while the gateway's own is not set.
+    /// Returns the gateway's time if its clock is set; otherwise `nil`, so that no device's clock is judged by it.
     private static func judging(_ wall: UnixTime) -> UnixTime? { wall >= ClockTrust.buildFloor ? wall : nil }
 
     private mutating func moved(
@@ -212,7 +218,8 @@ package struct LiveHubState: Sendable {
                 location: received.update.location, isLate: received.isLate, frame: frame))
     }
 
-    /// Clears a position. Streams that resume receive neither the earlier positions nor the events with their places.
+    /// Clears the position of a trackable. Streams that resume later receive neither its earlier positions nor its
+    /// events with their places.
     private mutating func locationCleared(_ id: TrackableID, at wall: UnixTime) -> LiveUpdate? {
         guard self.latest[id] != nil else { return nil }
         self.latest[id]?[.clock] = nil
@@ -238,12 +245,13 @@ package struct LiveHubState: Sendable {
                 location: nil, isLate: isLate, frame: frame))
     }
 
-    /// Publishes the lead of a device's clock in seconds; `nil` where it is not ahead any more.
+    /// Returns the update that delivers the lead of a device's clock in seconds; `nil` once the clock is no longer
+    /// ahead.
     mutating func clockUpdate(_ lead: Int?, of id: TrackableID, at wall: UnixTime) -> LiveUpdate {
         self.delivered(.clock, of: id, lead.map { JSONValue.object(["ahead": .number(Double($0))]).json }, at: wall)
     }
 
-    /// Returns the next event id. Its time never decreases, even if the clock is set back.
+    /// Returns the next event id. The time in it never decreases, even if the clock is set back.
     private mutating func next(at wall: UnixTime) -> LiveEventID {
         self.lastTime = max(self.lastTime, wall)
         return LiveEventID(epoch: self.epoch, number: self.number + 1, time: self.lastTime)
@@ -259,8 +267,8 @@ package struct LiveHubState: Sendable {
         return update
     }
 
-    /// Forgets the eighth of the trackables with the oldest updates. Removing many at once keeps the cost per update
-    /// constant.
+    /// Forgets an eighth of the trackables, those with the oldest updates. Removing many at once keeps the cost of each
+    /// update low.
     private mutating func forget() {
         let delivered = self.latest.mapValues { kinds in kinds.values.map(\.id.number).max() ?? 0 }
         let surplus = self.latest.count - self.maximumTrackables * 7 / 8

@@ -1,17 +1,18 @@
 import HTTPTypes
 import TrackingCore
 
-/// The query of `GET /api/v1/live`.
+/// The query of a request for a live stream, `GET /api/v1/live`.
 struct LiveQuery: Hashable, Sendable {
-    /// The trackables or the box that the stream is about.
+    /// The trackables or the geographic area that the stream shows.
     let wanted: LiveSelection.Wanted
-    /// The last event that the reader received, for readers that cannot set the header.
+    /// The id of the last event that the client received, for clients that cannot set the header `Last-Event-ID`; `nil`
+    /// for none.
     let last: LiveEventID?
 
     /// Reads a query without its question mark: `trackables=a,b`, `trackable=a` or `bbox=west,south,east,north`, and
     /// `lastEventId`.
     ///
-    /// - Throws: `Problem` with the reason.
+    /// - Throws: `Problem` (400) that names the invalid parameter.
     init(_ query: Substring) throws {
         let names = ["trackables", "trackable", "bbox", "lastEventId"]
         let query = APIQuery(try QueryParameters(query, allowing: names))
@@ -20,7 +21,8 @@ struct LiveQuery: Hashable, Sendable {
         case (let ids?, nil): self.wanted = .these(ids)
         case (nil, let box?): self.wanted = .box(box)
         case (nil, nil): self.wanted = .everything
-        case (.some, .some): throw Problem(.badRequest, "Give trackables or bbox, not both.")
+        case (.some, .some):
+            throw Problem(.badRequest, "The parameters trackables and bbox cannot be used together: use one of them.")
         }
     }
 }

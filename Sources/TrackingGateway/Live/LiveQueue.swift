@@ -1,43 +1,43 @@
 import NIOCore
 import TrackingCore
 
-/// The bounded queue of one stream whose reader is slow, in order. Beyond ``few`` updates, the queue keeps only the
-/// newest of each replaceable kind per trackable, and every event. Beyond ``maximum`` or ``maximumBytes``, the stream
-/// ends.
+/// The updates that wait for the slow client of one live stream, in order and bounded. Beyond ``few`` updates, the
+/// queue contains only the newest update of each replaceable kind for each trackable, and every event. Beyond
+/// ``maximum`` updates or ``maximumBytes`` bytes, the stream ends.
 package struct LiveQueue: Sendable {
     private struct Key: Hashable {
         let trackable: TrackableID
         let kind: LiveUpdate.Kind
     }
 
-    /// The number of updates that are queued without thinning.
+    /// The number of updates that wait before replaced updates are removed.
     package static let few = 1_024
-    /// The most queued updates.
+    /// The largest number of waiting updates.
     package static let maximum = 65_536
 
-    /// The number of bytes that are queued without thinning.
+    /// The number of bytes that wait before replaced updates are removed.
     package static let fewBytes = 8_388_608
-    /// The most queued bytes: 32 MB.
+    /// The largest number of waiting bytes: 32 MiB.
     package static let maximumBytes = 33_554_432
 
     private var waiting: [LiveUpdate] = []
-    /// The number of queued bytes.
+    /// The approximate number of bytes of the waiting updates.
     package private(set) var bytes = 0
-    /// The count that starts the next thinning. It is twice the remaining count, so that the cost per update is
-    /// constant.
+    /// The number of waiting updates above which replaced updates are removed next. It is twice the number that
+    /// remained the last time, so that the cost of each update stays low.
     private var limit = LiveQueue.few
-    /// The same for the number of bytes.
+    /// The number of waiting bytes above which replaced updates are removed next.
     private var byteLimit = LiveQueue.fewBytes
 
-    /// Makes an empty queue.
+    /// Creates an empty queue for a live stream.
     package init() {}
 
-    /// The number of queued updates.
+    /// The number of waiting updates.
     package var count: Int { self.waiting.count }
 
-    /// Appends an update.
+    /// Appends an update, and removes replaced updates if the queue is long.
     ///
-    /// - Returns: `false` if the queue is over its limits.
+    /// - Returns: `false` if the queue exceeds its limits even so.
     package mutating func append(_ update: LiveUpdate) -> Bool {
         self.waiting.append(update)
         self.bytes += Self.size(of: update)
@@ -48,12 +48,12 @@ package struct LiveQueue: Sendable {
         return self.waiting.count <= Self.maximum && self.bytes <= Self.maximumBytes
     }
 
-    /// Returns the approximate size of an update in bytes.
+    /// Returns the approximate number of bytes of an update.
     private static func size(of update: LiveUpdate) -> Int {
         update.frame.readableBytes + (update.location?.extra?.count ?? 0)
     }
 
-    /// Removes and returns all updates, in order.
+    /// Removes and returns all waiting updates, in order.
     package mutating func takeAll() -> [LiveUpdate] {
         defer {
             self = LiveQueue()
@@ -61,7 +61,7 @@ package struct LiveQueue: Sendable {
         return self.waiting
     }
 
-    /// Removes late positions, and updates that a newer one replaces.
+    /// Removes the waiting positions that are late, and the updates that a newer one replaces.
     private mutating func thin() {
         var seen: Set<Key> = []
         var kept: [LiveUpdate] = []

@@ -4,21 +4,23 @@ import NIOCore
 import TrackingCore
 package import TrackingStore
 
-/// The live stream, and its readers' requests for resolutions:
-/// `GET /api/v1/live`, `POST` and `DELETE /api/v1/trackables/{id}/resolution`.
+/// The HTTP routes of live streams and of their clients' resolution requests: `GET /api/v1/live`, `POST` and `DELETE
+/// /api/v1/trackables/{id}/resolution`.
 package struct LiveRoutes: Sendable {
     private let hub: LiveHub
     private let history: (any HistoryStore)?
 
-    /// Makes the routes.
+    /// Creates the routes of live streams.
     ///
-    /// - Parameter history: The history, for streams that broke off for longer than the hub's memory; `nil` for none.
+    /// - Parameters:
+    ///   - hub: The hub that delivers the updates.
+    ///   - history: The history, for streams that were interrupted for longer than the hub remembers; `nil` for none.
     package init(hub: LiveHub, history: (any HistoryStore)? = nil) {
         self.hub = hub
         self.history = history
     }
 
-    /// Adds the routes to a router.
+    /// Adds the routes of live streams to a router.
     package func add(to router: Router<GatewayRequestContext>) {
         router.get("api/v1/live") { request, context in try self.live(request, context) }
         router.post("api/v1/trackables/:id/resolution") { request, context in
@@ -37,11 +39,13 @@ package struct LiveRoutes: Sendable {
         let query = try LiveQuery(request.uri.query.map { $0[...] } ?? "")
         let selection = LiveSelection(query.wanted, reads: caller.reads, span: caller.span)
         if case .these(let ids) = query.wanted, let id = ids.first(where: { !caller.reads.contains($0) }) {
-            throw Problem(.forbidden, "The token does not let its holder read '\(id)'.")
+            throw Problem(.forbidden, "This token may not read trackable '\(id)'.")
         }
         let last = request.headers[.lastEventID].flatMap { LiveEventID($0) } ?? query.last
         guard self.hub.hasRoom else {
-            throw Problem(.serviceUnavailable, "Too many live streams: try again later.", headers: [.retryAfter: "10"])
+            throw Problem(
+                .serviceUnavailable, "The gateway has too many live streams: try again later.",
+                headers: [.retryAfter: "10"])
         }
         let channel = context.channel
         return Response(
@@ -67,21 +71,24 @@ package struct LiveRoutes: Sendable {
     ) throws -> Response {
         let caller = try context.requireCaller()
         guard let text = context.parameters.get("id")?[...].percentDecoded else {
-            throw Problem(.badRequest, "The trackable's id is not percent-encoded UTF-8.")
+            throw Problem(.badRequest, "The id of the trackable in the path must be percent-encoded UTF-8.")
         }
         let id = try TrackableID(text)
         guard caller.reads.contains(id) else {
-            throw Problem(.forbidden, "The token does not let its holder read '\(id)'.")
+            throw Problem(.forbidden, "This token may not read trackable '\(id)'.")
         }
         if let resolution, caller.span != nil, resolution != .ofShareLinks {
             throw Problem(
                 .forbidden,
-                "A share link may ask for one resolution only: accuracy HIGH, desiredInterval 2000, minimumDisplacement 5."
+                "A share link may request only this resolution: accuracy HIGH, desiredInterval 2000, minimumDisplacement 5."
             )
         }
         let query = try QueryParameters(of: request, allowing: ["stream"])
         guard let stream = query["stream"].flatMap({ LiveStreamID($0) }) else {
-            throw Problem(.badRequest, "Name the live stream that asks, as ?stream=ID; its event 'hello' tells the id.")
+            throw Problem(
+                .badRequest,
+                "The request must name a live stream of its caller, as ?stream=ID; the stream's event 'hello' contains the id."
+            )
         }
         do throws(LiveHub.RequestRefusal) {
             try self.hub.ask(resolution, for: id, by: stream, of: caller)
@@ -102,7 +109,7 @@ package struct LiveRoutes: Sendable {
         else {
             throw Problem(
                 .badRequest,
-                "A resolution has accuracy (MINIMUM, LOW, BALANCED, HIGH or MAXIMUM), desiredInterval (ms) and minimumDisplacement (m)."
+                "The body must be a resolution: accuracy (MINIMUM, LOW, BALANCED, HIGH or MAXIMUM), desiredInterval (ms) and minimumDisplacement (m)."
             )
         }
         return try Resolution(
@@ -112,7 +119,7 @@ package struct LiveRoutes: Sendable {
 }
 
 extension Resolution {
-    /// The only resolution that a share link may ask for. The page asks for the same one (`SHARED` in `Page/live.js`).
+    /// The only resolution that a share link may request. The page requests the same one (`SHARED` in `Page/live.js`).
     static var ofShareLinks: Resolution {
         // Every member is in range.
         try! Resolution(accuracy: .high, desiredInterval: .seconds(2), minimumDisplacement: 5)
@@ -122,17 +129,21 @@ extension Resolution {
 extension Problem {
     fileprivate init(_ refusal: LiveHub.RequestRefusal) {
         switch refusal {
-        case .noStream: self.init(.conflict, "That live stream does not live, or is not the caller's: open one first.")
-        case .unknownTrackable: self.init(.notFound, "Nothing has been heard of this trackable.")
+        case .noStream:
+            self.init(.conflict, "The live stream has ended or belongs to another caller: open a live stream first.")
+        case .unknownTrackable: self.init(.notFound, "The gateway has received no message about this trackable.")
         case .tooMany:
-            self.init(.tooManyRequests, "A live stream asks for at most \(RequestPool.maximumTrackables) trackables.")
+            self.init(
+                .tooManyRequests,
+                "A live stream can request resolutions for at most \(RequestPool.maximumTrackables) trackables: withdraw another one first."
+            )
         }
     }
 }
 
 extension HTTPField.Name {
-    /// The id of the last received event, which readers of server-sent events send when they resume.
+    /// The header with the id of the last received event, which clients of server-sent events send when they resume.
     fileprivate static var lastEventID: Self { Self("Last-Event-ID")! }  // a token, as names are
-    /// Keeps nginx from buffering a stream.
+    /// The header that prevents nginx from buffering a live stream.
     fileprivate static var accelBuffering: Self { Self("X-Accel-Buffering")! }  // a token, as names are
 }

@@ -2,33 +2,35 @@ import NIOCore
 package import TrackingCore
 import TrackingSubscriber
 
-/// The updates that belong to one live stream.
+/// The trackables and positions that one live stream shows, and its caller's permission.
 package struct LiveSelection: Hashable, Sendable {
-    /// The requested trackables or area.
+    /// The trackables or the geographic area that the client requested.
     package enum Wanted: Hashable, Sendable {
-        /// Everything that the caller may read.
+        /// All trackables that the caller may read.
         case everything
-        /// These trackables.
+        /// The given trackables.
         case these(Set<TrackableID>)
-        /// Every trackable inside the box, and once the update with which a trackable leaves the box.
+        /// All trackables inside a geographic area. The update with which a trackable leaves the area is delivered as
+        /// well.
         case box(GeoBox)
     }
 
-    /// The requested trackables or area.
+    /// The trackables or the geographic area that the client requested.
     package var wanted: Wanted
     /// The trackables that the caller may read.
     package var reads: TrackableScope
-    /// A share link's span. Positions outside it, and updates that reveal another time, are not delivered.
+    /// The time span that a share link shows; `nil` for no limit. Positions outside of it, and updates that reveal
+    /// another time, are not delivered.
     package var span: Range<UnixTime>?
 
-    /// Makes a selection.
+    /// Creates the selection of a live stream.
     package init(_ wanted: Wanted, reads: TrackableScope, span: Range<UnixTime>? = nil) {
         self.wanted = wanted
         self.reads = reads
         self.span = span
     }
 
-    /// The trackables that the selection names; `nil` if it is open.
+    /// The trackables that the selection names; `nil` if it names none: everything, or a geographic area.
     var named: Set<TrackableID>? {
         switch (self.wanted, self.reads) {
         case (.these(let ids), _): ids.filter { self.reads.contains($0) }
@@ -37,7 +39,7 @@ package struct LiveSelection: Hashable, Sendable {
         }
     }
 
-    /// Returns `true` if the stream receives the update.
+    /// Returns `true` if the live stream delivers this update.
     func wants(_ update: LiveUpdate) -> Bool {
         guard self.mayDeliver(update) else { return false }
         switch self.wanted {
@@ -48,10 +50,10 @@ package struct LiveSelection: Hashable, Sendable {
         }
     }
 
-    /// Returns `true` if the caller may receive the update, in any place.
+    /// Returns `true` if the caller may receive this update, whatever its place.
     func mayDeliver(_ update: LiveUpdate) -> Bool { self.reads.contains(update.trackable) && self.isInSpan(update) }
 
-    /// Returns `true` if the trackable enters the box with this position.
+    /// Returns `true` if the trackable enters the stream's geographic area with this position.
     func isEntered(by update: LiveUpdate) -> Bool {
         guard case .box(let box) = self.wanted, update.kind == .position, !update.isLate,
             let place = update.place, box.contains(place)
@@ -59,14 +61,14 @@ package struct LiveSelection: Hashable, Sendable {
         return update.placeBefore.map { !box.contains($0) } ?? true
     }
 
-    /// Returns `true` if the stream receives the recorded point.
+    /// Returns `true` if the live stream shows this recorded point.
     func wants(_ point: Location) -> Bool {
         if let span = self.span, !span.contains(point.time) { return false }
         if case .box(let box) = self.wanted { return box.contains(point.coordinate) }
         return true
     }
 
-    /// Returns the bytes of an update for this stream. Within a span, a position is reduced to ``shown(_:)`` without
+    /// Returns the bytes of an update for this stream. For a share link, a position is reduced to ``shown(_:)`` without
     /// skipped points, and a resolution to the members that give the time of the next position.
     func frame(of update: LiveUpdate) -> ByteBuffer {
         guard self.span != nil else { return update.frame }
@@ -82,7 +84,7 @@ package struct LiveSelection: Hashable, Sendable {
         return LiveFrame.position(bare, of: update.trackable, as: update.id) ?? ByteBuffer()
     }
 
-    /// Returns the members of a point that the stream may show.
+    /// Returns a point as this stream may show it: complete, or reduced for a share link.
     func shown(_ point: Location) -> Location { self.span == nil ? point : point.shared }
 
     private func isInSpan(_ update: LiveUpdate) -> Bool {

@@ -1,41 +1,42 @@
 import Synchronization
 package import TrackingCore
 
-/// One stream at the hub: its queue and its ending. The hub adds updates, and one task writes them.
+/// One live stream of the hub: its waiting updates and its end. The hub adds updates, and one task writes them to the
+/// client.
 package final class LiveStream: Sendable {
-    /// The reason for a stream's end, which its reader receives.
+    /// The reason for the end of a live stream, which its client receives.
     package enum Ending: String, Hashable, Sendable {
-        /// The reader went away.
+        /// The client closed its connection.
         case closed
-        /// The queue is over its limits.
+        /// The client reads too slowly: its waiting updates exceeded their limits.
         case tooSlow = "too-slow"
-        /// The caller's access is over.
+        /// The caller's token or share link is no longer valid.
         case expired
         /// The gateway is shutting down.
         case shutdown
     }
 
-    /// The next thing to write.
+    /// The next part of a live stream to write.
     package enum Step: Hashable, Sendable {
-        /// These updates, in order.
+        /// Write these updates, in order.
         case updates([LiveUpdate])
-        /// A heartbeat after a quiet time, with the stream's position.
+        /// Write a heartbeat after a quiet time, with the stream's position.
         case heartbeat(LiveEventID)
-        /// The stream ended.
+        /// Write the reason for the end, and end the stream.
         case ended(Ending)
     }
 
     private struct State {
-        /// The first updates.
+        /// The first updates of the stream that are not written yet.
         var opening: [LiveUpdate]
         var queue = LiveQueue()
         var heartbeat: LiveEventID?
         var ending: Ending?
-        /// The number of seconds since the stream ended.
+        /// The number of seconds since the end of the stream.
         var secondsOver = 0
         var waiter: CheckedContinuation<Void, Never>?
 
-        /// Removes and returns the next step; `nil` if there is nothing to write.
+        /// Removes and returns the next part of the stream to write; `nil` if there is none.
         mutating func take() -> Step? {
             if let ending = self.ending { return .ended(ending) }
             if !self.opening.isEmpty {
@@ -46,34 +47,37 @@ package final class LiveStream: Sendable {
             return self.heartbeat.take().map { .heartbeat($0) }
         }
 
-        /// `true` if there is nothing to write.
+        /// `true` if nothing of the stream waits to be written.
         var isIdle: Bool {
             self.ending == nil && self.opening.isEmpty && self.queue.count == 0 && self.heartbeat == nil
         }
     }
 
-    /// The stream's id.
+    /// The random id of the live stream.
     package let id: LiveStreamID
-    /// The caller that reads the stream.
+    /// The caller that reads the live stream.
     package let caller: Caller
-    /// The time at which the stream was opened.
+    /// The time at which the live stream was opened, by the gateway's wall clock.
     package let opened: UnixTime
-    /// The updates that belong to the stream.
+    /// The trackables and positions that the stream shows.
     package let selection: LiveSelection
-    /// The time from which the reader needs the history; `nil` if nothing is missing.
+    /// The time from which the client needs the history; `nil` if the hub has all updates that the client missed.
     package let gap: UnixTime?
-    /// The clearings that the reader receives before the missed records.
+    /// The clearings of positions that the client receives before the records that it missed.
     package let cleared: [LiveUpdate]
-    /// `true` if the reader has data of another run of the gateway, which it must discard.
+    /// `true` if the client has data of another run of the gateway, which it must discard.
     package let isAnew: Bool
-    /// `true` if the reader's earlier data remain valid, and the stream delivers only the missed updates.
+    /// `true` if the client's earlier data remain valid, so that the stream delivers only the updates that the client
+    /// missed.
     package let isResumed: Bool
     private let state: Mutex<State>
     private let cut: @Sendable () -> Void
 
+    /// Creates a live stream.
+    ///
     /// - Parameters:
-    ///   - opening: The first updates.
-    ///   - cut: Closes the connection of a reader that does not read.
+    ///   - opening: The first updates of the stream.
+    ///   - cut: Closes the connection of a client that does not read.
     init(
         id: LiveStreamID, caller: Caller, selection: LiveSelection, opened: UnixTime, opening: LiveHubState.Opening,
         cut: @escaping @Sendable () -> Void
@@ -86,7 +90,7 @@ package final class LiveStream: Sendable {
             (self.gap, self.cleared, self.isAnew, self.isResumed) = (nil, [], false, true)
             self.state = Mutex(State(opening: updates))
         case .gap(let since, let isOfAnother, let cleared, let updates):
-            // If the clock was set back since, the gap is unknown.
+            // If the gateway's clock was set back since the interruption, the length of the gap is unknown.
             let isAnew = isOfAnother || since > opened.advanced(by: GapReader.disorder)
             (self.gap, self.cleared, self.isAnew, self.isResumed) = (since, cleared, isAnew, !isAnew)
             self.state = Mutex(State(opening: updates))
@@ -98,9 +102,9 @@ package final class LiveStream: Sendable {
         self.cut = cut
     }
 
-    /// Adds an update to the queue.
+    /// Adds an update that waits to be written.
     ///
-    /// - Returns: The number of updates that are lost because the queue is over its limits; the stream ends then.
+    /// - Returns: The number of updates that are lost because too many wait; the stream ends then.
     func deliver(_ update: LiveUpdate) -> Int {
         let lost = self.state.withLock { state in
             guard state.ending == nil else { return 0 }
@@ -111,28 +115,28 @@ package final class LiveStream: Sendable {
         return lost
     }
 
-    /// Queues a heartbeat if the stream is idle.
+    /// Adds a heartbeat if nothing else waits to be written.
     func beat(_ id: LiveEventID) {
         self.state.withLock { $0.heartbeat = $0.isIdle ? id : nil }
         self.wake()
     }
 
-    /// Ends the stream; the first ending counts. The connection of a reader that is too slow is closed, because such a
-    /// reader would not receive the end.
+    /// Ends the live stream. Only the first call has an effect on the reason. The connection of a client that reads too
+    /// slowly is closed, because it would not receive the reason.
     package func end(_ ending: Ending) {
         self.state.withLock { $0.ending = $0.ending ?? ending }
         self.wake()
         if ending == .tooSlow { self.cut() }
     }
 
-    /// `true` once the stream has ended.
+    /// `true` once the live stream has ended.
     var isOver: Bool { self.state.withLock { $0.ending != nil } }
 
-    /// The number of seconds in which a reader must take the end.
+    /// The number of seconds within which a client must receive the end of its stream.
     static let grace = 5
 
-    /// Counts a second. A reader that has not taken the end after ``grace`` may still have unread data that it may no
-    /// longer read, so its connection is closed.
+    /// Counts a second since the end of the stream. The connection of a client that has not received the end after
+    /// ``grace`` seconds is closed, because data that the caller may no longer read could still wait for it.
     func tick() {
         let isOverdue = self.state.withLock { state in
             guard state.ending != nil else { return false }
@@ -142,7 +146,7 @@ package final class LiveStream: Sendable {
         if isOverdue { self.cut() }
     }
 
-    /// Waits for the next step and returns it. Only one task may call this method.
+    /// Waits for the next part of the stream to write, and returns it. Only one task may call this function.
     package func next() async -> Step {
         await withTaskCancellationHandler {
             while true {

@@ -1,37 +1,40 @@
 package import NIOCore
 package import TrackingCore
 
-/// One numbered update of a live stream, encoded once for all readers.
+/// One numbered update of a trackable for live streams, encoded once for all clients.
 package struct LiveUpdate: Sendable, Hashable {
-    /// The kind of an update; the name of the server-sent event.
+    /// The kind of a live update, which is also the name of the server-sent event.
     package enum Kind: String, Hashable, Sendable, CaseIterable {
         case position, state, presence, resolution, trip, event, clock
 
-        /// `true` if a newer update of the same trackable replaces an older one. Events are not replaced.
+        /// `true` if a newer update of this kind replaces an older one of the same trackable. Tracking events are not
+        /// replaced.
         package var isReplaced: Bool { self != .event }
     }
 
-    /// The number and the time of the update.
+    /// The event id of the update: its number and its time.
     package let id: LiveEventID
-    /// The trackable.
+    /// The trackable that the update is about.
     package let trackable: TrackableID
     /// The kind of the update.
     package let kind: Kind
-    /// The trackable's last known place.
+    /// The last known coordinate of the trackable; `nil` for none.
     package let place: Coordinate?
-    /// The trackable's place before this update; the same as `place` unless this is a new position.
+    /// The trackable's coordinate before this update; the same as `place` unless this is a new position.
     package let placeBefore: Coordinate?
-    /// A position's fix, without the skipped points; `nil` if the position was cleared, and for other kinds.
+    /// The position of an update of kind `position`, without the skipped points; `nil` if the position was cleared, and
+    /// for other kinds.
     package let location: Location?
-    /// `true` if a newer position was published before: this one is history, never the current position.
+    /// `true` if a newer position was delivered before. A late position is part of the history, and never the current
+    /// position.
     package let isLate: Bool
-    /// The encoded event.
+    /// The update as the bytes of a server-sent event.
     package let frame: ByteBuffer
 
-    /// `true` if the frame has the event id.
+    /// `true` if the bytes of the update contain its event id.
     var hasID: Bool { self.frame.readableBytesView.starts(with: Array("id: ".utf8)) }
 
-    /// The same update without its id in the frame.
+    /// The same update without the event id in its bytes.
     var withoutID: LiveUpdate {
         let bytes = self.frame.readableBytesView
         guard self.hasID, let end = bytes.firstIndex(of: UInt8(ascii: "\n")) else {
@@ -42,7 +45,7 @@ package struct LiveUpdate: Sendable, Hashable {
             location: self.location, isLate: self.isLate, frame: ByteBuffer(bytes: bytes[(end + 1)...]))
     }
 
-    /// Returns the same update with a new id and no earlier place, to deliver it again after a clearing.
+    /// Returns the same update with a new event id and no earlier place, to deliver it again after a clearing.
     func again(as id: LiveEventID) -> LiveUpdate {
         var frame = ByteBuffer(string: "id: \(id)\n")
         frame.writeImmutableBuffer(self.withoutID.frame)
@@ -51,39 +54,44 @@ package struct LiveUpdate: Sendable, Hashable {
             location: self.location, isLate: self.isLate, frame: frame)
     }
 
-    /// The data of the event: JSON.
+    /// The JSON data of the update's server-sent event.
     var payload: [UInt8] {
         let bytes = self.frame.readableBytesView
-        // The line of the data is the last one, and JSON has no line ends.
+        // The data is in the last line of the event, and contains no line end.
         let end = bytes.endIndex - 2
         guard let start = bytes[..<end].lastIndex(of: UInt8(ascii: "\n")) else { return [] }
         return Array(bytes[start..<end].dropFirst("\ndata: ".utf8.count))
     }
 
-    /// `true` if the update clears the earlier value.
+    /// `true` if the update clears the value of its kind.
     var isCleared: Bool { self.payload == JSONValue.object(["trackable": .text(self.trackable.rawValue)]).json }
 }
 
-/// The id of an event of a live stream. It is unique over restarts of the gateway, and its time is where a search of
-/// the history starts.
+/// The id of an event in a live stream. It is unique across restarts of the gateway. Its time is the one from which the
+/// history is read if the stream cannot resume.
 ///
-/// The text is `<epoch>-<number>-<milliseconds>`, the epoch in sixteen hexadecimal digits.
+/// Its text is `<epoch>-<number>-<milliseconds>`, with the epoch in sixteen hexadecimal digits.
 package struct LiveEventID: Hashable, Sendable, CustomStringConvertible {
-    /// The random id of this run of the gateway.
+    /// The random id of the gateway's run.
     package var epoch: UInt64
-    /// The number of the update in this run, from 1; 0 is before all updates.
+    /// The number of the update in the gateway's run, from 1; 0 is before all updates.
     package var number: UInt64
     /// The time of the update on the gateway's clock, with millisecond precision.
     package var time: UnixTime
 
-    /// Makes an id.
+    /// Creates the id of an event in a live stream.
+    ///
+    /// - Parameters:
+    ///   - epoch: The random id of the gateway's run.
+    ///   - number: The number of the update in the run, from 1.
+    ///   - time: The time of the update.
     package init(epoch: UInt64, number: UInt64, time: UnixTime) {
         self.epoch = epoch
         self.number = number
         self.time = time
     }
 
-    /// Reads an id; `nil` if the text is not a valid id.
+    /// Reads the text of an event id; `nil` if it is invalid.
     package init?(_ text: some StringProtocol) {
         let parts = text.split(separator: "-", omittingEmptySubsequences: false)
         guard text.utf8.count <= 64, parts.count == 3, let epoch = UInt64(parts[0], radix: 16),
@@ -93,7 +101,7 @@ package struct LiveEventID: Hashable, Sendable, CustomStringConvertible {
         self.init(epoch: epoch, number: number, time: UnixTime(Double(milliseconds) / 1000))
     }
 
-    /// The id as text.
+    /// The event id as text.
     package var description: String {
         let digits = String(self.epoch, radix: 16)
         let zeros = String(repeating: "0", count: 16 - digits.count)

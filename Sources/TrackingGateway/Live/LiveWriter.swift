@@ -3,22 +3,22 @@ import NIOCore
 import TrackingCore
 import TrackingStore
 
-/// Writes one stream: its greeting, the history of a gap, the first updates and then the hub's updates. Only one task
-/// may use a writer.
+/// Writes one live stream to its client: the greeting, the history since an interruption, the first updates, and then
+/// the hub's updates. Only one task may use a writer.
 ///
 /// A task keeps the memory of its deepest call until it ends, and this task waits for hours. Work that happens once is
-/// therefore in functions that are not inlined, and the waiting functions are shallow.
+/// therefore in functions that are not inlined, and the waiting functions make few nested calls.
 struct LiveWriter {
     let stream: LiveStream
     let hub: LiveHub
     let history: (any HistoryStore)?
 
-    /// The approximate size in bytes up to which frames are combined.
+    /// The approximate number of bytes up to which updates are combined into one write.
     private static let chunk = 65_536
 
-    /// Writes until the stream has ended, and closes the stream.
+    /// Writes until the live stream has ended, and then closes it.
     ///
-    /// - Throws: The connection's error if it is lost.
+    /// - Throws: The error of a lost connection.
     @concurrent func write(to writer: inout any ResponseBodyWriter) async throws {
         defer { self.hub.close(self.stream) }
         try await writer.write(self.hello())
@@ -36,8 +36,8 @@ struct LiveWriter {
         }
     }
 
-    /// Returns the greeting: the stream's id, with which its reader requests resolutions, the reader's tag and the
-    /// gateway's time.
+    /// Returns the greeting of a live stream: the stream's id, with which the client requests resolutions, the caller's
+    /// tag and the gateway's time.
     @inline(never) private func hello() -> ByteBuffer {
         var members: [String: JSONValue] = [
             "stream": .text(self.stream.id.description), "heartbeat": .number(LiveHub.heartbeat.inSeconds),
@@ -66,7 +66,8 @@ struct LiveWriter {
         while !rest.isEmpty, !self.stream.isOver { try await writer.write(self.together(&rest)) }
     }
 
-    /// Combines small frames. A single frame is returned unchanged, because all streams share it.
+    /// Combines the bytes of small updates into one buffer. The bytes of a single update are returned unchanged,
+    /// because all streams share them.
     @inline(never) private func together(_ updates: inout ArraySlice<LiveUpdate>) -> ByteBuffer {
         guard let first = updates.popFirst() else { return ByteBuffer() }
         var buffer = self.stream.selection.frame(of: first)

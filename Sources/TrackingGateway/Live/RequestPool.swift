@@ -1,31 +1,35 @@
 package import TrackingCore
 
-/// The resolution requests of all live streams: for each trackable, the finest resolution of all streams.
+/// The resolution requests of all live streams. The gateway requests the finest resolution of all streams for each
+/// trackable.
 package struct RequestPool: Sendable {
-    /// A change of the request to the publisher; a `nil` resolution withdraws the request.
+    /// A change of the gateway's resolution request to a publisher.
     package struct Change: Hashable, Sendable {
-        /// The trackable.
+        /// The trackable of the request.
         package let trackable: TrackableID
-        /// The finest of all requests.
+        /// The finest resolution that the streams request; `nil` to withdraw the gateway's request.
         package let resolution: Resolution?
     }
 
     private var books: [TrackableID: RequestBook] = [:]
     private var asked: [LiveStreamID: Set<TrackableID>] = [:]
 
-    /// The most trackables for which one stream has requests.
+    /// The largest number of trackables for which one live stream can request resolutions.
     package static let maximumTrackables = 1_000
 
-    /// Makes an empty pool.
+    /// Creates a pool without requests.
     package init() {}
 
-    /// Returns `true` if a stream may request this trackable: it already does, or has fewer than the maximum.
+    /// Returns `true` if a stream may request a resolution of this trackable: it already does, or it requests fewer
+    /// than ``maximumTrackables``.
     package func hasRoom(for trackable: TrackableID, of stream: LiveStreamID) -> Bool {
         guard let asked = self.asked[stream], !asked.contains(trackable) else { return true }
         return asked.count < Self.maximumTrackables
     }
 
-    /// Sets a stream's request for a trackable, in place of its earlier one.
+    /// Sets a stream's resolution request for a trackable, in place of its earlier one.
+    ///
+    /// - Returns: The change of the gateway's request; `nil` if it stays the same.
     package mutating func ask(
         _ resolution: Resolution, for trackable: TrackableID, by stream: LiveStreamID
     ) -> Change? {
@@ -33,13 +37,17 @@ package struct RequestPool: Sendable {
         return self.change(trackable) { $0.set(stream.member, to: resolution) }
     }
 
-    /// Withdraws a stream's request for a trackable.
+    /// Withdraws a stream's resolution request for a trackable.
+    ///
+    /// - Returns: The change of the gateway's request; `nil` if it stays the same.
     package mutating func drop(_ trackable: TrackableID, by stream: LiveStreamID) -> Change? {
         self.asked[stream]?.remove(trackable)
         return self.change(trackable) { $0.remove(stream.member) }
     }
 
-    /// Withdraws all requests of a stream that ended.
+    /// Withdraws all resolution requests of a stream that ended.
+    ///
+    /// - Returns: The changes of the gateway's requests.
     package mutating func ended(_ stream: LiveStreamID) -> [Change] {
         (self.asked.removeValue(forKey: stream) ?? []).compactMap { self.drop($0, by: stream) }
     }
@@ -54,21 +62,21 @@ package struct RequestPool: Sendable {
     }
 }
 
-/// The id of a live stream; random, and known only to its caller.
+/// The id of a live stream: 128 random bits, known only to its caller.
 package struct LiveStreamID: Hashable, Sendable, CustomStringConvertible {
-    /// The member of the request book: each stream counts as a subscriber's session.
+    /// The identity under which the stream's requests are counted, as if it were a subscriber.
     let member: SubscriberID
 
-    /// The id as text.
+    /// The id of the live stream as text.
     package var description: String { self.member.session.rawValue }
 
-    /// Reads an id; `nil` when it cannot be one.
+    /// Reads the id of a live stream; `nil` for an invalid text.
     package init?(_ text: String) {
         guard let session = SessionID(text), let client = ClientID(topicLevel: "live") else { return nil }
         self.member = SubscriberID(client: client, session: session)
     }
 
-    /// Draws a new one of 128 bits.
+    /// Returns a new random id of 128 bits.
     package static func random(using generator: inout some RandomNumberGenerator) -> LiveStreamID {
         let text = (0..<2).map { _ in String(UInt64.random(in: .min ... .max, using: &generator), radix: 36) }
         guard let id = LiveStreamID(text.joined(separator: "-")) else { preconditionFailure("at most 27 characters") }

@@ -4,7 +4,8 @@ import TrackingRuntime
 
 /// Ends the live streams of callers whose token or share link was revoked or has expired.
 struct RevocationWatch: Service {
-    /// The interval of the checks: the longest time that a stream outlives its caller's access.
+    /// The interval at which the access of the live streams' callers is checked. A stream outlives its caller's access
+    /// by at most this time.
     static let interval = Duration.seconds(2)
 
     private let hub: LiveHub
@@ -22,7 +23,8 @@ struct RevocationWatch: Service {
         }
     }
 
-    /// Ends the streams without access. If the database cannot be read, streams continue.
+    /// Ends the live streams whose caller's access is no longer valid. If the database cannot be read, all streams
+    /// continue.
     private func look() async {
         let now = self.clock.moment.wall
         for caller in self.hub.callers where (try? await self.access.stillHolds(caller, now: now)) == false {

@@ -1,14 +1,15 @@
 import NIOCore
 
-/// The latest updates, from which streams resume, in the order of their numbers and bounded by count and bytes.
+/// The most recent updates of all trackables, from which interrupted live streams resume, in the order of their numbers
+/// and bounded by count and bytes.
 struct UpdateRing: Sendable {
     private var updates: [LiveUpdate] = []
-    /// The index of the oldest available update in `updates`.
+    /// The index in `updates` of the oldest update that is still available.
     private var head = 0
     private var bytes = 0
     private let maximumCount: Int
     private let maximumBytes: Int
-    /// The number of the last removed update; 0 while none was removed.
+    /// The number of the newest update that is no longer available; 0 if all are.
     private(set) var forgotten: UInt64 = 0
 
     init(count: Int, bytes: Int) {
@@ -16,10 +17,10 @@ struct UpdateRing: Sendable {
         self.maximumBytes = bytes
     }
 
-    /// The number of available updates.
+    /// The number of updates that are available to streams that resume.
     var count: Int { self.updates.count - self.head }
 
-    /// Appends an update with a number above all earlier ones.
+    /// Appends an update whose number is above all earlier ones, and removes the oldest updates beyond the limits.
     mutating func append(_ update: LiveUpdate) {
         self.updates.append(update)
         self.bytes += update.frame.readableBytes
@@ -35,12 +36,13 @@ struct UpdateRing: Sendable {
         }
     }
 
-    /// Removes every update up to this number, which is the last one.
+    /// Removes all updates. Streams cannot resume from before this number, which is that of the last update.
     mutating func forget(through number: UInt64) {
         (self.updates, self.head, self.bytes, self.forgotten) = ([], 0, 0, number)
     }
 
-    /// Removes updates that no stream may receive any more. Streams can resume across them, as this is not a gap.
+    /// Removes updates that no stream may deliver any more, such as erased positions. Streams can still resume from
+    /// before them.
     mutating func remove(where isGone: (LiveUpdate) -> Bool) {
         self.updates.removeFirst(self.head)
         self.head = 0

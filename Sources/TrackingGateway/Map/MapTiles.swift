@@ -1,13 +1,14 @@
 public import TrackingCore
 
-/// The map tiles beneath the markers.
+/// The source of the map tiles below the markers of the map page.
 package enum MapTiles: Sendable {
-    /// The tiles of a server, such as `https://tiles.example.org/{z}/{x}/{y}.png`, which the browser loads directly.
+    /// A tile server, such as `https://tiles.example.org/{z}/{x}/{y}.png`, from which the browser loads the tiles
+    /// directly.
     case server(TileURL)
-    /// The tiles of a file, which the gateway serves.
+    /// A file of tiles, which the gateway serves.
     case file(TileFile)
 
-    /// The description of the tiles for the page.
+    /// The address, zoom levels and attribution of the tiles as JSON, for the map page.
     var description: JSONValue {
         switch self {
         case .server(let url): url.description
@@ -19,61 +20,63 @@ package enum MapTiles: Sendable {
         }
     }
 
-    /// The origin of tiles that do not come from the gateway; `nil` if all do.
+    /// The origin of the tile server, for the content security policy; `nil` if the gateway serves the tiles.
     var origin: String? { if case .server(let url) = self { url.origin } else { nil } }
 }
 
-/// The address of a server's tiles.
+/// The address of the tiles on a tile server.
 public struct TileURL: Hashable, Sendable {
-    /// The address with `{z}`, `{x}` and `{y}`; with `{r}` if the server has images for dense screens, and with `{s}.`
-    /// in front of the host if the server has several names.
+    /// The address with `{z}`, `{x}` and `{y}`; with `{r}` if the server has images for high-resolution screens, and
+    /// with `{s}.` in front of the host if the server has several names.
     public let template: String
     /// The origins of the tiles, in the syntax of a content security policy.
     let origin: String
-    /// The attribution on the map, as HTML; `nil` if it is unknown.
+    /// The attribution that the map shows, as HTML; `nil` if it is unknown.
     let attribution: String?
 
-    /// Reads an address.
+    /// Reads the address of a tile server.
     ///
-    /// - Throws: `invalidConfiguration` with the reason.
+    /// - Throws: `invalidConfiguration` with the rule that the address breaks.
     public init(_ template: String) throws(TrackingError) {
         guard template.utf8.count <= 1000, let address = template.wholeMatch(of: Self.address) else {
             throw TrackingError(
                 .invalidConfiguration,
-                "the address of tiles is like https://tiles.example.org/{z}/{x}/{y}.png, not '\(template.prefix(200))'")
+                "cannot use '\(template.prefix(200))' as the address of map tiles: it must be like https://tiles.example.org/{z}/{x}/{y}.png"
+            )
         }
         let path = String(address.path)
         let rest = Self.blanks.reduce(path) { $0.replacing($1, with: "") }
         guard Self.places.allSatisfy({ path.contains($0) }), !rest.contains("{"), !rest.contains("}") else {
             throw TrackingError(
                 .invalidConfiguration,
-                "the path of the address of tiles has {z}, {x} and {y}, may have {r}, and nothing else in braces; '{s}.' may be "
-                    + "in front of the server's name: not '\(template.prefix(200))'")
+                "cannot use '\(template.prefix(200))' as the address of map tiles: its path must have {z}, {x} and {y}, may have "
+                    + "{r}, and nothing else in braces; '{s}.' may be in front of the server's name")
         }
         self.template = template
-        // `{s}.` stands for one of several names.
+        // With `{s}.` the server has several names, so the policy allows all names below the host.
         self.origin = "\(address.scheme)//\(address.several == nil ? "" : "*.")\(address.host)\(address.port ?? "")"
         let isOpenStreetMap = ".\(address.host.lowercased())".hasSuffix(".openstreetmap.org")
         self.attribution = isOpenStreetMap ? Self.openStreetMap : nil
     }
 
-    /// The description of the tiles for the page.
+    /// The address and attribution of the tiles as JSON, for the map page.
     var description: JSONValue {
         var members: [String: JSONValue] = ["url": .text(self.template)]
         members["attribution"] = self.attribution.map { .text($0) }
         return .object(members)
     }
 
-    /// Matches the parts of an address. The host is restricted to names that are safe in a content security policy.
+    /// Matches the parts of a tile server's address. The host is restricted to names that are safe in a content
+    /// security policy.
     private static var address:
         Regex<(Substring, scheme: Substring, several: Substring?, host: Substring, port: Substring?, path: Substring)>
     {
         #/(?<scheme>https?:)\/\/(?<several>\{s\}\.)?(?<host>[A-Za-z0-9\-]+(?:\.[A-Za-z0-9\-]+)*)(?<port>:[0-9]{1,5})?\/(?<path>.*)/#
     }
 
-    /// The placeholders that a path must have.
+    /// The placeholders that the path of a tile address must have.
     private static let places = ["{z}", "{x}", "{y}"]
-    /// The placeholders that the page fills in.
+    /// The placeholders in the path of a tile address that the map page fills in.
     private static let blanks = Self.places + ["{r}"]
 
     /// The attribution that OpenStreetMap requires.
@@ -81,16 +84,16 @@ public struct TileURL: Hashable, Sendable {
         #"© <a href="https://www.openstreetmap.org/copyright">OpenStreetMap</a> contributors"#
 }
 
-/// The place of a tile.
+/// The zoom level, column and row of a map tile.
 package struct TilePlace: Hashable, Sendable {
-    /// The zoom level, 0…24.
+    /// The zoom level of the tile, 0…24.
     package let zoom: Int
-    /// The column from west, 0…2^zoom - 1.
+    /// The column of the tile, counted from west, 0…2^zoom - 1.
     package let x: Int
-    /// The row from north, 0…2^zoom - 1.
+    /// The row of the tile, counted from north, 0…2^zoom - 1.
     package let y: Int
 
-    /// Makes a place; `nil` if a value is out of range.
+    /// Creates the place of a tile; `nil` if a value is out of range.
     package init?(zoom: Int, x: Int, y: Int) {
         guard (0...24).contains(zoom), (0..<(1 << zoom)).contains(x), (0..<(1 << zoom)).contains(y) else { return nil }
         self.zoom = zoom
@@ -98,6 +101,6 @@ package struct TilePlace: Hashable, Sendable {
         self.y = y
     }
 
-    /// The row from south, as MBTiles counts rows.
+    /// The row of the tile, counted from south as in MBTiles files.
     var row: Int { (1 << self.zoom) - 1 - self.y }
 }

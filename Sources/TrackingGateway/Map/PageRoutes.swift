@@ -4,29 +4,30 @@ package import Hummingbird
 import NIOCore
 import TrackingCore
 
-/// The map page: its own files, which are part of the program, Leaflet's files from a folder, and optional tiles.
+/// The HTTP routes of the map page: the page's own files, which are part of the program, Leaflet's files from a folder,
+/// and optional map tiles.
 ///
-/// The files need no token; the data that they show do.
+/// These files need no token; the data that the page shows does.
 package struct PageRoutes: Sendable {
     private let leaflet: String
     private let tiles: MapTiles?
 
-    /// Makes the routes.
+    /// Creates the routes of the map page.
     ///
     /// - Parameters:
-    ///   - leaflet: The folder of `leaflet.js` and of markercluster's files, as Debian installs them.
-    ///   - tiles: The tiles beneath the markers; `nil` for a grid.
+    ///   - leaflet: The folder with `leaflet.js` and the files of Leaflet.markercluster, as Debian installs them.
+    ///   - tiles: The source of the map tiles; `nil` to show a grid instead of a map.
     package init(leaflet: String, tiles: MapTiles?) {
         self.leaflet = leaflet
         self.tiles = tiles
     }
 
-    /// Returns `true` if a path belongs to the page, which needs no token.
+    /// Returns `true` for a path of the map page's files, which need no token.
     static func isForEverybody(_ path: String) -> Bool {
         path == "/" || ["/s/", "/map/", "/leaflet/", "/tiles/"].contains { path.hasPrefix($0) }
     }
 
-    /// Adds `/`, `/s/{secret}`, `/map/…`, `/leaflet/…` and, with tiles of our own, `/tiles/{z}/{x}/{y}`.
+    /// Adds `/`, `/s/{secret}`, `/map/…`, `/leaflet/…` and, if the gateway serves the tiles, `/tiles/{z}/{x}/{y}`.
     package func add(to router: Router<GatewayRequestContext>) {
         let page = self.file(PackageResources.index_html, "text/html; charset=utf-8")
         let shared = page
@@ -53,7 +54,7 @@ package struct PageRoutes: Sendable {
         "session.js": PackageResources.session_js, "text.js": Self.textModule,
     ]
 
-    /// The module `text.js` with the limit of ``LivePosition`` filled in.
+    /// The script `text.js`, with the limit ``LivePosition/maximumAhead`` inserted.
     private static var textModule: [UInt8] {
         let limit = "\(LivePosition.maximumAhead.components.seconds)"
         let source = String(decoding: PackageResources.text_js, as: UTF8.self)
@@ -76,13 +77,14 @@ package struct PageRoutes: Sendable {
         return Response(status: .ok, headers: headers, body: ResponseBody(byteBuffer: ByteBuffer(bytes: bytes)))
     }
 
-    /// The content security policy: everything comes from the gateway, images also from the configured tile server.
+    /// The content security policy of the map page: everything comes from the gateway; images may also come from the
+    /// configured tile server.
     private var policy: String {
         "default-src 'self'; img-src 'self' data:\(self.tiles?.origin.map { " \($0)" } ?? ""); object-src 'none'; "
             + "base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
     }
 
-    /// The files of Leaflet that the page loads; no other name is looked for in the folder.
+    /// The media types of the Leaflet files that the page loads. The gateway serves no other file of the folder.
     private static let library: [String: String] = [
         "leaflet.js": "text/javascript; charset=utf-8", "leaflet.markercluster.js": "text/javascript; charset=utf-8",
         "leaflet.css": "text/css; charset=utf-8", "MarkerCluster.css": "text/css; charset=utf-8",
@@ -93,7 +95,7 @@ package struct PageRoutes: Sendable {
         guard let data = try? Data(contentsOf: URL(filePath: self.leaflet).appending(path: name)) else {
             throw Problem(
                 .notFound,
-                "Leaflet is not on the gateway: install libjs-leaflet and libjs-leaflet.markercluster, or name its folder with --leaflet."
+                "The map library Leaflet is not installed on the gateway: install the packages libjs-leaflet and libjs-leaflet.markercluster, or give its folder with --leaflet."
             )
         }
         return Response(
@@ -106,7 +108,9 @@ package struct PageRoutes: Sendable {
     private static func tile(of file: TileFile, _ context: GatewayRequestContext) async throws -> Response {
         let parts = ["z", "x", "y"].compactMap { context.parameters.get($0).flatMap { Int($0) } }
         guard parts.count == 3, let place = TilePlace(zoom: parts[0], x: parts[1], y: parts[2]) else {
-            throw Problem(.badRequest, "A tile is /tiles/{z}/{x}/{y}.")
+            throw Problem(
+                .badRequest,
+                "The path of a map tile must be /tiles/{z}/{x}/{y} with the tile's zoom level, column and row.")
         }
         guard let bytes = try await file.tile(place) else { return Response(status: .noContent) }
         return Response(

@@ -2,19 +2,20 @@ import FoundationEssentials
 import GRDB
 package import TrackingCore
 
-/// Raster tiles in an MBTiles 1.3 file, opened read-only.
+/// A file of raster map tiles in the format MBTiles 1.3, opened read-only.
 package struct TileFile: Sendable {
     private let database: DatabasePool
-    /// The media type of the tiles.
+    /// The media type of the file's tiles, such as `image/png`.
     package let mediaType: String
-    /// The zoom levels of the file.
+    /// The zoom levels of the file's tiles.
     package let zooms: ClosedRange<Int>
-    /// The attribution on the map.
+    /// The attribution of the tiles that the map shows, without HTML tags.
     package let attribution: String
 
-    /// Opens a file.
+    /// Opens a file of map tiles.
     ///
-    /// - Throws: `inputUnreadable` with the reason.
+    /// - Throws: `inputUnreadable` if the file cannot be read as MBTiles, or its tiles have a format that the map does
+    ///   not show.
     package init(path: String) throws(TrackingError) {
         do {
             var configuration = Configuration()
@@ -28,7 +29,9 @@ package struct TileFile: Sendable {
             let format = facts["format"] ?? "png"
             guard let type = Self.mediaTypes[format] else {
                 throw TrackingError(
-                    .inputUnreadable, "\(path) has tiles of format \(format); the map shows png, jpg and webp")
+                    .inputUnreadable,
+                    "cannot use the map tiles in \(path): they have the format \(format); the map shows png, jpg and webp"
+                )
             }
             self.database = database
             self.mediaType = type
@@ -38,7 +41,7 @@ package struct TileFile: Sendable {
         } catch let error as TrackingError {
             throw error
         } catch {
-            throw TrackingError(.inputUnreadable, "\(path) cannot be read as MBTiles: \(error)")
+            throw TrackingError(.inputUnreadable, "cannot read the map tiles in \(path) as MBTiles: \(error)")
         }
     }
 
@@ -56,7 +59,7 @@ package struct TileFile: Sendable {
         "png": "image/png", "jpg": "image/jpeg", "jpeg": "image/jpeg", "webp": "image/webp",
     ]
 
-    /// Returns the tile of a place; `nil` if the file has none there.
+    /// Returns the image of a map tile; `nil` if the file does not have it.
     func tile(_ place: TilePlace) async throws -> [UInt8]? {
         try await self.database.read { database in
             let data = try Data.fetchOne(

@@ -1,7 +1,7 @@
-// Where a smooth marker is between updates: the rules of TrackingCore's LocationAnimator.
+// The position of a smooth marker between updates, by the rules of TrackingCore's LocationAnimator.
 //
-// From each update on, the marker goes from where it is, by way of what it has not yet passed, to the newest position, at an
-// even speed, and is there when the next update is expected. It is never further behind than one interval.
+// After each update the marker moves at an even speed from its place, through the positions that it has not passed yet, to
+// the newest position, and arrives when the next update is expected. It is never further behind than one interval.
 
 const EARTH = 6371008.8;
 const MAXIMUM_WAYPOINTS = 256;
@@ -51,7 +51,7 @@ export class Animator {
     this.duration = 0;
   }
 
-  /** A position arrived: places as {lat, lng, bearing?}, the newest last. */
+  /** Adds the places of an update, {lat, lng, bearing?}, the newest last. */
   updated(places, now) {
     let way = this.rest(now);
     const isFirst = way.length === 0;
@@ -69,7 +69,7 @@ export class Animator {
     this.duration = isFirst || way.length === 1 ? 0 : Math.max(0, this.interval + this.delay);
   }
 
-  /** Puts the marker at the newest position at once; for a page that was hidden. */
+  /** Moves the marker to the newest position at once, after the page was hidden. */
   snap() {
     this.way = this.way.slice(-1);
     this.duration = 0;
@@ -81,7 +81,7 @@ export class Animator {
     return Math.max(0, passed / this.duration);
   }
 
-  /** What to draw: {lat, lng, bearing, hasRunOut}; undefined before the first update. */
+  /** Returns the marker to draw, {lat, lng, bearing, hasRunOut}; undefined before the first update. */
   frame(now) {
     const last = this.way[this.way.length - 1];
     if (!last) return undefined;
@@ -101,7 +101,7 @@ export class Animator {
     return first.travelled + progress * (last.travelled - first.travelled);
   }
 
-  /** Metres that the marker has yet to go. */
+  /** Returns the distance in metres that the marker has yet to move. */
   remaining(now) {
     const progress = this.progress(now);
     return progress < 1 ? this.way[this.way.length - 1].travelled - this.travelled(progress) : 0;

@@ -1,4 +1,5 @@
-// The page: what is heard goes to the map, the list and the panel; what is looked at is asked for.
+// The map page: shows the updates of the live stream on the map, in the list and in the panel, and requests resolutions for
+// the trackables in view.
 
 import { Camera } from "./camera.js";
 import { Clusters } from "./clusters.js";
@@ -15,7 +16,7 @@ import { clockAhead } from "./text.js";
 
 const L = window.L;
 const element = (id) => document.getElementById(id);
-/** Resolutions are asked of so many of those in view, those nearest to its middle. */
+/** The largest number of trackables in view for which the page requests resolutions: those nearest to the middle. */
 const MAXIMUM_ASKED = 100;
 
 const fleet = new Fleet();
@@ -24,7 +25,7 @@ let map; let camera; let clusters; let live; let list; let history;
 let chosen; let isFollowing = false; let hasFitted = false;
 let colours;
 
-/** The time that the gateway told last, in seconds, and when; the browser's clock may be wrong, and be set. */
+/** The gateway's time in seconds, and the browser time at which it arrived. The browser's clock may be wrong. */
 let told = { time: Date.now() / 1000, at: performance.now() };
 const now = () => told.time + (performance.now() - told.at) / 1000;
 
@@ -90,7 +91,7 @@ function paint(context, view) {
   frames += 1;
 }
 
-/** The points of a trail, skipped ones as well. */
+/** Draws the points of a trail, including the skipped ones. */
 function dots(context, view, trail, colour) {
   context.fillStyle = colour;
   for (const point of trail) {
@@ -100,11 +101,11 @@ function dots(context, view, trail, colour) {
   }
 }
 
-/** How many frames were drawn; for whoever measures. */
+/** The number of drawn frames, for measurements and tests. */
 let frames = 0;
 Object.defineProperty(window, "godwitFrames", { get: () => frames });
 
-/** The one that is drawn at a point of the screen, or close by. */
+/** Returns the trackable that is drawn at or near a point of the screen; undefined for none. */
 function nearest(point) {
   let best; let bestDistance = 20;
   const moment = performance.now();
@@ -117,7 +118,7 @@ function nearest(point) {
   return best;
 }
 
-/** Brings places into view: nothing is kept in the middle any more. */
+/** Brings places into view, and stops following a trackable. */
 function fit(places) {
   follow(false);
   camera.fit(places);
@@ -125,14 +126,14 @@ function fit(places) {
 
 const fitAll = () => fit(fleet.placed.map((trackable) => trackable.place));
 
-// MARK: What is chosen
+// MARK: The chosen trackable
 
 function choose(id, isTwice = false) {
   if (id !== chosen) { follow(false); closeHistory(); }
   chosen = id;
   returning = undefined;
   list.mark(id);
-  // What has the focus of the keyboard is not to vanish with it.
+  // The panel is hidden now, so the keyboard focus must not remain in it.
   if (id === undefined && element("panel").contains(document.activeElement)) element("list").focus();
   element("panel").hidden = id === undefined;
   const trackable = fleet.byId.get(id);
@@ -145,10 +146,10 @@ function choose(id, isTwice = false) {
 
 const fillPanel = (trackable) => showPanel(trackable, fleet.stateOf(trackable), live.requests.of(trackable.id), now());
 
-/** What was chosen before everything is told anew; it is chosen again when it is told. */
+/** The trackable that was chosen before the live data were discarded; it is chosen again when it arrives again. */
 let returning;
 
-/** What was shown goes: what comes now tells all that there is. */
+/** Discards the shown data, because the live stream begins with the complete state again. */
 function beginAnew() {
   const before = chosen === undefined ? returning : { id: chosen, isFollowed: isFollowing };
   empty();
@@ -185,12 +186,12 @@ function closeHistory() {
   element("past").setAttribute("aria-expanded", "false");
 }
 
-// MARK: What is asked for
+// MARK: Resolution requests
 
-/** So often what is in view is looked through, in milliseconds: what is not moved moves by itself. */
+/** The interval in milliseconds at which the requests are adapted to the trackables in view, which move by themselves. */
 const ASK_EVERY = 1500;
 
-/** At most so soon, however often it is called: a map that follows moves all the time. */
+/** Adapts the requests after 300 ms, once for several calls: a map that follows a trackable moves all the time. */
 let askTimer;
 function askSoon() {
   askTimer ??= setTimeout(() => { askTimer = undefined; askNow(); }, 300);
@@ -201,7 +202,7 @@ function askNow() {
   const bounds = map.getBounds();
   const middle = map.getCenter();
   const inView = fleet.placed.filter((trackable) => trackable.id === chosen || bounds.contains(camera.near(trackable.place)));
-  // Those that are asked for stay so until others are clearly nearer.
+  // A trackable with a request keeps it until others are clearly nearer to the middle.
   const distance = (trackable) => middle.distanceTo(trackable.place) * (live.requests.wanted.has(trackable.id) ? 0.8 : 1);
   const away = new Map(inView.map((trackable) => [trackable, trackable.id === chosen ? -1 : distance(trackable)]));
   inView.sort((a, b) => away.get(a) - away.get(b));
@@ -210,13 +211,13 @@ function askNow() {
   live.requests.want(new Map([...wanted, ...unplaced()]));
 }
 
-/** Of what a share link is for nothing is told from before the link was made: it is asked for until it speaks. */
+/** A share link shows no position from before its creation, so the page requests its trackable until a position arrives. */
 function unplaced() {
   if (!shareToken) return [];
   return [...fleet.byId.values()].filter((trackable) => !trackable.place).map(({ id }) => [id, SHARED]);
 }
 
-// MARK: The stream
+// MARK: The live stream
 
 function followStream() {
   live = new Live({
@@ -242,11 +243,11 @@ function followStream() {
     time(seconds) { told = { time: seconds, at: performance.now() }; },
     reset: beginAnew,
     lost() { fleet.isLost = true; tellLink("connecting …"); },
-    /** Somebody else signed in, in another window of this browser: they may read less. */
+    /** Another user signed in, in another window of this browser, and may be allowed to read less. */
     replaced() { forgetAll(); loadNames(); },
     ended() {
       tellLink("ended");
-      letGo(shareToken ? "This link has ended." : "What you signed in with does not hold any more.");
+      letGo(shareToken ? "This link has ended." : "Your token is no longer valid. Sign in with another one.");
     },
     refused() { letGo(shareToken ? "This link is not valid, or has ended." : ""); },
   });
@@ -254,7 +255,7 @@ function followStream() {
   seen();
 }
 
-/** What was drawn of it is gone: its past, which was read before, goes with it. */
+/** Closes the history of a trackable whose position was cleared, because the shown track may be erased. */
 function cleared(id) {
   if (id === chosen) { follow(false); closeHistory(); }
   loadNames();
@@ -268,14 +269,14 @@ function seen() {
   askSoon();
 }
 
-/** Nothing of what was told is for whoever looks now. */
+/** Discards all data, because another user may look at the page now. */
 function forgetAll() {
   names.clear();
   empty();
   hasFitted = false;
 }
 
-/** Whoever looks may not any more. */
+/** Discards all data and asks the user to sign in, because the token or share link is no longer valid. */
 function letGo(words) {
   forgetAll();
   hasEnded = true;
@@ -287,19 +288,19 @@ function tellLink(words) {
   element("link").classList.toggle("lost", words !== "");
 }
 
-/** When the stream was opened last, and whether a share link is over. */
+/** The time at which the live stream was last opened, and true once a share link has ended. */
 let openedAt; let hasEnded = false;
 
-/** What one who has no list is to know. */
+/** Shows the notice of a share link, whose page has no list. */
 function tellShare() {
   if (!shareToken || hasEnded) return;
   const isEmpty = fleet.placed.length === 0 && performance.now() - openedAt > 2000;
   const ahead = [...fleet.byId.values()].map((trackable) => trackable.clockAhead).find((lead) => lead !== undefined);
   const reason = ahead === undefined ? "" : ` The ${clockAhead(ahead)}.`;
-  notice(element("link").textContent || (isEmpty ? `No position since this link was made.${reason}` : ""));
+  notice(element("link").textContent || (isEmpty ? `No position has arrived since this link was created.${reason}` : ""));
 }
 
-/** Once nothing came for a moment; after two seconds however much comes. */
+/** Fits all trackables into view once no new one arrived for 250 ms, or after two seconds at the latest. */
 let fitTimer; let fitBy;
 function fitSoon() {
   fitBy ??= performance.now() + 2000;
@@ -308,7 +309,7 @@ function fitSoon() {
   if (performance.now() > fitBy) fitNow(); else fitTimer = setTimeout(fitNow, 250);
 }
 
-/** Names are asked for so often, in milliseconds: the first try may fail. */
+/** The interval in milliseconds at which the names are read again. */
 const NAMES_EVERY = 15000;
 function loadNames() { if (!document.hidden && !isDoorOpen()) names.load(); }
 
@@ -352,14 +353,14 @@ function tick() {
   hasShown = true;
   choose(fleet.placed[0].id);
 }
-/** Whether what a share link is for was chosen for whoever opened it; they may close its panel. */
+/** True once the trackable of a share link was chosen automatically. The user may close its panel afterwards. */
 let hasShown = false;
 
 let isStarted = false;
 async function start() {
   let caller;
   try { caller = await whoami(); } catch {
-    // Nobody is asked to sign in who may be signed in: the gateway is away, or has too much to do.
+    // The gateway cannot be reached or is overloaded. The user may be signed in, so the page tries again.
     tellLink("connecting …");
     setTimeout(start, 2000);
     return;
@@ -369,7 +370,7 @@ async function start() {
   element("leave").hidden = Boolean(caller.isShare);
   loadNames();
   if (isStarted) {
-    // Somebody else may look now, who may read less.
+    // Another user may have signed in, who may be allowed to read less.
     empty();
     live.anew();
     return;
@@ -382,7 +383,7 @@ async function start() {
   setInterval(askSoon, ASK_EVERY);
 }
 
-if (!L) notice("Leaflet is missing on the gateway: install libjs-leaflet and libjs-leaflet.markercluster, or name its folder with --leaflet.");
+if (!L) notice("The map library Leaflet is not installed on the gateway: install the packages libjs-leaflet and libjs-leaflet.markercluster, or give its folder with --leaflet.");
 else {
   document.documentElement.classList.toggle("share", Boolean(shareToken));
   list = new List(element("list"), element("count"), choose);

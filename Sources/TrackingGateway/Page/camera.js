@@ -1,21 +1,22 @@
-// Where the map looks. The panel lies over a part of it: at its right edge, or over its foot where the page is narrow.
+// The part of the world that the map shows. The panel covers a part of the map: its right edge, or its lower part on a
+// narrow page.
 
 import { FARTHEST, beside, nearTo } from "./layers.js";
 
 const L = window.L;
-/** So many pixels are left around what is brought into view, where there is room. */
+/** The number of pixels that remain free around places that are brought into view, if there is room. */
 const EDGE = 50;
 /** The zoom at which a single place is shown. */
 const CLOSE = 16;
 
 export class Camera {
-  /** @param panel what lies over the map while it is not hidden */
+  /** @param panel the element that covers a part of the map while it is not hidden */
   constructor(map, panel) {
     this.map = map;
     this.panel = panel;
   }
 
-  /** Where the map has a place: in the copy of the world that is nearest to its middle, and no pole. */
+  /** Returns the place in the copy of the world that is nearest to the map's middle, and not at a pole. */
   near({ lat, lng }) {
     return { lat: Math.max(-FARTHEST, Math.min(FARTHEST, lat)), lng: nearTo(lng, this.map.getCenter().lng) };
   }
@@ -28,14 +29,14 @@ export class Camera {
     return { right: 0, bottom: Math.max(0, map.bottom - panel.top) };
   }
 
-  /** How far a place is from the middle of what is to be seen. */
+  /** Returns the offset in pixels of a place from the middle of the uncovered part of the map. */
   offset(place) {
     const { right, bottom } = this.covered;
     const { x, y } = this.map.getSize();
     return this.map.latLngToContainerPoint(this.near(place)).subtract([(x - right) / 2, (y - bottom) / 2]);
   }
 
-  /** Whether a place is to be seen. */
+  /** Returns true if a place is in the uncovered part of the map. */
   shows(place) {
     const { right, bottom } = this.covered;
     const { x, y } = this.map.getSize();
@@ -43,7 +44,7 @@ export class Camera {
     return point.x >= 0 && point.y >= 0 && point.x <= x - right && point.y <= y - bottom;
   }
 
-  /** Brings a place into the middle. */
+  /** Moves the map so that a place is in the middle of the uncovered part. */
   show(place, zoom = this.map.getZoom()) {
     const { right, bottom } = this.covered;
     const middle = this.map.project(this.near(place), zoom).add([right / 2, bottom / 2]);
@@ -52,13 +53,13 @@ export class Camera {
 
   showClosely(place) { this.show(place, Math.max(CLOSE, this.map.getZoom())); }
 
-  /** Keeps a place that moves in the middle. */
+  /** Keeps a moving place in the middle of the uncovered part. */
   keep(place) {
     const offset = this.offset(place);
     if (offset.distanceTo([0, 0]) > 2) this.map.panBy(offset, { animate: false });
   }
 
-  /** Brings all of them into view. */
+  /** Moves and zooms the map so that all places are visible. */
   fit(places) {
     if (places.length === 0) return;
     const { right, bottom } = this.covered;

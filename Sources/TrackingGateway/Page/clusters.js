@@ -1,20 +1,21 @@
-// Of thousands, those that are close together are drawn as one circle with their number, unless zoomed in.
+// Groups of trackables: if there are thousands, those close together are drawn as one circle with their number, unless the
+// map is zoomed in.
 
 const L = window.L;
-/** From so many on. */
+/** The number of trackables above which groups are drawn. */
 const MANY = 1500;
 const CLOSE_ZOOM = 15;
 
 export class Clusters {
   /**
-   * @param camera where the map looks
+   * @param camera the visible part of the map
    * @param choose called with the trackable that was chosen
    */
   constructor(map, camera, choose) {
     this.map = map;
     this.camera = camera;
     this.choose = choose;
-    /** Before then they are not drawn anew by themselves. */
+    /** The time before which movements do not redraw the groups. */
     this.rests = 0;
     if (!L.markerClusterGroup) return;
     this.group = L.markerClusterGroup({
@@ -27,18 +28,18 @@ export class Clusters {
     });
   }
 
-  /** Whether they are drawn here, and not one by one. */
+  /** True while the trackables are drawn as groups and not one by one. */
   get isShown() { return this.group !== undefined && this.map.hasLayer(this.group); }
 
   isNeeded(fleet) { return this.map.getZoom() < CLOSE_ZOOM && fleet.placed.length > MANY; }
 
-  /** What was zoomed may need them, or not any more. */
+  /** Shows or hides the groups after the zoom level changed. */
   zoomed(fleet, colours) { if (this.group && this.isNeeded(fleet) !== this.isShown) this.show(fleet, colours); }
 
-  /** They have moved: they are drawn anew, unless that would take more than a tenth of the time. */
+  /** Redraws the groups after trackables moved, unless that would take more than a tenth of the time. */
   moved(fleet, colours) { if (performance.now() >= this.rests) this.show(fleet, colours); }
 
-  /** Draws them where they are, or not any more. */
+  /** Redraws the groups, or removes them if they are not needed. */
   show(fleet, colours) {
     if (!this.group) return;
     const start = performance.now();

@@ -1,10 +1,10 @@
-// The door: whoever is not signed in is asked to, until they are.
+// The dialog that asks a user to sign in, and that stays open until the user has signed in.
 
 import { reason, signIn } from "./session.js";
 
 const element = (id) => document.getElementById(id);
 const door = element("door");
-/** Whether it is to be open. The browser closes a dialog at the second Escape, whoever minds. */
+/** True while the dialog must be open. The browser closes a dialog at the second Escape, so it is opened again. */
 let isNeeded = false;
 
 export const isOpen = () => isNeeded;
@@ -15,7 +15,7 @@ export function askToSignIn(words = "") {
   if (!door.open) door.showModal();
 }
 
-/** @param opened called once somebody is signed in */
+/** @param opened called once a user has signed in */
 export function keepDoor(opened) {
   element("sign-in").addEventListener("submit", async (event) => {
     event.preventDefault();

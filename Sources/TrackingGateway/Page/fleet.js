@@ -1,8 +1,8 @@
-// What this page knows of each trackable, from the live stream.
+// The state of each trackable that the page received from the live stream.
 
 import { Animator, distance } from "./animator.js";
 
-/** The trail keeps so many seconds and points: one a second, and some that were skipped. */
+/** The longest time in seconds and the largest number of points of a trail: one a second, and some skipped ones. */
 const TRAIL_SECONDS = 900;
 const TRAIL_POINTS = 1000;
 
@@ -17,11 +17,11 @@ export class Trackable {
 
   get label() { return this.name ?? this.id; }
 
-  /** A position: {location, skippedLocations, late}; nothing of it where it was cleared. */
+  /** Handles a position, {location, skippedLocations, late}; without a location the position was cleared. */
   moved(update, now) {
     if (!update.location) { this.forget(); return; }
     for (const point of [...(update.skippedLocations ?? []), update.location]) this.addToTrail(point, update);
-    // The stream says what is late; times do not, as a device's clock may have been set back.
+    // The stream marks late positions. Their times cannot be compared, because a device's clock may have been set back.
     if (update.late) return;
     const { time } = update.location.properties;
     const { coordinates: [lng, lat] } = update.location.geometry;
@@ -34,7 +34,7 @@ export class Trackable {
     this.animator.updated([...intermediate, this.place], now);
   }
 
-  /** Where it was is not to be shown any more, nor what happened there. */
+  /** Removes the position, the trail and the last event of the trackable, because its position was cleared. */
   forget() {
     this.place = this.time = this.properties = this.isPredicted = this.lastEvent = this.clockAhead = undefined;
     this.trail = [];
@@ -56,7 +56,7 @@ export class Trackable {
     while (isOver(this.trail[0])) this.seen.delete(this.trail.shift().name);
   }
 
-  /** The trail as far as the marker has come: it is under way to the newest points. */
+  /** Returns the trail up to the marker, which is still moving to the newest points. */
   trailTo(now) {
     const left = this.animator.remaining(now);
     let [end, away] = [this.trail.length, 0];
@@ -67,7 +67,7 @@ export class Trackable {
     return this.trail.slice(0, end);
   }
 
-  /** Whether there is anything to show of it: of what was erased, and is not told of any more, there is not. */
+  /** True while there is anything to show of the trackable; false for one that was erased. */
   get isListed() {
     return this.place !== undefined || this.clockAhead !== undefined || this.inForce !== undefined || this.state !== "OFFLINE" || this.recorded !== undefined;
   }
@@ -77,7 +77,7 @@ export class Trackable {
     if (this.inForce) this.animator.interval = Math.min(60000, this.inForce.resolution.desiredInterval);
   }
 
-  /** The speed that was told, or what the trail shows; undefined where neither tells. */
+  /** The reported speed in m/s, or the speed of the trail; undefined if neither is known. */
   get speed() {
     if (this.properties?.speed !== undefined) return this.properties.speed;
     const [before, last] = this.trail.slice(-2);
@@ -86,7 +86,7 @@ export class Trackable {
   }
 }
 
-/** Whether a point comes before another: by their numbers, else as they were told, and by the times what is late. */
+/** Returns true if a point precedes another: by their numbers in a stream, or else, for a late point, by their times. */
 function isBefore(a, b, isLate) {
   if (a.seq !== undefined && b.seq !== undefined && a.stream === b.stream) return a.seq < b.seq;
   return Boolean(isLate) && a.time < b.time;
@@ -100,9 +100,9 @@ function placeOf(feature) {
 export class Fleet {
   constructor() {
     this.byId = new Map();
-    /** Whether the list is to be put in order anew. */
+    /** True if the list must be sorted again. */
     this.hasNewOrder = false;
-    /** Whether nothing is heard at the moment: states are those of before. */
+    /** True while the live stream is interrupted, so that all states are unknown. */
     this.isLost = false;
   }
 
@@ -117,7 +117,7 @@ export class Fleet {
     return trackable;
   }
 
-  /** Takes in an event of the live stream; the trackable that it is about. */
+  /** Handles an event of the live stream, and returns its trackable. */
   happened(kind, data, now) {
     const trackable = this.get(data.trackable);
     const wasListed = trackable.isListed;
@@ -135,7 +135,7 @@ export class Fleet {
     return trackable;
   }
 
-  /** Forgets everything. */
+  /** Removes all trackables. */
   clear() {
     this.byId.clear();
     this.hasNewOrder = true;

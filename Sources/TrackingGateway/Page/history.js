@@ -1,4 +1,4 @@
-// Where a trackable was: a span's track coloured by speed, scrubbed and replayed, its trips and stops, and its downloads.
+// The history of a trackable: the track of a time span, coloured by speed, its replay, trips, stops and downloads.
 
 import { answer, reason } from "./session.js";
 import { bearing, distance, interpolated } from "./animator.js";
@@ -7,7 +7,7 @@ import * as text from "./text.js";
 import { set } from "./list.js";
 
 const element = (id) => document.getElementById(id);
-/** More points than this the gateway leaves out by itself, without moving the line visibly. */
+/** The largest number of points to request. The gateway omits further points that do not change the line visibly. */
 const MAXIMUM_POINTS = 5000;
 
 export class History {
@@ -19,7 +19,10 @@ export class History {
     this.fit = fit;
     this.now = now;
     this.points = [];
-    /** The span, in seconds. A time of the inputs may mean two, in the hour after clocks were put back: they count once changed. */
+    /**
+     * The time span, in seconds. A time in the input fields is ambiguous in the hour after clocks were set back, so the fields
+     * are read only after the user changed them.
+     */
     this.span = {};
     for (const end of ["from", "to"]) {
       element(end).addEventListener("input", () => {
@@ -35,7 +38,7 @@ export class History {
     element("play").addEventListener("click", () => this.isPlaying ? this.stop() : this.play());
   }
 
-  /** Opens it for a trackable, with the last hour: before now, or before the time up to which it was recorded. */
+  /** Shows the last hour of a trackable: before now, or before the time of its last record. */
   open(id, recorded) {
     this.id = id;
     this.recorded = recorded;
@@ -74,12 +77,12 @@ export class History {
 
   async load() {
     this.clear();
-    // The newest question counts: the gateway need not read on for another one.
+    // Only the answer to the newest request is shown, so an earlier request is cancelled.
     this.asking?.abort();
     const { signal } = this.asking = new AbortController();
     const { from, to } = this.span;
-    if (Number.isNaN(from + to)) { set(element("history-note"), "Give a date and a time for both ends of the span."); return; }
-    if (!(from < to)) { set(element("history-note"), "The span ends before it begins."); return; }
+    if (Number.isNaN(from + to)) { set(element("history-note"), "Enter a date and a time for the beginning and for the end of the time span."); return; }
+    if (!(from < to)) { set(element("history-note"), "The end of the time span must be after its beginning."); return; }
     const path = `/api/v1/trackables/${encodeURIComponent(this.id)}`;
     const span = `from=${new Date(from * 1000).toISOString()}&to=${new Date(to * 1000).toISOString()}`;
     set(element("history-note"), "Loading …");
@@ -91,7 +94,7 @@ export class History {
     this.points = pointsOf(track.body);
     this.isSimplified = this.points.length >= MAXIMUM_POINTS;
     markGaps(this.points, this.isSimplified);
-    if (this.points.length === 0) { set(element("history-note"), "Nothing was recorded in this span."); return; }
+    if (this.points.length === 0) { set(element("history-note"), "No positions were recorded in this time span."); return; }
     for (const format of ["gpx", "geojson", "csv"]) element(`as-${format}`).href = `${path}/history?format=${format}&${span}`;
     this.measure();
     if (trips.ok && trips.body) this.listTrips(trips.body.trips);
@@ -102,7 +105,7 @@ export class History {
     this.fit(this.points);
   }
 
-  /** Speeds, where the points tell none, and the ends of the scale. */
+  /** Computes the speeds of points that have none, and the ends of the colour scale. */
   measure() {
     let length = 0;
     for (let i = 1; i < this.points.length; i += 1) {
@@ -187,7 +190,7 @@ export class History {
     element("play").setAttribute("aria-label", "Replay");
   }
 
-  /** Where it was at a time, between the points; in a gap where it was last (`isGap`). */
+  /** Returns the position at a time, interpolated between points; in a gap of the track the last one before it (`isGap`). */
   at(time) {
     let [low, high] = [0, this.points.length - 1];
     while (low < high) {
@@ -213,7 +216,7 @@ export class History {
   }
 }
 
-/** From slow (blue) to fast (red): the colours of the ramp in the style sheet. */
+/** The colours of the speed scale in the style sheet, from slow (blue) to fast (red). */
 function colour(fraction) {
   const stops = [[215, 75, 52], [160, 65, 42], [48, 90, 50], [8, 80, 52]];
   const place = Math.max(0, Math.min(1, fraction)) * 3;
@@ -230,12 +233,13 @@ function pointsOf(collection) {
   })).sort((a, b) => a.time - b.time);
 }
 
-/** A longer time between two points may be a gap, in seconds. */
+/** The time in seconds between two points above which a gap in the track is possible. */
 const LONGEST_STEP = 300;
 
 /**
- * Marks the points that the line does not go to: those of which the gateway says so, and those that come later than five minutes
- * and ten times what is usual among them. In a simplified track times say nothing: a straight way has few points.
+ * Marks the points before which the track has a gap: those that the gateway marks, and those that follow after more than five
+ * minutes and more than ten times the median step. In a simplified track only the marks of the gateway count, because a
+ * straight way has few points.
  */
 export function markGaps(points, isSimplified = false) {
   const steps = points.slice(1).map((point, i) => point.time - points[i].time).sort((a, b) => a - b);
@@ -254,7 +258,7 @@ function span(content, name) {
   return made;
 }
 
-/** What an input of type datetime-local takes. */
+/** Returns a time as the value of an input of type datetime-local. */
 function local(milliseconds) {
   const date = new Date(milliseconds);
   return new Date(milliseconds - date.getTimezoneOffset() * 60000).toISOString().slice(0, 19);

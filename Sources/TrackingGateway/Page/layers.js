@@ -1,8 +1,8 @@
-// What is drawn on the map: a grid where there are no tiles, and a canvas that all markers share.
+// The layers of the map: a grid if there are no tiles, and one canvas for all markers.
 
 const L = window.L;
 
-/** Reads the colours of the style sheet, so that light and dark are said in one place. */
+/** Reads the colours of the style sheet, which defines the light and the dark scheme. */
 export function palette() {
   const style = getComputedStyle(document.documentElement);
   const read = (name) => style.getPropertyValue(name).trim();
@@ -13,7 +13,8 @@ export function palette() {
   };
 }
 
-/** Tiles beneath everything, at the zoom levels that there are; whether they can be shown wherever one looks. */
+/** Adds the map tiles below the markers, at their zoom levels; returns true if they exist at every
+ * zoom level of the map. */
 export function addTiles(tiles, map) {
   if (!tiles) return false;
   const { url, attribution = "", maxZoom = 19, minZoom = 0 } = tiles;
@@ -22,13 +23,13 @@ export function addTiles(tiles, map) {
     layer.addTo(map);
     return minZoom <= map.getMinZoom();
   } catch (error) {
-    console.error("the tiles cannot be shown", error);
+    console.error("the map tiles cannot be shown", error);
     layer.remove();
     return false;
   }
 }
 
-/** Lines of latitude and longitude: a map without a tile server. Drawn anew only when the map moves. */
+/** Draws lines of latitude and longitude, for a map without tiles. Redrawn only when the map moves. */
 export const Grid = L?.Layer.extend({
   onAdd(map) {
     this.canvas = L.DomUtil.create("canvas", "grid-canvas", map.getPanes().tilePane);
@@ -67,11 +68,11 @@ export const Grid = L?.Layer.extend({
   },
 });
 
-/** Lays a canvas over the whole map, whatever the density of the screen; where to draw. */
+/** Fits a canvas to the whole map at the density of the screen, and returns the context to draw with. */
 function fitted(canvas, map) {
   const size = map.getSize();
   const ratio = window.devicePixelRatio || 1;
-  // A canvas has whole pixels, screens of a density of 2.625 have not.
+  // A canvas has whole pixels, but a screen with a density of 2.625 has not.
   const [width, height] = [Math.round(size.x * ratio), Math.round(size.y * ratio)];
   if (canvas.width !== width || canvas.height !== height) {
     canvas.width = width;
@@ -97,7 +98,7 @@ const gridLabel = (value, step, positive, negative) => {
   return `${Math.abs(value).toFixed(digits)}° ${Math.abs(value) < step / 2 ? "" : value > 0 ? positive : negative}`;
 };
 
-/** One canvas over the whole map; `paint(context, view)` draws on it, every frame. */
+/** A canvas over the whole map. `paint(context, view)` draws on it in every frame. */
 export const Canvas = L?.Layer.extend({
   initialize(paint) { this.paint = paint; },
 
@@ -119,13 +120,13 @@ export const Canvas = L?.Layer.extend({
   },
 });
 
-/** No place is further north or south on the map: the poles are not on it. */
+/** The highest latitude on the map, which does not contain the poles. */
 export const FARTHEST = 85.0511;
 
-/** A longitude in the copy of the world in which it is nearest to another one. */
+/** Returns a longitude in the copy of the world in which it is nearest to another longitude. */
 export const nearTo = (lng, other) => lng + 360 * Math.round((other - lng) / 360);
 
-/** Places beside each other, whatever is between them: their longitudes, made to go on where the widest gap ends. */
+/** Returns places as [lat, lng] with longitudes that continue across the antimeridian: they begin behind the widest gap. */
 export function beside(places) {
   const lngs = places.map((place) => place.lng).sort((a, b) => a - b);
   let [west, widest] = [lngs[0], lngs[0] + 360 - lngs[lngs.length - 1]];
@@ -136,8 +137,8 @@ export function beside(places) {
   return places.map((place) => [place.lat, place.lng < west ? place.lng + 360 : place.lng]);
 }
 
-/** Where places are on the screen; `near` finds the copy of the world that is nearest to the middle. Without making an object
- * for each of thousands. */
+/** Returns functions that convert coordinates to pixels of the map, without creating an object for each place. `near` uses the
+ * copy of the world that is nearest to the middle. */
 export function view(map) {
   const zoom = map.getZoom();
   const scale = 256 * 2 ** zoom;
@@ -156,7 +157,7 @@ export function view(map) {
   };
 }
 
-/** A marker: a disc in the colour of its state, with an arrow where it heads and its name where there is room. */
+/** Draws a marker: a disc in the colour of the state, an arrow in the heading, and the name if there is room. */
 export function drawMarker(context, x, y, marker, colours) {
   const sprite = spriteOf(marker, colours);
   context.drawImage(sprite, x - SPRITE / 2, y - SPRITE / 2, SPRITE, SPRITE);
@@ -179,12 +180,12 @@ export function drawMarker(context, x, y, marker, colours) {
   context.fillText(marker.label, x + 16, y + 4);
 }
 
-/** The edge of a marker's picture, and the steps of its heading. */
+/** The edge of a marker's image in pixels, and the step of its heading in degrees. */
 const SPRITE = 48;
 const TURN = 6;
 const sprites = new Map();
 
-/** A marker's picture, drawn once: a thousand markers are a thousand copies a frame. */
+/** Returns the image of a marker, which is drawn once and then copied in each frame. */
 function spriteOf({ colour, bearing, isMoving, isChosen }, colours) {
   const heading = bearing !== undefined && isMoving ? Math.round(bearing / TURN) * TURN : undefined;
   const ratio = window.devicePixelRatio || 1;
@@ -222,7 +223,7 @@ function spriteOf({ colour, bearing, isMoving, isChosen }, colours) {
   return sprite;
 }
 
-/** A circle of 68 % confidence, where it is larger than the marker. */
+/** Draws the circle of 68 % confidence, if it is larger than the marker and not larger than the map. */
 export function drawAccuracy(context, x, y, metres, view, colour) {
   const radius = metres / view.metresPerPixel;
   if (!(radius > 10) || radius > 4000) return;
@@ -239,8 +240,8 @@ export function drawAccuracy(context, x, y, metres, view, colour) {
 }
 
 /**
- * A line through places {lat, lng}; `colour` may be a function of the index of a step. Its end is in the copy of the world that
- * is nearest to the middle, and each step goes the shorter way, across the antimeridian too.
+ * Draws a line through places {lat, lng}; `colour` may be a function of the index of a step. The end of the line is in the copy
+ * of the world that is nearest to the middle of the map. Each step goes the shorter way, also across the antimeridian.
  */
 export function drawLine(context, view, places, colour, width, alpha = 1) {
   if (places.length === 0) return;

@@ -1,13 +1,13 @@
-// The list of trackables: what the map shows, as text, in order, searched as one types. Only the rows in sight are made.
+// The list of trackables as text, sorted and searched while the user types. Only visible rows have elements.
 
 import * as text from "./text.js";
 
-/** The height of a row in pixels, as the style sheet has it, and how many are made beyond each edge. */
+/** The height of a row in pixels, as in the style sheet, and the number of rows beyond each edge that have elements. */
 const ROW = 52;
 const MARGIN = 4;
 
 export class List {
-  /** @param choose called with the trackable that was chosen, and whether by double click or Enter */
+  /** @param choose called with the chosen trackable, and true if it was chosen by double click or Enter */
   constructor(element, count, choose) {
     this.element = element;
     this.count = count;
@@ -43,7 +43,7 @@ export class List {
     this.choose(this.found[Math.max(0, Math.min(last, next))].id, false);
   }
 
-  /** Brings what is in sight up to date. */
+  /** Updates the visible rows. */
   show(fleet, now) {
     this.now = now;
     this.fleet = fleet;
@@ -70,7 +70,7 @@ export class List {
     this.layOut();
   }
 
-  /** Makes, fills and removes rows, so that there are those in sight. */
+  /** Creates, fills and removes the elements of rows, so that the visible rows have one. */
   layOut() {
     const { scrollTop, clientHeight } = this.element;
     const first = Math.max(0, Math.floor(scrollTop / ROW) - MARGIN);
@@ -128,7 +128,7 @@ export class List {
     if (trackable.properties?.batteryLevel !== undefined) parts.push(`battery ${text.percent(trackable.properties.batteryLevel)}`);
     if (trackable.group) parts.push(trackable.group);
     set(made.more, parts.join(" · "));
-    // What changes every second is not read aloud again and again: the panel has it.
+    // The row is not announced to screen readers every second; the panel contains the changing text.
     const battery = text.percent(trackable.properties?.batteryLevel);
     const spoken = [trackable.label, words(state), battery && `battery ${battery}`, trackable.group].filter(Boolean).join(", ");
     if (made.spoken !== spoken) { made.spoken = spoken; row.setAttribute("aria-label", spoken); }
@@ -136,7 +136,7 @@ export class List {
     if (made.isChosen !== isChosen) { made.isChosen = isChosen; row.setAttribute("aria-selected", String(isChosen)); }
   }
 
-  /** Marks one as chosen, and brings it into sight. */
+  /** Marks a trackable as chosen, and scrolls its row into view. */
   mark(id) {
     this.chosen = id;
     const index = this.found.findIndex((trackable) => trackable.id === id);
@@ -150,10 +150,10 @@ export class List {
   }
 }
 
-/** A state in words. */
+/** Returns the word for a state. */
 export function words(state) {
   return { ONLINE: "online", STALE: "stale", OFFLINE: "offline", FAILED: "failed", UNKNOWN: "unknown" }[state] ?? state;
 }
 
-/** Sets text only where it differs, so that nothing is laid out and nothing is read aloud again. */
+/** Sets the text of an element only if it differs, so that nothing is laid out or announced again. */
 export function set(element, value) { if (element.textContent !== value) element.textContent = value; }

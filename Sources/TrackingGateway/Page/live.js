@@ -1,26 +1,26 @@
-// The live stream, and what this page asks of publishers while it is looked at.
+// The live stream of the gateway, and the resolutions that the page requests from publishers while it is visible.
 
 import { ask, withToken } from "./session.js";
 
 const KINDS = ["position", "state", "presence", "resolution", "trip", "event", "clock"];
-/** After a longer pause the page begins anew instead of catching up. */
+/** The pause in milliseconds after which the page begins a new stream and does not resume the earlier one. */
 const LONG_PAUSE = 300000;
-/** The line is dead where nothing was heard for so many heartbeats. */
+/** The number of missing heartbeats after which the connection counts as dead. */
 const MISSED = 2.5;
 
-/** Follows the stream while `start` and not `stop` was called last, over whatever happens to the connection. */
+/** Reads the live stream from `start` until `stop`, and connects again after each failure. */
 export class Live {
   /**
    * @param handlers `event(kind, data)`, `opened(hello)`, `time(now)` for the gateway's clock, `reset()`, `lost()`,
-   *   `ended(reason)`, `refused()`, and `replaced()` where somebody else signed in meanwhile
+   *   `ended(reason)`, `refused()`, and `replaced()` if another user signed in meanwhile
    */
   constructor(handlers) {
     this.handlers = handlers;
     this.requests = new Requests();
     this.lastId = undefined;
-    /** The tag of who reads; undefined before it was told. */
+    /** The tag of the caller; undefined before the first greeting. */
     this.reader = undefined;
-    /** Between two heartbeats, in seconds. */
+    /** The interval of heartbeats, in seconds. */
     this.heartbeat = 15;
     this.stoppedAt = 0;
     this.wait = 1000;
@@ -35,7 +35,7 @@ export class Live {
     this.source = source;
     this.heardAt = performance.now();
     this.watch = setInterval(() => this.look(), 1000);
-    // The browser opens it again by itself: each opening says hello.
+    // The browser reconnects by itself. Each connection begins with the event hello.
     source.addEventListener("hello", (event) => this.greeted(JSON.parse(event.data)));
     source.addEventListener("heartbeat", (event) => {
       this.heard(event);
@@ -59,7 +59,7 @@ export class Live {
     source.onerror = () => {
       this.requests.lost();
       this.handlers.lost();
-      // The browser tries again by itself, unless the gateway refused.
+      // The browser reconnects by itself, unless the gateway rejected the request.
       if (source.readyState === EventSource.CLOSED && this.source === source) this.refused();
     };
   }
@@ -84,18 +84,18 @@ export class Live {
     if (event.lastEventId) this.lastId = event.lastEventId;
   }
 
-  /** A line may die without a word: then another one is opened, which goes on where this one was. */
+  /** Opens another connection, which resumes the stream, if the present one has been silent for too long. */
   look() {
     if (performance.now() - this.heardAt > MISSED * this.heartbeat * 1000) this.again();
   }
 
-  /** The page is hidden: nothing is heard, and nothing asked for any more. */
+  /** Closes the stream and withdraws all requests, because the page is hidden. */
   stop() {
     this.stoppedAt = Date.now();
     this.close();
   }
 
-  /** Somebody else looks from now on: nothing of what was told counts. */
+  /** Begins a new stream for another user. */
   anew() {
     this.close();
     this.lastId = this.reader = undefined;
@@ -122,19 +122,19 @@ export class Live {
     const response = await ask("/api/v1/live?trackables=_", { method: "GET", signal: AbortSignal.timeout(5000) })
       .catch(() => undefined);
     response?.body?.cancel();
-    // Hidden meanwhile, or opened anew: nothing is to be opened for that.
+    // The page was hidden or the stream was opened again meanwhile, so this answer does not matter.
     if (this.stoppedAt || this.source) return;
     if (response?.status === 401) this.handlers.refused();
     else this.again();
   }
 }
 
-/** What the gateway will not take whenever it is asked: nothing was heard of it, or it is not to be read. */
+/** The HTTP statuses after which a request is not repeated: the trackable is unknown, or may not be read. */
 const FOR_GOOD = [400, 403, 404];
-/** After which answers a request does not stand: it was dropped, it never stood, or its stream is gone. */
+/** The HTTP statuses that show that a withdrawn request does not exist any more, or that its stream has ended. */
 const NOT_ASKED = [204, 409, ...FOR_GOOD];
 
-/** Which resolutions are asked for, and those that should be: told one by one, and anew on each stream. */
+/** The resolution requests of the page: the wanted and the sent ones. They are sent one by one, again on each stream. */
 class Requests {
   constructor() {
     this.wanted = new Map();
@@ -143,7 +143,7 @@ class Requests {
     this.wait = 1000;
   }
 
-  /** @param wanted from trackable to resolution; of all others none is asked for. */
+  /** @param wanted the resolutions to request, by trackable id; other requests are withdrawn. */
   want(wanted) {
     this.wanted = wanted;
     this.tell();
@@ -174,7 +174,7 @@ class Requests {
     try { while (await this.tellNext()); } finally { this.isTelling = false; }
   }
 
-  /** Tells one difference; whether there was one. */
+  /** Sends one request that differs from the wanted ones; returns true if there was one. */
   async tellNext() {
     const stream = this.stream;
     if (!stream) return false;
@@ -201,24 +201,24 @@ class Requests {
     return false;
   }
 
-  /** The gateway is away or has too much to do: it is asked again, with waits up to 30 s. */
+  /** Sends the request again later, with waits up to 30 s, because the gateway is unavailable or overloaded. */
   later() {
     this.timer = setTimeout(() => { this.timer = undefined; this.tell(); }, this.wait);
     this.wait = Math.min(30000, this.wait * 2);
     return false;
   }
 
-  /** The answer's status; 0 where there is none. */
+  /** Returns the HTTP status of the answer; 0 without an answer. */
   async send(stream, id, options) {
     const path = `/api/v1/trackables/${encodeURIComponent(id)}/resolution?stream=${encodeURIComponent(stream)}`;
     try { return (await ask(path, options)).status; } catch { return 0; }
   }
 }
 
-/** The only resolution that a share link may ask for. */
+/** The only resolution that a share link may request. */
 export const SHARED = { accuracy: "HIGH", desiredInterval: 2000, minimumDisplacement: 5 };
 
-/** The resolution that looking at this zoom is worth. */
+/** Returns the resolution that is useful at a zoom level. */
 export function worth(zoom, isFollowed) {
   if (zoom >= 16 || (isFollowed && zoom >= 12)) return { accuracy: "HIGH", desiredInterval: 1000, minimumDisplacement: 1 };
   if (zoom >= 13) return { accuracy: "HIGH", desiredInterval: 2000, minimumDisplacement: 5 };

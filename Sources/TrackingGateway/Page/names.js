@@ -1,4 +1,4 @@
-// What trackables are called, and which were recorded: asked for now and then, as names are given while the page is open.
+// The names of the trackables, and the times of their last records. They are read repeatedly, because they can change.
 
 import { json } from "./session.js";
 
@@ -13,13 +13,13 @@ export class Names {
   /** Gives a trackable its name, icon and groups, and the time up to which it was recorded, where they are known. */
   call(trackable) { Object.assign(trackable, this.given.get(trackable.id)); }
 
-  /** Lets the fleet have those, too, of which nothing is heard: they have a past. */
+  /** Adds the recorded trackables without live data to the fleet. */
   tellRecorded() {
     for (const [id, { recorded }] of this.given) if (recorded !== undefined) this.call(this.fleet.get(id));
     this.fleet.hasNewOrder = true;
   }
 
-  /** Asks for them, page by page, until they are cleared. */
+  /** Reads the names page by page, unless they are cleared meanwhile. */
   async load() {
     const { given } = this;
     const told = new Set();
@@ -33,7 +33,7 @@ export class Names {
       }
       after = page.next ?? "";
     } while (after);
-    // Of what was erased nothing is told any more.
+    // A trackable that is no longer in the answer was erased, and has no records.
     for (const [id, label] of given) if (!told.has(id)) this.take(id, { ...label, recorded: undefined });
   }
 

@@ -1,11 +1,11 @@
-// What is known of the chosen trackable, in words.
+// The panel with the facts about the chosen trackable.
 
 import * as text from "./text.js";
 import { set, words } from "./list.js";
 
 const element = (id) => document.getElementById(id);
 
-/** Fills the panel; `shown` is the trackable's state, as far as that is known, and `asked` is what this page asks for. */
+/** Fills the panel; `shown` is the trackable's state, as far as it is known; `asked` is the resolution that the page requests. */
 export function showPanel(trackable, shown, asked, now) {
   const state = element("panel-state");
   set(element("panel-name"), trackable.label);
@@ -37,8 +37,8 @@ function positionText(trackable, state, now) {
   const isRecorded = time === undefined && recorded !== undefined;
   const ago = time === undefined ? "no position" : `position ${text.ago(now - time)}`;
   const seen = isRecorded ? `recorded until ${text.ago(now - recorded)}` : ago;
-  if (state === "UNKNOWN") return `State unknown, as the gateway is not heard; ${seen}`;
-  if (state === "STALE") return `Stale: nothing came when it should have; ${seen}`;
+  if (state === "UNKNOWN") return `State unknown: this page is not connected to the gateway; ${seen}`;
+  if (state === "STALE") return `Stale: no position arrived in the expected time; ${seen}`;
   if (state === "OFFLINE") return `Offline; ${time === undefined ? "" : "last "}${seen}`;
   if (trackable.isPredicted) return `Online; ${seen}, extrapolated`;
   return `${words(state).replace(/^./, (letter) => letter.toUpperCase())}; ${seen}`;

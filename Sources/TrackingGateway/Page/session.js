@@ -1,21 +1,21 @@
-// Who looks, and how the gateway is asked: with the cookie of one who signed in, or with the secret of a share link.
+// Requests to the gateway, with the session cookie of a signed-in user or with the secret of a share link.
 
 const share = location.pathname.match(/^\/s\/([^/]+)$/);
 
-/** The secret in the address of a share link; undefined for everyone else. */
+/** The secret in the address of a share link; undefined on any other page. */
 export const shareToken = share ? decoded(share[1]) : undefined;
 
-/** What is percent-encoded wrongly is no secret either, as it stands. */
+/** Decodes a percent-encoded text; returns an invalid one unchanged, which the gateway rejects. */
 function decoded(text) { try { return decodeURIComponent(text); } catch { return text; } }
 
-/** Asks the gateway; the answer is a Response, whatever its status. */
+/** Sends a request to the gateway and returns the Response, whatever its status. */
 export function ask(path, options = {}) {
   const headers = { ...options.headers };
   if (shareToken) headers.Authorization = `Bearer ${shareToken}`;
   return fetch(path, { ...options, headers, credentials: "same-origin" });
 }
 
-/** The answer and its JSON, {ok, status, body}; the status is 0 where the gateway could not be asked. */
+/** Returns the answer with its JSON, {ok, status, body}; the status is 0 if the gateway cannot be reached. */
 export async function answer(path, options) {
   try {
     const response = await ask(path, options);
@@ -23,36 +23,36 @@ export async function answer(path, options) {
   } catch { return { ok: false, status: 0 }; }
 }
 
-/** The answer's JSON; undefined where it is none or not there. */
+/** Returns the JSON of an answer; undefined for an error or another body. */
 export async function json(path) {
   const { ok, body } = await answer(path);
   return ok ? body : undefined;
 }
 
-/** Why an answer is none, in words. */
+/** Returns the text for an answer that is an error. */
 export function reason({ status, body }) {
-  if (status === 401) return "You are not signed in any more.";
+  if (status === 401) return "You are no longer signed in: sign in again.";
   if (status === 429) return "Too many requests: try again in a moment.";
   if (status >= 400 && status < 500 && body?.detail) return body.detail;
   return "The gateway cannot answer now: try again later.";
 }
 
-/** Who is signed in; undefined for nobody. Throws where the gateway does not tell. */
+/** Returns the signed-in user; undefined if none is signed in. Throws if the gateway does not answer. */
 export async function whoami() {
   if (shareToken) return { name: "", isShare: true };
   const { ok, status, body } = await answer("/session");
-  if (!ok && status !== 401) throw new Error(`the gateway answers ${status}`);
+  if (!ok && status !== 401) throw new Error(`the gateway answered with HTTP status ${status}`);
   return ok ? body : undefined;
 }
 
-/** Signs in with a token; the answer. */
+/** Signs in with a token, and returns the answer. */
 export const signIn = (token) => answer("/session", {
   method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ token }),
 });
 
 export const signOut = () => ask("/session", { method: "DELETE" });
 
-/** An address for what cannot set a header. */
+/** Returns a path with the share link's secret, for requests that cannot set a header. */
 export function withToken(path) {
   if (!shareToken) return path;
   return `${path}${path.includes("?") ? "&" : "?"}token=${encodeURIComponent(shareToken)}`;

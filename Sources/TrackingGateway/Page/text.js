@@ -1,9 +1,9 @@
-// Numbers and times as people read them.
+// Texts of numbers and times for people.
 
 /** The greatest number of seconds by which a device's clock may be ahead; the gateway inserts its own limit. */
 const AHEAD = Number("{maximum-ahead}");
 
-/** "now", "12 s", "4 min", "3 h", "2 d"; "3 h ahead" of a time that is still to come. */
+/** "now", "12 s", "4 min", "3 h", "2 d"; "3 h ahead" for a time in the future. */
 export function age(seconds) {
   if (seconds < -AHEAD) return `${age(-seconds)} ahead`;
   if (seconds < 2) return "now";
@@ -18,7 +18,7 @@ export function ago(seconds) {
   return seconds < 2 ? "just now" : `${age(seconds)} ago`;
 }
 
-/** The note about a device whose clock is so many seconds ahead of the gateway's. */
+/** Returns the note about a device whose clock is ahead of the gateway's by a number of seconds. */
 export const clockAhead = (seconds) => `clock of this device is ${age(seconds)} ahead`;
 
 export const speed = (metresPerSecond) =>
@@ -48,12 +48,12 @@ const clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-d
 const MINUTE = { month: "short", day: "numeric", hour: "2-digit", minute: "2-digit" };
 const SECOND = { ...MINUTE, second: "2-digit" };
 
-/** Whether clocks show this time twice, as they are put back. */
+/** Returns true if clocks show this local time twice, because they are set back. */
 function isTwice(date) {
   return [-1, 1].some((step) => new Date(date.getTime() + step * 3600000).getHours() === date.getHours());
 }
 
-/** A format of times that tells the year where it is another one, and the zone where the time alone may mean two. */
+/** Returns a format of times that contains the year if it is not this one, and the zone if the time is ambiguous. */
 function formatOf(parts) {
   const year = { ...parts, year: "numeric" };
   const zone = { timeZoneName: "short" };
@@ -75,12 +75,12 @@ const WORDS = { MINIMUM: "minimum", LOW: "low", BALANCED: "balanced", HIGH: "hig
 export const resolution = (r) =>
   `${WORDS[r.accuracy] ?? r.accuracy}, every ${interval(r.desiredInterval)}${r.minimumDisplacement > 0 ? ` and ${metres(r.minimumDisplacement)}` : ""}`;
 
-/** Why this resolution is in force. */
+/** Returns the reasons for the resolution in force. */
 export function reason(inForce, asked) {
   const reasons = [];
-  if (asked) reasons.push(`this page asks for ${resolution(asked)}`);
+  if (asked) reasons.push(`this page requests ${resolution(asked)}`);
   const others = inForce.subscribers - (asked ? 1 : 0);
-  if (inForce.subscribers === 0) reasons.push("nobody watches");
+  if (inForce.subscribers === 0) reasons.push("no watchers");
   else if (others > 0) reasons.push(`${others} ${asked ? "other " : ""}watcher${others === 1 ? "" : "s"}`);
   if (inForce.near) reasons.push("near its destination");
   if (inForce.lowBattery) reasons.push("battery low: less often");

@@ -6,12 +6,13 @@ import TrackingCore
 import TrackingHistory
 import TrackingStore
 
-/// The routes of recorded points.
+/// The API route of a trackable's recorded points.
 extension APIRoutes {
-    /// The greatest value of `max-points`. The selected points are held in memory while the rest is read.
+    /// The greatest value of the parameter `max-points`. The selected points are in memory while the rest is read.
     private static let maximumPoints = 20_000
 
-    /// Streams the points of a trackable. The next page is read once the previous page has been sent.
+    /// Answers with the recorded points of a trackable, as a stream. The next page is read once the previous page has
+    /// been sent.
     func points(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
         let id = try context.readableTrackable()
         let caller = try context.requireCaller()
@@ -24,7 +25,7 @@ extension APIRoutes {
         // Read the first page before the answer begins, so that an immediate failure has an error status of its own.
         let first = try await history.points(wanted, after: nil, limit: PointPages.size)
         if first.points.isEmpty, try await history.verify(id) == nil {
-            throw Problem(.notFound, "Nothing is recorded of this trackable.")
+            throw Problem(.notFound, "The history has no records of this trackable.")
         }
         let pieces = HistoryPieces(
             PointPages(history: history, query: wanted, first: first) { () throws(Problem) in
@@ -44,9 +45,9 @@ extension APIRoutes {
     }
 }
 
-/// The results of a query, page by page.
+/// The recorded points of a query, read from the history page by page.
 struct PointPages: Sendable {
-    /// The number of points in one page.
+    /// The number of points that are read from the history at once.
     static let size = 2000
 
     private let history: any HistoryStore
@@ -54,12 +55,16 @@ struct PointPages: Sendable {
     private var upcoming: PointPage?
     private var next: PointName?
     private var leftOut: LeftOutPoints
-    /// Checks that the caller still has access.
+    /// Checks that the caller may still read the history.
     private let check: @Sendable () async throws(Problem) -> Void
 
+    /// Creates the pages of a query.
+    ///
     /// - Parameters:
+    ///   - history: The history to read.
+    ///   - query: The query of recorded points.
     ///   - first: The first page, which was read already.
-    ///   - check: Throws if the caller no longer has access.
+    ///   - check: Throws if the caller may no longer read the history.
     init(
         history: any HistoryStore, query: PointQuery, first: PointPage,
         check: @escaping @Sendable () async throws(Problem) -> Void
@@ -71,7 +76,7 @@ struct PointPages: Sendable {
         self.leftOut = LeftOutPoints(query, in: history)
     }
 
-    /// Returns `true` if the track is interrupted before a point.
+    /// Returns `true` if points are missing in the track before the given point.
     mutating func isInterrupted(
         _ step: TrackContinuity.Step, before point: Location
     ) async throws(TrackingError) -> Bool {
@@ -82,9 +87,9 @@ struct PointPages: Sendable {
         }
     }
 
-    /// Returns the points of the next page; `nil` after the last.
+    /// Returns the points of the next page; `nil` after the last page.
     ///
-    /// - Throws: A problem if the caller no longer has access, and the errors of the history.
+    /// - Throws: `Problem` if the caller may no longer read the history, and the errors of the history.
     mutating func read() async throws -> [StoredPoint]? {
         try await self.check()
         if self.upcoming == nil, let next = self.next {
@@ -96,13 +101,14 @@ struct PointPages: Sendable {
     }
 }
 
-/// The bytes of a history, page by page.
+/// The recorded points of a query in an output format, as bytes, page by page.
 struct HistoryPieces: Sendable {
     private enum Stage {
         case begin, points, done
     }
 
-    /// Some of the selected points, and a flag that indicates whether the track is interrupted before them.
+    /// A part of the points that remain after thinning to `max-points`, and a flag that indicates whether the track is
+    /// interrupted before them.
     private struct KeptPart: Sendable {
         var isInterrupted: Bool
         var points: ArraySlice<Location>
@@ -112,11 +118,17 @@ struct HistoryPieces: Sendable {
     private var writer: HistoryWriter
     private var continuity: TrackContinuity
     private let maximumPoints: Int?
-    /// The selected points that are not written yet; `nil` if no points are left out.
+    /// The remaining points after thinning that are not written yet; `nil` before thinning, or without `max-points`.
     private var kept: ArraySlice<KeptPart>?
     private var stage = Stage.begin
 
-    /// - Parameter coverage: The known ranges of the streams' numbers.
+    /// Creates the output of a query.
+    ///
+    /// - Parameters:
+    ///   - pages: The pages of the query.
+    ///   - format: The output format.
+    ///   - maximumPoints: The largest number of points, to which the track is thinned; `nil` for all points.
+    ///   - coverage: The known ranges of sequence numbers, by stream.
     init(_ pages: PointPages, format: HistoryFormat, maximumPoints: Int?, coverage: [StreamID: StreamCoverage]) {
         self.pages = pages
         self.writer = HistoryWriter(format, of: pages.query.trackable)
@@ -124,7 +136,7 @@ struct HistoryPieces: Sendable {
         self.maximumPoints = maximumPoints
     }
 
-    /// Returns the next bytes; `nil` after the last.
+    /// Returns the next bytes of the output; `nil` after the last.
     mutating func next() async throws -> ByteBuffer? {
         switch self.stage {
         case .begin:

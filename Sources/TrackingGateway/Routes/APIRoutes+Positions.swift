@@ -6,13 +6,13 @@ import NIOCore
 import TrackingCore
 import TrackingStore
 
-/// The routes of last positions.
+/// The API routes of last positions.
 extension APIRoutes {
-    /// The most positions of one answer.
+    /// The largest number of positions in one answer.
     static let maximumPositions = 10_000
 
-    /// Returns the last position of each trackable that the caller may read, or of the trackables in the query, as a
-    /// FeatureCollection.
+    /// Answers with the last position of each trackable that the caller may read, or of the trackables in the query, as
+    /// a GeoJSON FeatureCollection.
     func positions(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
         let caller = try context.requireCaller()
         let query = try self.query(request, "trackables", "trackable", "bbox", "limit", "after")
@@ -27,18 +27,22 @@ extension APIRoutes {
         return request.tagged(Self.collection(found.prefix(limit), next: next), "application/geo+json")
     }
 
-    /// Returns the last position of one trackable, as a Feature.
+    /// Answers with the last position of one trackable, as a GeoJSON Feature.
     func position(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
         let id = try context.readableTrackable()
         _ = try self.query(request)
         guard let place = try await self.lastPositions([id], for: try context.requireCaller()).first else {
-            throw Problem(.notFound, "No position is known of this trackable.")
+            throw Problem(.notFound, "The gateway knows no position of this trackable.")
         }
         return request.tagged(ByteBuffer(bytes: place.feature), "application/geo+json")
     }
 
-    /// Returns the newest stored or received positions, by id. A share link has only received positions within its
-    /// time span.
+    /// Returns the newest position of each trackable, recorded or live, sorted by id. A share link sees only live
+    /// positions within its time span.
+    ///
+    /// - Parameters:
+    ///   - wanted: The trackables; `nil` for all that the caller may read.
+    ///   - caller: The caller of the request.
     func lastPositions(
         _ wanted: [TrackableID]?, for caller: Caller
     ) async throws(TrackingError) -> [LastPosition] {
@@ -80,7 +84,7 @@ extension APIRoutes {
 }
 
 extension TrackableScope {
-    /// The listed trackables; `nil` for every trackable.
+    /// The trackables in the scope; `nil` if it includes every trackable.
     fileprivate var named: [TrackableID]? {
         switch self {
         case .all: nil
@@ -90,12 +94,12 @@ extension TrackableScope {
 }
 
 extension Caller {
-    /// Returns `true` if the caller may read a record of the given time.
+    /// Returns `true` if the caller may read a record of the given time, which a share link limits.
     fileprivate func sees(_ time: UnixTime) -> Bool { self.span?.contains(time) ?? true }
 }
 
 extension LastPosition {
-    /// The Feature of the protocol, with the trackable's id as its `id`.
+    /// The position as a GeoJSON Feature of the tracking protocol, with the trackable's id as its `id`.
     var feature: [UInt8] {
         Array(#"{"id":"#.utf8) + JSONValue.text(self.trackable.rawValue).json + Array(",".utf8)
             + LocationCodec.encodeFeature(self.location).dropFirst()
@@ -103,8 +107,8 @@ extension LastPosition {
 }
 
 extension Request {
-    /// Makes an answer with an entity tag of its bytes. The body is empty if the caller has the same bytes already
-    /// (RFC 9110, 13.1.2).
+    /// Returns an answer with an entity tag that is computed from its body. If the client has the same body already,
+    /// the answer is 304 without a body (RFC 9110, section 13.1.2).
     func tagged(_ body: ByteBuffer, _ type: String) -> Response {
         let digest = SHA256.hash(data: body.readableBytesView).prefix(12)
         let tag = "\"\(Base64URL.text(Array(digest)))\""

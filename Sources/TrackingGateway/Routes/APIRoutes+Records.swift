@@ -5,10 +5,10 @@ import TrackingCore
 import TrackingHistory
 import TrackingStore
 
-/// The routes of trips and events.
+/// The API routes of a trackable's trips and events.
 extension APIRoutes {
-    /// Returns the recorded trips, and the trips and stops found in the points between them, as `godwit trips` lists
-    /// them.
+    /// Answers with the recorded trips of a trackable, and with the trips and stops found in the points between them,
+    /// as `godwit trips` lists them.
     func trips(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
         let id = try context.readableTrackable()
         let caller = try context.requireCaller()
@@ -20,7 +20,7 @@ extension APIRoutes {
         let query = PointQuery(id, during: TimeSpan(from: listing.from, to: listing.to))
         let first = try await history.points(query, after: nil, limit: PointPages.size)
         if recorded.isEmpty, first.points.isEmpty, try await history.verify(id) == nil {
-            throw Problem(.notFound, "Nothing is recorded of this trackable.")
+            throw Problem(.notFound, "The history has no records of this trackable.")
         }
         return Response(
             status: .ok, headers: [.contentType: "application/json"],
@@ -45,7 +45,7 @@ extension APIRoutes {
             })
     }
 
-    /// Returns a page of the events of a trackable, by time.
+    /// Answers with a page of the tracking events of a trackable, sorted by time.
     func events(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
         let id = try context.readableTrackable()
         try context.requireCaller().checkReadsHistory()
@@ -56,7 +56,7 @@ extension APIRoutes {
         let history = try self.requireHistory()
         let found = try await history.events(of: id, during: times, after: last, limit: limit + 1)
         if found.isEmpty, try await history.verify(id) == nil {
-            throw Problem(.notFound, "Nothing is recorded of this trackable.")
+            throw Problem(.notFound, "The history has no records of this trackable.")
         }
         let page = found.prefix(limit)
         var list = JSONListBuffer(#"{"events":["#)
@@ -68,36 +68,36 @@ extension APIRoutes {
     }
 }
 
-/// The position after which the next page of events begins: the time, number and stream of an event. Later events do
-/// not change it.
+/// The place after which the next page of events begins: the time, number and stream of the last event of the page
+/// before. It remains valid when later events are recorded.
 struct EventCursor {
-    /// The last event of the previous page, with the fields that the history uses.
+    /// The last event of the page before, with the members that the history uses.
     let event: TrackingEvent
 
-    /// Makes a cursor after an event.
+    /// Creates a cursor after an event.
     init(_ event: TrackingEvent) { self.event = event }
 
-    /// Parses ``text``; `nil` for no text.
+    /// Reads the ``text`` of a cursor; `nil` without a text.
     ///
-    /// - Throws: A problem if the text is not a cursor.
+    /// - Throws: `Problem` (400) if the text is not a cursor.
     init?(_ text: String?) throws(Problem) {
         guard let text else { return nil }
         let parts = text.split(separator: "_", maxSplits: 2)
         guard parts.count == 3, let time = Double(decimal: parts[0]), WireLimits.allows(UnixTime(time)),
             let seq = UInt64(parts[1]), let name = TrackableID(topicLevel: String(parts[2])),
             let stream = StreamID(name.rawValue)
-        else { throw Problem(.badRequest, "after is what the page before gave as next") }
+        else { throw Problem(.badRequest, "The parameter after must be the value next of the page before.") }
         self.event = TrackingEvent(id: "-", stream: stream, seq: seq, time: UnixTime(time), kind: .action)
     }
 
-    /// The text of the cursor. The stream is encoded like a topic level, which is valid in a query.
+    /// The cursor as text. The stream is encoded like a topic level, whose characters a query allows.
     var text: String {
         let stream = (try? TrackableID(self.event.stream.rawValue))?.topicLevel ?? ""
         return "\(self.event.time.seconds)_\(self.event.seq)_\(stream)"
     }
 }
 
-/// A JSON list that is written in pieces.
+/// A JSON list that is written to an answer in pieces.
 private struct JSONListBuffer {
     private var buffer: ByteBuffer
     private var isFirst = true
@@ -112,7 +112,7 @@ private struct JSONListBuffer {
 
     mutating func end(_ ending: String) { self.buffer.writeString(ending) }
 
-    /// Returns and removes the buffered bytes.
+    /// Removes and returns the bytes of the list that are not written yet.
     mutating func take() -> ByteBuffer {
         defer { self.buffer.clear() }
         return self.buffer

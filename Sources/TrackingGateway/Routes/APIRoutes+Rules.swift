@@ -3,9 +3,9 @@ import NIOCore
 import TrackingCore
 import TrackingRules
 
-/// The routes of fences and rules, as `godwit fence` and `godwit rule` define them.
+/// The API routes of the fences and rules that `godwit fence` and `godwit rule` define.
 extension APIRoutes {
-    /// Returns the fences that the caller may read, as a FeatureCollection.
+    /// Answers with the fences that the caller may read, as a GeoJSON FeatureCollection.
     func fences(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
         let caller = try context.requireCaller()
         _ = try self.query(request)
@@ -21,7 +21,7 @@ extension APIRoutes {
         return request.tagged(ByteBuffer(bytes: JSONValue.object(collection).json), "application/geo+json")
     }
 
-    /// Returns the rules that the caller may read.
+    /// Answers with the rules that the caller may read.
     func rules(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
         let caller = try context.requireCaller()
         _ = try self.query(request)
@@ -32,8 +32,8 @@ extension APIRoutes {
         return request.tagged(ByteBuffer(bytes: JSONValue.object(["rules": .list(rules)]).json), "application/json")
     }
 
-    /// Returns every rule to a caller that may read every trackable. Other callers get the rules that concern only
-    /// trackables that they may read.
+    /// Returns the rules that a caller may read: all of them if it may read every trackable, otherwise those that apply
+    /// only to trackables that it may read.
     private func rules(for caller: Caller) async throws(TrackingError) -> [RuleDefinition] {
         let rules = try await self.names.definitions()
         guard caller.reads != .all else { return rules }
@@ -46,14 +46,19 @@ extension APIRoutes {
 }
 
 extension Caller {
-    /// - Throws: A problem if the caller uses a share link.
+    /// Checks that the caller may read fences and rules, which a share link does not show.
+    ///
+    /// - Throws: `Problem` (403) if the caller uses a share link.
     fileprivate func checkReadsRules() throws(Problem) {
-        guard self.span == nil else { throw Problem(.forbidden, "A share link shows the live position alone.") }
+        guard self.span == nil else {
+            throw Problem(.forbidden, "A share link shows only the live position, not fences and rules.")
+        }
     }
 }
 
 extension Fence {
-    /// The GeoJSON of the fence: a polygon unchanged, a circle as its centre with the property `radius`, in metres.
+    /// The fence as a GeoJSON Feature: polygons unchanged, and a circle as its centre with the property `radius`, in
+    /// metres.
     fileprivate var feature: JSONValue {
         var properties: [String: JSONValue] = ["name": .text(self.name)]
         var geometry = self.json

@@ -7,7 +7,7 @@ package import TrackingRules
 import TrackingRuntime
 package import TrackingStore
 
-/// The routes beneath `/api/v1`: recorded data and the live state, for other programs.
+/// The HTTP routes below `/api/v1`, with which other programs read recorded data and the live state.
 package struct APIRoutes: Sendable {
     let history: (any HistoryStore)?
     let live: LiveState
@@ -15,13 +15,13 @@ package struct APIRoutes: Sendable {
     let access: AccessStore
     let clock = DeviceClock()
 
-    /// Makes the routes.
+    /// Creates the routes of the API.
     ///
     /// - Parameters:
     ///   - history: The history; `nil` if there is none.
-    ///   - live: The live state of trackables.
-    ///   - names: The labels of trackables, and their rules.
-    ///   - access: The store of access rights, which is checked again during long answers.
+    ///   - live: The live state of the trackables.
+    ///   - names: The labels of trackables, and the fences and rules.
+    ///   - access: The store of permissions, which are checked again during long answers.
     package init(history: (any HistoryStore)?, live: LiveState, names: RuleStore, access: AccessStore) {
         self.history = history
         self.live = live
@@ -29,7 +29,7 @@ package struct APIRoutes: Sendable {
         self.access = access
     }
 
-    /// Adds the routes to a router.
+    /// Adds the routes of the API to a router.
     package func add(to router: Router<GatewayRequestContext>) {
         let api = router.group("api/v1")
         api.get("openapi.json") { request, _ in
@@ -47,36 +47,38 @@ package struct APIRoutes: Sendable {
         api.get("trackables/:id/events") { request, context in try await self.events(request, context) }
     }
 
-    /// The description of the API. Tests compare the API with it.
+    /// The answer with the OpenAPI description of the API. Tests compare the API with it.
     private static var description: Response {
         Response(
             status: .ok, headers: [.contentType: "application/json", .cacheControl: "max-age=300"],
             body: ResponseBody(byteBuffer: ByteBuffer(bytes: PackageResources.openapi_json)))
     }
 
-    /// Returns the parameters of a request.
+    /// Returns the query parameters of a request.
     ///
-    /// - Parameter names: The parameters that the request accepts, besides `token`.
-    /// - Throws: `Problem` with the name of a parameter that is unknown or not percent-encoded UTF-8.
+    /// - Parameter names: The parameters that the route accepts in addition to `token`.
+    /// - Throws: `Problem` (400) that names a parameter that is unknown or not percent-encoded UTF-8.
     func query(_ request: Request, _ names: String...) throws(Problem) -> APIQuery {
         try APIQuery(request, now: self.clock.moment.wall, allowing: names)
     }
 
-    /// Returns the history.
+    /// Returns the history of the gateway.
     ///
-    /// - Throws: A problem if there is no history.
+    /// - Throws: `Problem` (404) if there is no history, or nothing was recorded yet.
     func requireHistory() throws(Problem) -> any HistoryStore {
-        guard let history = self.history else { throw Problem(.notFound, "This gateway has no history.") }
+        guard let history = self.history else {
+            throw Problem(.notFound, "This gateway has no history: its operator configured none.")
+        }
         guard history.isPresent else {
             throw Problem(.notFound, "This gateway has no history yet: nothing was recorded.")
         }
         return history
     }
 
-    /// Checks that the caller's access is still valid while an answer is written. If the database cannot be read, the
-    /// answer continues.
+    /// Checks that a caller's token or share link is still valid while a long answer is written. If the database cannot
+    /// be read, the answer continues.
     ///
-    /// - Throws: A problem if the access was revoked or has expired.
+    /// - Throws: `Problem` (401) if it was revoked or has expired.
     func checkStillHolds(_ caller: Caller) async throws(Problem) {
         guard (try? await self.access.stillHolds(caller, now: self.clock.moment.wall)) == false else { return }
         throw .unauthorized
@@ -84,7 +86,7 @@ package struct APIRoutes: Sendable {
 
     // MARK: - Trackables
 
-    /// Returns a page of the known trackables that the caller may read, by id.
+    /// Answers with a page of the known trackables that the caller may read, sorted by id.
     private func trackables(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
         let caller = try context.requireCaller()
         let query = try self.query(request, "limit", "after")
@@ -100,7 +102,7 @@ package struct APIRoutes: Sendable {
         return .json(.object(members))
     }
 
-    /// Returns the trackables of the history and of the live state, each once.
+    /// Returns the trackables that the history or the live state knows, each once, sorted by id.
     private func summaries(
         for caller: Caller, after: TrackableID?, limit: Int
     ) async throws(TrackingError) -> [TrackableSummary] {
@@ -137,18 +139,21 @@ package struct APIRoutes: Sendable {
         return members
     }
 
-    /// Returns everything known about one trackable: a summary of the history, the position, the state and the
-    /// resolution in force.
+    /// Answers with everything that is known about one trackable: a summary of its history, its position, its state and
+    /// its resolution in force.
     private func trackable(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
         let id = try context.readableTrackable()
         _ = try self.query(request)
         let caller = try context.requireCaller()
         let known = self.live.known(id)
         let summary = caller.span == nil ? try await self.history?.summaries(of: [id]).first : nil
-        guard known != nil || summary != nil else { throw Problem(.notFound, "Nothing is known of this trackable.") }
+        guard known != nil || summary != nil else {
+            throw Problem(.notFound, "The gateway has neither a message nor a record of this trackable.")
+        }
         let label = try await self.names.labels(of: [id])[id]
         let members = Self.members(of: summary ?? TrackableSummary(id: id), called: label, for: caller)
-        // Use the received bytes, because the place of a position or a trip may have extra members.
+        // The received JSON text is copied unchanged, because positions and trips may have members that are unknown
+        // here.
         var written: [String: [UInt8]] = [:]
         // A share link omits the other members, because they may contain times before it began.
         for (name, json) in known?.members ?? [:] where caller.span == nil || ["state", "resolution"].contains(name) {

@@ -2,8 +2,8 @@ import CoreMetrics
 import TrackingCore
 import TrackingRules
 
-/// The metrics of a gateway other than its HTTP requests: counters, and values that are read for each request of
-/// `/metrics`.
+/// The metrics of a gateway except those of its HTTP requests: counters, and current values that are set for each
+/// request of `/metrics`.
 struct GatewayFigures: Sendable {
     private let metrics: any MetricsFactory
     private let ruleEvents: Counter
@@ -28,7 +28,9 @@ struct GatewayFigures: Sendable {
         self.pointsAhead = Counter(label: GatewayMetrics.pointsAhead, factory: metrics)
     }
 
-    /// Returns the metrics of one webhook. The number distinguishes webhooks of the same host.
+    /// Returns the metrics of one webhook.
+    ///
+    /// - Parameter number: The index of the webhook, which distinguishes webhooks of the same host.
     func webhook(_ webhook: Webhook, _ number: Int) -> WebhookFigures {
         WebhookFigures(Self.labels(webhook, number), self.metrics)
     }
@@ -37,22 +39,22 @@ struct GatewayFigures: Sendable {
         [("webhook", "\(number + 1)"), ("host", "\(webhook)")]
     }
 
-    /// Counts trackables that are ignored because too many are watched.
+    /// Counts an event in which trackables were not watched because there are too many.
     func leftTrackablesAlone() { self.overfull.increment() }
 
-    /// Counts updates that a live stream dropped because its reader was too slow.
+    /// Counts updates that a live stream lost because its client read too slowly.
     func droppedLive(_ count: Int) { self.liveDropped.increment(by: count) }
 
-    /// Counts messages for webhooks that were dropped unread.
+    /// Counts webhook messages that were dropped before their delivery.
     func countDroppedForWebhooks(_ count: Int) { self.webhookDropped.increment(by: count) }
 
-    /// Counts a point whose device's clock is ahead.
+    /// Counts a point of a device whose clock is more than a minute ahead of the gateway's.
     func countPointAhead() { self.pointsAhead.increment() }
 
-    /// Counts an event of a rule that was published on its topic.
+    /// Counts an event of a rule that was published on the event topic of its trackable.
     func countRuleEvent() { self.ruleEvents.increment() }
 
-    /// Returns the given function with its records counted.
+    /// Returns a function that makes records durable as `take` does, and counts the accepted and rejected records.
     func counted(_ take: @escaping PhoneRoutes.Take) -> PhoneRoutes.Take {
         { (id, batch) async throws(TrackingError) in
             do throws(TrackingError) {
@@ -68,19 +70,20 @@ struct GatewayFigures: Sendable {
 
     // MARK: - Current values
 
-    /// Sets the state of a connection to the broker.
+    /// Sets the metric of a connection to the broker, by the name of the connection.
     func set(isConnected: Bool, of connection: String) {
         Meter(label: GatewayMetrics.connected, dimensions: [("connection", connection)], factory: self.metrics)
             .set(isConnected ? 1 : 0)
     }
 
-    /// Sets the numbers of live streams and of trackables in the hub.
+    /// Sets the metrics of the numbers of open live streams and of known trackables.
     func set(streams: Int, trackables: Int) {
         Meter(label: GatewayMetrics.streams, factory: self.metrics).set(streams)
         Meter(label: GatewayMetrics.trackables, factory: self.metrics).set(trackables)
     }
 
-    /// Sets the backlogs of webhooks. If the database cannot be read, the last values remain.
+    /// Sets the metrics of the messages that wait for each webhook. If the database cannot be read, the last values
+    /// remain.
     func set(backlogOf webhooks: [Webhook], in outbox: Outbox) async {
         for (number, webhook) in webhooks.enumerated() {
             guard let backlog = try? await outbox.backlog(webhook.reader) else { continue }

@@ -17,25 +17,26 @@ package enum GatewayMetrics {
     static let webhookFailures = WebhookFigures.failuresLabel
     static let webhookRefused = WebhookFigures.rejectedLabel
 
-    /// The help texts by name, for `# HELP`.
+    /// The help texts of the gateway's metrics, by metric name.
     package static let helps = [
-        "godwit_http_requests_total": "Requests that were answered, by the route's pattern, method and status.",
-        "godwit_http_request_seconds": "How long it took until an answer began, by the route's pattern.",
-        Self.streams: "Live streams that are open.",
-        Self.connected: "1 while the connection stands that watches, or the one that publishes what comes in.",
-        Self.trackables: "Trackables that something was heard of.",
-        Self.overfull: "Minutes in which trackables were left alone because too many are watched.",
+        "godwit_http_requests_total": "HTTP requests that the gateway answered, by route pattern, method and status.",
+        "godwit_http_request_seconds": "Seconds from an HTTP request to the beginning of its answer, by route pattern.",
+        Self.streams: "Open live streams over HTTP.",
+        Self.connected:
+            "1 while a connection of the gateway to the broker is up, otherwise 0: live receives positions, intake publishes ingested records.",
+        Self.trackables: "Trackables of which the gateway has received a message.",
+        Self.overfull: "Minutes in which the gateway ignored trackables because it watches too many.",
         Self.pointsAhead: "Points whose time is more than a minute ahead of the gateway's clock.",
-        Self.ruleEvents: "Events of rules that were told on their topics.",
-        Self.taken: "Records that came by HTTP and are safe.",
-        Self.refused: "Records that came by HTTP and were not taken: their sender keeps them.",
+        Self.ruleEvents: "Events of rules that the gateway published on the event topics of their trackables.",
+        Self.taken: "Records that the gateway received over HTTP and made durable.",
+        Self.refused: "Records that the gateway received over HTTP and rejected; their sender keeps them.",
         Self.corrected:
-            "Values of points that came by HTTP and were corrected, by reason: a battery's charge in percent.",
-        Self.webhookBacklog: "Messages that a webhook was not told yet.",
-        Self.liveDropped: "Updates that live streams lost as they ended because their readers took too little.",
+            "Values that the gateway corrected in points received over HTTP, by reason: a battery level given in percent.",
+        Self.webhookBacklog: "Messages in the outbox that were not delivered to a webhook yet.",
+        Self.liveDropped: "Updates that live streams lost when they ended because their clients read too slowly.",
         Self.webhookDropped:
-            "Messages for webhooks that were dropped unread: too many, too many bytes of them, or too old.",
-        Self.webhookFailures: "Deliveries that a webhook did not take, and that go again.",
-        Self.webhookRefused: "Messages that a webhook refused for what they are; they are left out.",
+            "Webhook messages that the gateway dropped before their delivery: too many, too many bytes, or too old.",
+        Self.webhookFailures: "Deliveries to a webhook that failed and are repeated.",
+        Self.webhookRefused: "Messages that a webhook rejected because of their content and that are skipped.",
     ]
 }

@@ -4,21 +4,22 @@ import NIOCore
 import TrackingCore
 package import TrackingMetrics
 
-/// The routes for operators: liveness, readiness and metrics.
+/// The HTTP routes for operators and monitoring: `/healthz` (the program runs), `/readyz` (it can do its work) and
+/// `/metrics`.
 package struct HealthRoutes: Sendable {
-    /// A condition of readiness, and the reason why it is not met.
+    /// A condition for the program to be ready, such as a connection to the broker.
     package struct Check: Sendable {
         let name: String
         let reason: @Sendable () async -> String?
 
-        /// The time limit of a check. A check that does not answer in time has failed.
+        /// The time limit of a check. A check without an answer in this time counts as failed.
         private static let patience = Duration.seconds(5)
 
-        /// Makes a check.
+        /// Creates a check.
         ///
         /// - Parameters:
-        ///   - name: The name of the check, one of the program's own words.
-        ///   - reason: Returns the reason why the condition is not met; `nil` if it is met.
+        ///   - name: The name of the check in the answer of `/readyz`.
+        ///   - reason: Returns the reason for which the condition is not met; `nil` if it is met.
         package init(_ name: String, _ reason: @escaping @Sendable () async -> String?) {
             self.name = name
             self.reason = reason
@@ -29,7 +30,7 @@ package struct HealthRoutes: Sendable {
                 group.addTask { await self.reason() }
                 group.addTask {
                     try? await Task.sleep(for: Self.patience)
-                    return "no answer within \(Self.patience.components.seconds) s"
+                    return "the check had no answer within \(Self.patience.components.seconds) s"
                 }
                 defer { group.cancelAll() }
                 return await group.next() ?? nil
@@ -41,9 +42,12 @@ package struct HealthRoutes: Sendable {
     private let metrics: PrometheusRegistry
     private let lookUp: @Sendable () async -> Void
 
-    /// Makes the routes.
+    /// Creates the routes for operators.
     ///
-    /// - Parameter lookUp: Updates the metrics of the current state. Called for each request of `/metrics`.
+    /// - Parameters:
+    ///   - checks: The conditions for the program to be ready.
+    ///   - metrics: The metrics that `/metrics` shows.
+    ///   - lookUp: Updates the metrics of the current state. Called for each request of `/metrics`.
     package init(
         checks: [Check], metrics: PrometheusRegistry, lookUp: @escaping @Sendable () async -> Void = {}
     ) {
@@ -52,7 +56,7 @@ package struct HealthRoutes: Sendable {
         self.lookUp = lookUp
     }
 
-    /// Adds `/healthz`, `/readyz` and `/metrics`.
+    /// Adds the routes `/healthz`, `/readyz` and `/metrics`.
     package func add<Context: RequestContext>(to router: Router<Context>) {
         router.get("healthz") { _, _ in Self.text("ok\n", "text/plain; charset=utf-8") }
         router.get("readyz") { _, _ in await self.readiness() }

@@ -4,7 +4,7 @@ public import Logging
 public import ServiceLifecycle
 public import TrackingMetrics
 
-/// A server for `/healthz`, `/readyz` and `/metrics` alone, for programs without other routes.
+/// An HTTP server with only the routes `/healthz`, `/readyz` and `/metrics`, for programs without other HTTP routes.
 public struct HealthServer: Service {
     private let host: String
     private let port: Int
@@ -12,12 +12,16 @@ public struct HealthServer: Service {
     private let listening: @Sendable (Int) async -> Void
     private let logger: Logger
 
-    /// Makes a server. It listens once ``run()`` is called.
+    /// Creates a health server. It listens once ``run()`` is called.
     ///
     /// - Parameters:
-    ///   - port: The port; 0 for any free port.
-    ///   - checks: The conditions of readiness by name. Each returns the reason why it is not met, or `nil`.
-    ///   - listening: Called with the port once the server listens.
+    ///   - host: The IP address or host name to listen on.
+    ///   - port: The port to listen on; with 0 the system chooses a free port.
+    ///   - checks: The conditions for the program to be ready, by name. Each returns the reason for which it is not
+    ///     met; `nil` if it is met.
+    ///   - metrics: The metrics that `/metrics` shows.
+    ///   - logger: The logger of the server.
+    ///   - listening: Is called with the port once the server listens on it.
     public init(
         host: String, port: Int, checks: [String: @Sendable () async -> String?], metrics: PrometheusRegistry,
         logger: Logger = Logger(label: "godwit.health"), listening: @escaping @Sendable (Int) async -> Void
@@ -29,7 +33,7 @@ public struct HealthServer: Service {
         self.listening = listening
     }
 
-    /// Serves until a graceful shutdown or cancellation.
+    /// Serves HTTP requests until a graceful shutdown or cancellation.
     ///
     /// - Throws: `inputUnreadable` if the server cannot listen on the address.
     public func run() async throws {

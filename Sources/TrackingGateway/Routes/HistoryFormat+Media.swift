@@ -3,7 +3,7 @@ import Hummingbird
 import TrackingHistory
 
 extension HistoryFormat {
-    /// The media type of the format.
+    /// The media type of an export of the history in this format.
     var mediaType: String {
         switch self {
         case .text: "text/plain"
@@ -16,7 +16,7 @@ extension HistoryFormat {
         }
     }
 
-    /// The file name extension of the format.
+    /// The file name extension of an export of the history in this format.
     var fileExtension: String {
         switch self {
         case .text: "txt"
@@ -26,15 +26,17 @@ extension HistoryFormat {
         }
     }
 
-    /// Returns the format of `?format=`, otherwise the most preferred format of `Accept` (RFC 9110, 12.5.1; the first
-    /// of equals), otherwise GeoJSON.
+    /// Returns the format of the history that a request asks for: that of `?format=`, otherwise the most preferred one
+    /// of the header `Accept` (RFC 9110, section 12.5.1; the first of equals), otherwise GeoJSON.
     ///
-    /// - Throws: A problem if `format` names no format.
+    /// - Throws: `Problem` (400) if `format` is unknown.
     static func wanted(_ query: APIQuery, _ request: Request) throws(Problem) -> HistoryFormat {
         if let name = query["format"] {
             guard let format = HistoryFormat(rawValue: name) else {
                 throw Problem(
-                    .badRequest, "format is \(HistoryFormat.allCases.map(\.rawValue).joined(separator: ", "))")
+                    .badRequest,
+                    "The parameter format must be one of \(HistoryFormat.allCases.map(\.rawValue).joined(separator: ", "))."
+                )
             }
             return format
         }

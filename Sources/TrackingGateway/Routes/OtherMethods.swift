@@ -1,21 +1,22 @@
 import HTTPTypes
 import Hummingbird
 
-/// Answers 405 with the supported methods if a path does not support the method of a request.
+/// Answers a request with 405 and the supported methods if its path exists but does not support its method.
 enum OtherMethods {
-    /// The methods of HTTP itself. Methods of extensions and unknown methods get 404.
+    /// The methods that HTTP itself defines. A request with any other method gets 404.
     private static let methods: [HTTPRequest.Method] = [
         .get, .head, .post, .put, .patch, .delete, .options, .trace, .connect, .query,
     ]
 
-    /// Adds the other methods to every path of a router. Call it after all other routes were added.
+    /// Adds the unsupported methods to every path of a router. Call this function after all other routes were added.
     static func add(to router: Router<GatewayRequestContext>) {
         for (path, routes) in Dictionary(grouping: router.routes, by: \.path.description) {
             var has = Set(routes.map(\.method))
             // The router answers HEAD on every path with GET.
             if has.contains(.get) { has.insert(.head) }
             let problem = Problem(
-                .methodNotAllowed, "There is something here, but not for this method: see Allow.",
+                .methodNotAllowed,
+                "This path does not support the method of the request: the header Allow lists the supported methods.",
                 headers: [.allow: self.methods.filter(has.contains).map(\.rawValue).joined(separator: ", ")])
             for method in self.methods where !has.contains(method) {
                 router.on(RouterPath(path), method: method) { _, _ -> Response in throw problem }

@@ -7,27 +7,30 @@ import Synchronization
 import TrackingCore
 import TrackingRuntime
 
-/// The outermost middleware. It turns every error into a problem detail, and adds security headers to every answer.
+/// The outermost middleware of the gateway. It turns every error into a problem detail, adds security and CORS headers
+/// to every answer, and counts requests.
 package struct ResponseMiddleware: RouterMiddleware {
     private let origins: Set<String>
     private let metrics: any MetricsFactory
     private let warnings = Warnings()
 
-    /// The limit of warnings, shared by the requests of all connections.
+    /// The limit of log messages about failed requests, shared by the requests of all connections.
     private final class Warnings: Sendable {
         let limit = Mutex(WarningLimit<String>())
         let clock = DeviceClock()
     }
 
+    /// Creates the outermost middleware of the gateway, which completes and counts answers.
+    ///
     /// - Parameters:
-    ///   - origins: Other origins whose pages may read the answers; empty to disable CORS.
-    ///   - metrics: The metrics that count requests.
+    ///   - origins: The origins of other web sites whose pages may read the answers; empty to disable CORS.
+    ///   - metrics: The backend of the metrics that count requests.
     package init(origins: [String], metrics: any MetricsFactory) {
         self.origins = Set(origins)
         self.metrics = metrics
     }
 
-    /// See `MiddlewareProtocol`.
+    /// Passes a request on to the next handler, and completes and counts the answer.
     package func handle(
         _ request: Request, context: GatewayRequestContext,
         next: @concurrent (Request, GatewayRequestContext) async throws -> Response
@@ -38,7 +41,7 @@ package struct ResponseMiddleware: RouterMiddleware {
         return response
     }
 
-    /// Counts a request by the route's pattern, never by the values in its path.
+    /// Counts a request by the pattern of its route. The metric never contains the values in the request's path.
     private func count(
         _ request: Request, _ context: GatewayRequestContext, _ response: Response, _ time: Duration
     ) {
@@ -97,7 +100,8 @@ package struct ResponseMiddleware: RouterMiddleware {
         let now = self.warnings.clock.moment.now
         guard case .say(let suppressed) = self.warnings.limit.withLock({ $0.happened(route, now: now) }) else { return }
         context.logger.warning(
-            "a request failed", metadata: ["route": "\(route)", "reason": "\(error)", "suppressed": "\(suppressed)"])
+            "Gateway could not answer an HTTP request because of an error",
+            metadata: ["route": "\(route)", "reason": "\(error)", "suppressed": "\(suppressed)"])
     }
 
     private static let preflight = Response(
@@ -108,7 +112,8 @@ package struct ResponseMiddleware: RouterMiddleware {
             .accessControlMaxAge: "600",
         ])
 
-    /// The security headers: no content of other origins, no framing, no guessed media types, and no referrer.
+    /// The security headers of every answer: no content of other origins, no framing, no guessed media types, and no
+    /// referrer.
     private static let protection: HTTPFields = [
         .contentSecurityPolicy:
             "default-src 'self'; img-src 'self' data: blob:; object-src 'none'; base-uri 'none'; form-action 'self'; "

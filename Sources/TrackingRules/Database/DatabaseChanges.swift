@@ -3,9 +3,9 @@ import Synchronization
 
 /// Wakes waiting tasks after each committed write to the gateway's database, by this process or by another one.
 ///
-/// SQLite has no notification between processes. ``GatewayDatabase/write(_:)`` therefore sets the modification time of the
-/// database file after the commit, and the watch of that file wakes the tasks of every process. A watch of the write-ahead log
-/// would wake them before the commit is visible.
+/// SQLite has no notification between processes. ``GatewayDatabase/write(_:)`` therefore sets the modification time of
+/// the database file after each commit. A watch of that file wakes the waiting tasks in every process. A watch of
+/// SQLite's write-ahead log would wake them before the commit is visible.
 final class DatabaseChanges: Sendable {
     private struct State {
         var watch: (any DispatchSourceProtocol)?
@@ -13,19 +13,22 @@ final class DatabaseChanges: Sendable {
         var nextKey = 0
     }
 
-    /// The time between two wake-ups when the system has no file watch left: `fs.inotify.max_user_instances` is reached.
+    /// The time between two wake-ups when the operating system has no file watch left (`fs.inotify.max_user_instances`
+    /// is reached). Tasks are then woken at this interval instead of after each commit.
     private static let fallbackInterval = DispatchTimeInterval.seconds(1)
 
     private let path: String
     private let state = Mutex(State())
 
-    /// - Parameter path: The path of the database file, which exists by the first call of ``stream()``.
+    /// Creates a notifier of commits without a waiting task.
+    ///
+    /// - Parameter path: The path of the database file, which must exist before the first call of ``stream()``.
     init(path: String) { self.path = path }
 
     deinit { self.state.withLock { $0.watch?.cancel() } }
 
-    /// Returns a stream that yields after each commit. Commits that follow each other while nobody reads the stream are
-    /// yielded as one.
+    /// Returns a stream that yields after each commit to the database. Several commits are yielded as one while no task
+    /// reads the stream.
     func stream() -> AsyncStream<Void> {
         let (stream, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         let key = self.state.withLock { state in
@@ -38,7 +41,7 @@ final class DatabaseChanges: Sendable {
         return stream
     }
 
-    /// Reports a commit of this process to the watches of all processes.
+    /// Reports a commit of this process to the waiting tasks of all processes.
     func didCommit() { SystemFile.touch(self.path) }
 
     private func makeWatch() -> any DispatchSourceProtocol {

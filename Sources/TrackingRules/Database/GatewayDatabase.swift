@@ -1,48 +1,58 @@
 package import GRDB
 package import TrackingCore
 
-/// The SQLite file of a gateway's own data: tokens, share links, sessions, rules and the outbox of webhooks.
+/// The gateway's own SQLite database: tokens, share links, sessions, rules and the outbox of webhook messages.
 ///
-/// Several processes can have the file open. A running gateway sees the writes of other processes at once: see ``changes()``.
+/// Several processes can have the file open. A running gateway is notified at once of the writes of other processes:
+/// see ``changes()``.
 package struct GatewayDatabase: Sendable {
-    /// The connections for reading and writing.
+    /// The SQLite connections for reading and writing the database.
     package let pool: DatabasePool
     private let path: String
     private let commits: DatabaseChanges
 
-    /// One step of the schema's history. A released migration is never edited; a change of the schema is a new migration.
+    /// One step in the history of the database's tables. A released migration is never edited; each change of the
+    /// tables is a new migration.
     package struct Migration: Sendable {
-        /// The component and the number of the migration within it, such as `access-1`.
+        /// The name of the migration: the component and the migration's number within it, such as `access-1`.
         package let name: String
-        /// The SQL statements, performed in order.
+        /// The SQL statements of the migration, performed in order.
         package let statements: [String]
 
-        /// Creates a migration.
+        /// Creates a migration of the gateway's database.
+        ///
+        /// - Parameters:
+        ///   - name: The unique name, such as `access-1`.
+        ///   - statements: The SQL statements to perform, in order.
         package init(_ name: String, _ statements: [String]) {
             self.name = name
             self.statements = statements
         }
     }
 
-    /// Opens the file, or creates it with access for its owner only. The folder exists.
+    /// Opens the database file. If it does not exist, it is created so that only its owner can read and write it. The
+    /// folder must exist.
     ///
-    /// - Parameter migrations: The migrations of all components that use the file, in order.
-    /// - Throws: `storeUnusable` when the file is no gateway database, or was written by a newer version of Godwit; `storeFailed`
-    ///   when the file cannot be opened.
+    /// - Parameters:
+    ///   - path: The path of the file.
+    ///   - migrations: The migrations of all components that use the file, in order.
+    /// - Throws: `storeUnusable` when the file is no gateway database, or was written by a newer version of Godwit;
+    ///   `storeFailed` when the file cannot be opened.
     package init(path: String, migrations: [Migration]) throws(TrackingError) {
         self.path = path
         self.commits = DatabaseChanges(path: path)
         do {
-            // SQLite gives its other files the permissions of this one.
+            // SQLite gives the write-ahead log and its index the permissions of the database file.
             SystemFile.createPrivate(path)
             self.pool = try DatabasePool(path: path, configuration: Self.configuration)
-            // A committed write survives a power cut. A pool sets NORMAL when it is opened.
+            // With FULL, a committed write survives a power cut. GRDB's pool sets NORMAL when it is opened.
             try self.pool.writeWithoutTransaction { try $0.execute(sql: "PRAGMA synchronous = FULL") }
             let migrator = Self.migrator(migrations)
             guard try self.pool.read({ try !migrator.hasBeenSuperseded($0) }) else {
                 throw TrackingError(
                     .storeUnusable,
-                    "cannot open \(path): a newer version of Godwit wrote it. Use that version or a newer one.")
+                    "cannot open the gateway's database \(path): a newer version of Godwit wrote it. Use that version or a newer one."
+                )
             }
             try Self.migrate(self.pool, migrator)
         } catch {
@@ -72,8 +82,9 @@ package struct GatewayDatabase: Sendable {
         return migrator
     }
 
-    /// Performs the missing migrations. Another process that was started at the same moment can perform them meanwhile: after a
-    /// failure the migrations are tried again while their number grows.
+    /// Performs the migrations that the file lacks. Another process that was started at the same moment may perform
+    /// them meanwhile: after a failure the migrations are tried again as long as the number of performed migrations
+    /// grows.
     private static func migrate(_ pool: DatabasePool, _ migrator: DatabaseMigrator) throws {
         while true {
             let before = try pool.read { try migrator.appliedIdentifiers($0) }
@@ -85,22 +96,25 @@ package struct GatewayDatabase: Sendable {
         }
     }
 
-    /// Returns a stream that yields after each commit of ``write(_:)``, by any process. Subscribe before reading what the stream
-    /// is to report changes of.
+    /// Returns a stream that yields after each commit of ``write(_:)``, by any process. Call this function before
+    /// reading the data whose changes matter, so that no change is missed.
     package func changes() -> AsyncStream<Void> { self.commits.stream() }
 
-    /// Reads one snapshot of the file.
+    /// Reads from one consistent snapshot of the database.
     ///
-    /// - Throws: `storeFailed`, `storeUnusable`, and each `TrackingError` of `body`.
+    /// - Throws: `storeFailed` when the file cannot be read; `storeUnusable` when it is damaged; and each
+    ///   `TrackingError` of `body`.
     package func read<Value: Sendable>(
         _ body: @escaping @Sendable (Database) throws -> Value
     ) async throws(TrackingError) -> Value {
         do { return try await self.pool.read(body) } catch { throw Self.explain(error, self.path) }
     }
 
-    /// Performs `body` in one transaction. The changes are durable on return.
+    /// Performs `body` in one transaction. The changes are durable when the function returns, and waiting tasks of
+    /// ``changes()`` are woken.
     ///
-    /// - Throws: `storeFailed`, `storeUnusable`, and each `TrackingError` of `body`; nothing is changed then.
+    /// - Throws: `storeFailed` when the file cannot be written; `storeUnusable` when it is damaged; and each
+    ///   `TrackingError` of `body`. After an error nothing is changed.
     package func write<Value: Sendable>(
         _ body: @escaping @Sendable (Database) throws -> Value
     ) async throws(TrackingError) -> Value {
@@ -113,8 +127,8 @@ package struct GatewayDatabase: Sendable {
         }
     }
 
-    /// Rewrites the file and empties its write-ahead log, so that neither contains a byte of deleted rows. Waits at most 5 s for
-    /// other processes that are reading the file.
+    /// Rewrites the database file and empties its write-ahead log, so that neither contains a byte of deleted rows.
+    /// Waits at most 5 s for other processes that are reading the file.
     ///
     /// - Throws: `storeFailed`; the file can then still contain deleted rows.
     package func overwriteDeleted() async throws(TrackingError) {
@@ -124,7 +138,9 @@ package struct GatewayDatabase: Sendable {
         } catch { throw Self.explain(error, self.path) }
     }
 
-    /// Closes the file. No other function may be called afterwards.
+    /// Closes the database file. No other function may be called afterwards.
+    ///
+    /// - Throws: `storeFailed`.
     package func close() throws(TrackingError) {
         do { try self.pool.close() } catch { throw Self.explain(error, self.path) }
     }
@@ -136,8 +152,12 @@ package struct GatewayDatabase: Sendable {
             let isUnusable = [.SQLITE_CORRUPT, .SQLITE_NOTADB].contains(error.resultCode)
             return TrackingError(
                 isUnusable ? .storeUnusable : .storeFailed,
-                "cannot use \(path): \(error.message ?? "unknown error") (SQLite \(error.extendedResultCode.rawValue))")
-        default: return TrackingError(.storeFailed, "cannot use \(path): \(error)")
+                "cannot use the gateway's database \(path): \(error.message ?? "unknown error") (SQLite \(error.extendedResultCode.rawValue)). Check the file, its permissions and the disk"
+            )
+        default:
+            return TrackingError(
+                .storeFailed,
+                "cannot use the gateway's database \(path): \(error). Check the file, its permissions and the disk")
         }
     }
 }

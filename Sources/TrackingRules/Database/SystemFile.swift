@@ -1,9 +1,9 @@
 import Dispatch
 import SystemLibrary
 
-/// The system calls that Foundation and GRDB do not offer.
+/// File functions of the operating system that Foundation and GRDB do not offer.
 enum SystemFile {
-    /// Creates a file that only its owner can read and write, unless the file exists.
+    /// Creates a file that only its owner can read and write. Does nothing if the file exists or cannot be created.
     static func createPrivate(_ path: String) {
         close(open(path, O_CREAT | O_CLOEXEC, 0o600))
     }
@@ -11,9 +11,9 @@ enum SystemFile {
     /// Sets the modification time of a file to now, which wakes every ``watch(_:_:)`` of the file in any process.
     static func touch(_ path: String) { utimensat(AT_FDCWD, path, nil, 0) }
 
-    /// Calls a closure each time the attributes of a file change, as ``touch(_:)`` does.
+    /// Calls a closure each time the attributes of a file change, as ``touch(_:)`` changes them.
     ///
-    /// - Returns: The watch, which ends when it is cancelled; `nil` when the system has no watch left.
+    /// - Returns: The watch, which ends when it is cancelled; `nil` when the operating system has no watch left.
     static func watch(_ path: String, _ changed: @escaping @Sendable () -> Void) -> (any DispatchSourceProtocol)? {
         #if os(Linux)
             let descriptor = inotify_init1(Int32(IN_NONBLOCK | IN_CLOEXEC))

@@ -1,55 +1,57 @@
 import TrackingCore
 import TrackingStore
 
-/// Decides which records of the history webhooks missed while the gateway was not connected to the broker, and which page of the
-/// history to read next.
+/// Decides which records of the history are queued for webhooks because the gateway missed them while it was not
+/// connected to the broker (the gap), and which page of the history to read next.
 ///
-/// The history is read twice: one second after the broker's retained messages arrived, and once more 60 seconds after the first
-/// reading, since devices send their recordings in batches.
+/// The history is read twice: one second after the broker's retained messages arrived, and again 60 seconds after the
+/// first reading, because devices send their recordings in batches.
 struct CatchUp: Sendable {
-    /// The pauses before the two readings of the history.
+    /// The pauses before the first and the second reading of the history.
     private static let pauses: [Duration] = [.seconds(1), .seconds(60)]
-    /// The tolerance for records older or newer than the gap. Clocks differ, and a lost connection is noticed late.
+    /// The time by which the records to read may be older or newer than the gap. Clocks differ, and a lost connection
+    /// is noticed late.
     static let tolerance = Duration.seconds(300)
 
-    /// The time of the last record that was received before the gap.
+    /// The time at which the gap began: that of the last record that was received before it.
     let since: UnixTime
-    /// The end of the gap; `nil` while the gateway is not connected.
+    /// The time at which the gap ended; `nil` while the gateway is not connected.
     private(set) var until: UnixTime?
     /// `true` once the history was read completely for the first time since the gap ended.
     private(set) var hasReadOnce = false
 
-    /// The watermarks at the beginning of the gap.
+    /// The record watermarks at the beginning of the gap.
     private let watermarks: RecordWatermarks
     private let tripWatermarks: TripWatermarks
-    /// The records that were queued since the beginning of the gap.
+    /// The records that were queued for webhooks since the beginning of the gap.
     private var queued: [TrackableID: [StreamID: SeqSet]] = [:]
-    /// The pages of the present reading that are not read yet; the next one is the last element.
+    /// The pages of the present reading that remain to be read; the next one is the last element.
     private var queries: [HistoryRead.Query] = []
     private var reading = 0
     private var readNumber = 0
-    /// The read whose answer is awaited, and the number of cleared trackables when it began.
+    /// The read whose answer is awaited, with the number of cleared trackables at its beginning; `nil` if no answer is
+    /// awaited.
     private var outstanding: (read: HistoryRead, clearings: Int)?
-    /// The time before which nothing is read.
+    /// The time before which nothing is read; `nil` while the gateway is not connected.
     private var earliest: MonotonicTime?
     private var backoff = Self.minimumBackoff
 
     private static let minimumBackoff = Duration.seconds(1)
     private static let maximumBackoff = Duration.seconds(30)
 
-    /// Begins a gap.
+    /// Begins a gap in the gateway's connection to the broker.
     ///
     /// - Parameters:
-    ///   - since: The time of the last record that was received.
-    ///   - watermarks: The records that were queued before the gap.
-    ///   - tripWatermarks: The trips that were queued before the gap.
+    ///   - since: The time of the last record that was received before the gap.
+    ///   - watermarks: The records that were queued for webhooks before the gap.
+    ///   - tripWatermarks: The trips that were queued for webhooks before the gap.
     init(since: UnixTime, watermarks: RecordWatermarks, tripWatermarks: TripWatermarks) {
         self.since = since
         self.watermarks = watermarks
         self.tripWatermarks = tripWatermarks
     }
 
-    /// The times of the records to read; `nil` while the gateway is not connected.
+    /// The time span of the records to read, with the tolerance; `nil` while the gateway is not connected.
     private var times: TimeSpan? {
         self.until.map {
             TimeSpan(from: self.since.advanced(by: .zero - Self.tolerance), to: $0.advanced(by: Self.tolerance))
@@ -58,7 +60,7 @@ struct CatchUp: Sendable {
 
     // MARK: - The gap
 
-    /// Extends the gap: the connection was lost again.
+    /// Extends the gap, because the connection was lost again.
     mutating func connectionLost() {
         self.until = nil
         self.hasReadOnce = false
@@ -66,7 +68,8 @@ struct CatchUp: Sendable {
         self.earliest = nil
     }
 
-    /// Ends the gap: all retained messages were received. The first reading is due after a pause.
+    /// Ends the gap, because all retained messages were received. The first reading of the history is due after a
+    /// pause.
     mutating func connected(at moment: Moment) {
         self.until = moment.wall
         self.reading = 0
@@ -81,10 +84,11 @@ struct CatchUp: Sendable {
 
     // MARK: - Reading
 
-    /// The time at which ``nextRead(clearings:at:)`` returns the next page; `nil` while an answer is awaited.
+    /// The time at which ``nextRead(clearings:at:)`` returns the next page of the history; `nil` while an answer is
+    /// awaited or the gateway is not connected.
     var deadline: MonotonicTime? { self.outstanding == nil ? self.earliest : nil }
 
-    /// Returns the next page to read, if one is due.
+    /// Returns the next page of the history to read; `nil` if none is due.
     ///
     /// - Parameter clearings: The number of trackables that were cleared so far.
     mutating func nextRead(clearings: Int, at moment: Moment) -> HistoryRead? {
@@ -97,7 +101,8 @@ struct CatchUp: Sendable {
         return read
     }
 
-    /// Backs off after a page could not be read: 1 s, twice as long each time, at most 30 s.
+    /// Schedules another attempt after a page of the history could not be read: after 1 s, then twice as long each
+    /// time, at most 30 s.
     mutating func readFailed(_ read: HistoryRead, at moment: Moment) {
         guard self.outstanding?.read == read else { return }
         self.outstanding = nil
@@ -105,10 +110,15 @@ struct CatchUp: Sendable {
         self.backoff = min(self.backoff * 2, Self.maximumBackoff)
     }
 
-    /// Accepts the answer to a read.
+    /// Handles the answer to the reading of a page.
     ///
-    /// - Returns: `true` when the page is to be queued. `false` when the answer is out of date, or a trackable was cleared
-    ///   meanwhile: the same page is then read again.
+    /// - Parameters:
+    ///   - page: The page.
+    ///   - read: The read that the page answers.
+    ///   - kinds: The kinds of messages that webhooks receive.
+    ///   - clearings: The number of trackables that were cleared so far.
+    /// - Returns: `true` when the missed records of the page are to be queued. `false` when the answer is out of date,
+    ///   or when a trackable was cleared during the reading; the same page is then read again.
     mutating func didRead(
         _ page: HistoryPage, for read: HistoryRead, kinds: Set<Outbox.Kind>, clearings: Int, at moment: Moment
     ) -> Bool {
@@ -122,9 +132,9 @@ struct CatchUp: Sendable {
         return true
     }
 
-    /// Ends the present reading when no page is left.
+    /// Ends the present reading of the history when no page is left, and begins the next one.
     ///
-    /// - Returns: `true` when it was the last reading.
+    /// - Returns: `true` when the last reading ended.
     mutating func finishReading(at moment: Moment) -> Bool {
         guard self.until != nil, self.queries.isEmpty else { return false }
         self.hasReadOnce = true
@@ -134,7 +144,7 @@ struct CatchUp: Sendable {
         return false
     }
 
-    /// Returns the queries that follow from a page, the next one last.
+    /// Returns the queries that follow from a page of the history, the next query last.
     private static func following(
         _ page: HistoryPage, _ read: HistoryRead, _ kinds: Set<Outbox.Kind>
     ) -> [HistoryRead.Query] {
@@ -164,12 +174,12 @@ struct CatchUp: Sendable {
 
     // MARK: - Records
 
-    /// Notes records that were queued for webhooks.
+    /// Notes that records of a trackable were queued for webhooks.
     mutating func didQueue(_ names: [RecordName], of id: TrackableID) {
         for name in names { self.queued[id, default: [:]][name.stream, default: SeqSet()].insert(name.seq) }
     }
 
-    /// Returns `true` when webhooks missed a record of the history, and counts the record as queued.
+    /// Returns `true` when a record of the history was never queued for webhooks, and notes that it is queued now.
     mutating func isMissed(_ kind: Outbox.Kind, _ name: RecordName, of id: TrackableID) -> Bool {
         let mark = self.watermarks.marks[.init(trackable: id, kind: kind, stream: name.stream)]
         guard mark.map({ name.seq > $0.seq }) ?? true, self.queued[id]?[name.stream]?.contains(name.seq) != true
@@ -178,7 +188,7 @@ struct CatchUp: Sendable {
         return true
     }
 
-    /// Returns `true` when webhooks missed a version of a trip, and counts the version as queued.
+    /// Returns `true` when a version of a trip was never queued for webhooks, and notes that it is queued now.
     mutating func isMissed(_ trip: Trip, of id: TrackableID) -> Bool {
         var trips = self.tripWatermarks
         return trips.advance(to: trip, of: id)
@@ -187,7 +197,7 @@ struct CatchUp: Sendable {
 }
 
 extension HistoryRead.Query {
-    /// The kind of message of the query's records; `nil` for trackables.
+    /// The kind of webhook message that the query's records become; `nil` for a query of trackables.
     fileprivate var kind: Outbox.Kind? {
         switch self {
         case .trackables: nil

@@ -1,9 +1,10 @@
 import TrackingCore
 import TrackingStore
 
-/// One page to be read from the history.
+/// One page that the gateway is to read from the history, to find records that webhooks missed.
 struct HistoryRead: Hashable, Sendable {
-    /// The records of the page.
+    /// The contents of a page: trackables, or the events, trips or points of one trackable, after the last one of the
+    /// page before (`nil` for the first page).
     enum Query: Hashable, Sendable {
         case trackables(after: TrackableID?)
         case events(TrackableID, after: TrackingEvent?)
@@ -11,17 +12,17 @@ struct HistoryRead: Hashable, Sendable {
         case points(TrackableID, after: PointName?)
     }
 
-    /// The records to read at once.
+    /// The number of records on a full page.
     static let pageSize = 500
 
     var query: Query
-    /// The times of the records; all of time for trackables.
+    /// The time span of the records on the page. It has no meaning for a page of trackables.
     var times: TimeSpan
-    /// The number of the read. An answer to an earlier number is ignored.
+    /// The number of the read, ascending. An answer with an earlier number is ignored.
     var number: Int
 }
 
-/// One page that was read from the history.
+/// The contents of one page that was read from the history.
 enum HistoryPage: Hashable, Sendable {
     case trackables([TrackableID])
     case events([TrackingEvent])
@@ -30,7 +31,7 @@ enum HistoryPage: Hashable, Sendable {
 }
 
 extension HistoryStore {
-    /// Reads a page.
+    /// Reads a page of the history.
     ///
     /// - Throws: `storeFailed`.
     func page(_ read: HistoryRead) async throws(TrackingError) -> HistoryPage {

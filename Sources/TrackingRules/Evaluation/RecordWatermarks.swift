@@ -1,16 +1,16 @@
 import TrackingCore
 
-/// The highest sequence number of each stream that was queued for webhooks, by kind of message. Records of the history above a
-/// watermark were not queued.
+/// The watermark of each stream and kind of message: the highest sequence number that was queued for webhooks. A record
+/// of the history above its watermark was not queued.
 struct RecordWatermarks: Sendable {
-    /// A stream of a trackable, for one kind of message.
+    /// The stream of a trackable and the kind of message that a watermark belongs to.
     struct Key: Hashable, Sendable {
         var trackable: TrackableID
         var kind: Outbox.Kind
         var stream: StreamID
     }
 
-    /// The highest sequence number, and the time at which its record was queued.
+    /// A watermark: the highest queued sequence number, and the time at which its record was queued.
     struct Mark: Hashable, Sendable {
         var seq: UInt64
         var time: UnixTime
@@ -19,10 +19,10 @@ struct RecordWatermarks: Sendable {
     private(set) var marks: [Key: Mark]
     private var changed: Set<Key> = []
 
-    /// Creates the watermarks from those that an earlier run saved.
+    /// Creates the watermarks from those that an earlier run of the gateway saved.
     init(_ saved: [Key: Mark] = [:]) { self.marks = saved }
 
-    /// Advances the watermarks to records that were queued now.
+    /// Raises the watermarks to the given records of a trackable, which were queued for webhooks now.
     mutating func advance(_ kind: Outbox.Kind, to names: [RecordName], of id: TrackableID, now: UnixTime) {
         for name in names {
             let key = Key(trackable: id, kind: kind, stream: name.stream)
@@ -31,7 +31,7 @@ struct RecordWatermarks: Sendable {
         }
     }
 
-    /// Removes the watermarks of streams without a record since a time.
+    /// Removes the watermarks of streams of which no record was queued since the given time.
     mutating func remove(before time: UnixTime) { self.marks = self.marks.filter { $0.value.time >= time } }
 
     /// Returns the watermarks that changed since the last call.

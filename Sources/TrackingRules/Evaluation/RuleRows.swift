@@ -1,38 +1,40 @@
 import GRDB
 import TrackingCore
 
-/// The changes of the rules' state that are saved in one transaction, and the readers of that state.
+/// The changes of the rules' state that are saved to the gateway's database in one transaction, and functions that read
+/// that state.
 struct RuleRows: Hashable, Sendable {
     /// The trackables whose messages in the outbox are removed.
     var cleared: Set<TrackableID> = []
-    /// The trackables whose position was cleared at the broker: the records of other components are removed as well.
+    /// The trackables whose position was cleared at the broker: the records that other components store about them are
+    /// removed as well.
     var withdrawn: Set<TrackableID> = []
-    /// The changed states of rules.
+    /// The states of rules that changed, one for each trackable and rule.
     var states: [RuleBook.Entry] = []
-    /// The states of rules that are removed.
+    /// The trackables and rules whose saved state is removed.
     var dropped: Set<RuleBook.Key> = []
-    /// The last event of each trackable.
+    /// The name of the last event that rules produced for each trackable.
     var streams: [TrackableID: RecordName] = [:]
-    /// The last trip of each trackable that was queued for webhooks.
+    /// The last trip version of each trackable that was queued for webhooks.
     var trips: [TrackableID: RecordName] = [:]
-    /// The last record of each stream that was queued for webhooks.
+    /// The highest record of each stream that was queued for webhooks, by trackable, kind and stream.
     var watermarks: [RecordWatermarks.Key: RecordWatermarks.Mark] = [:]
-    /// The time up to which everything was queued for webhooks; `nil` where it did not change.
+    /// The time up to which every message was queued for webhooks; `nil` where it did not change.
     var cursor: UnixTime?
-    /// The messages that are added to the outbox.
+    /// The messages that are added to the outbox in the transaction.
     var drafts: [Outbox.Draft] = []
 
-    /// The tables with one record name for each trackable.
+    /// The database tables that contain one record name for each trackable.
     enum NameTable: String {
         case ruleStream, outboxTrip
     }
 
-    /// `true` when nothing changed.
+    /// `true` when there are no changes to save.
     var isEmpty: Bool { self == RuleRows() }
 
-    /// Writes all changes, within a transaction.
+    /// Writes all changes to the database, within a transaction.
     ///
-    /// - Parameter related: The other components that have records of withdrawn trackables.
+    /// - Parameter related: Access to the records that other components store about withdrawn trackables.
     func write(to db: Database, related: [ErasableRecords]) throws {
         for id in self.cleared { try Outbox.remove(id, from: db) }
         for id in self.withdrawn {
@@ -54,7 +56,7 @@ struct RuleRows: Hashable, Sendable {
         try Outbox.add(self.drafts, to: db)
     }
 
-    /// Reads the states of all rules.
+    /// Reads the saved states of all rules for all trackables.
     static func entries(_ db: Database) throws -> [RuleBook.Entry] {
         try Row.fetchAll(db, sql: "SELECT trackable, rule, holds, since, isTold FROM ruleState").map { row in
             let since: Double? = row[3]
@@ -64,14 +66,14 @@ struct RuleRows: Hashable, Sendable {
         }
     }
 
-    /// Reads the trackables with a message in the outbox or a state of a rule.
+    /// Reads the trackables that have a message in the outbox or the state of a rule in the database.
     static func trackables(_ db: Database) throws -> Set<TrackableID> {
         Set(
             try String.fetchAll(db, sql: "SELECT trackable FROM ruleState UNION SELECT trackable FROM outbox")
                 .map { try TrackableID($0) })
     }
 
-    /// Reads the record name of each trackable in a table.
+    /// Reads the record name of each trackable from a table.
     static func names(_ db: Database, in table: NameTable) throws -> [TrackableID: RecordName] {
         let rows = try Row.fetchAll(db, sql: "SELECT trackable, stream, seq FROM \(table.rawValue)")
         return Dictionary(
@@ -93,12 +95,13 @@ struct RuleRows: Hashable, Sendable {
         return marks
     }
 
-    /// Reads the time up to which everything was queued for webhooks; `nil` before the first webhook.
+    /// Reads the time up to which every message was queued for webhooks; `nil` if the gateway never queued one.
     static func cursor(_ db: Database) throws -> UnixTime? {
         try Double.fetchOne(db, sql: "SELECT time FROM outboxToldUntil").map { UnixTime($0) }
     }
 
-    /// Removes the watermarks older than a time, or all watermarks and the cursor (`nil`), within a transaction.
+    /// Removes the watermarks that are older than a time, or all watermarks and the cursor (`nil`), within a
+    /// transaction.
     static func removeWatermarks(before time: UnixTime?, in db: Database) throws {
         if let time {
             try db.execute(sql: "DELETE FROM outboxTold WHERE time < ?", arguments: [time.seconds])

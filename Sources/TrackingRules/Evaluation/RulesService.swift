@@ -6,25 +6,26 @@ import TrackingRuntime
 package import TrackingStore
 package import TrackingSubscriber
 
-/// Evaluates the rules on everything that a subscriber receives. Findings and messages for webhooks go to the outbox, and the
-/// events of rules from there to the event topics of their trackables.
+/// Evaluates the gateway's rules on everything that a subscriber receives. Events of rules and messages for webhooks go
+/// to the outbox. From there the service publishes the events of rules on the event topics of their trackables.
 ///
 /// ``RulesStateMachine`` decides; the service performs its actions, reads the clock and waits for its deadlines.
 package final class RulesService: Service {
-    /// The settings of a service.
+    /// The settings of a rules service.
     package struct Configuration: Sendable {
-        /// The kinds of received messages that are queued for webhooks. Events of rules are always queued.
+        /// The kinds of received messages that are queued for webhooks. Events of rules are queued in any case.
         package var kinds: Set<Outbox.Kind> = []
-        /// The webhooks' reader names. The places of all other readers of the outbox are removed.
+        /// The names of the webhooks among the readers of the outbox. All other readers are removed from the outbox.
         package var readers: [String] = []
-        /// Other components whose records in the database are erased together with the messages in the outbox.
+        /// Access to records of other components in the database, which are erased together with a trackable's messages
+        /// in the outbox.
         package var related: [ErasableRecords] = []
-        /// The seed of random names.
+        /// The seed of the random stream names and event ids.
         package var seed: UInt64
-        /// Returns the time of the wall clock.
+        /// Returns the present time of the wall clock.
         package var now: @Sendable () -> UnixTime
 
-        /// Creates a configuration.
+        /// Creates the settings of a rules service.
         package init(
             kinds: Set<Outbox.Kind> = [], readers: [String] = [], related: [ErasableRecords] = [], seed: UInt64,
             now: @escaping @Sendable () -> UnixTime
@@ -37,14 +38,15 @@ package final class RulesService: Service {
         }
     }
 
-    /// The functions through which a service acts on other components.
+    /// The functions through which a rules service acts on other components of the gateway.
     package struct Effects: Sendable {
-        /// Publishes an event of a rule on its topic; returns after the broker's acknowledgement.
+        /// Publishes an event of a rule on the event topic of the trackable. Returns after the broker's
+        /// acknowledgement.
         package var publish: @Sendable (TrackingEvent, TrackableID) async throws(TrackingError) -> Void
-        /// Receives the number of messages for webhooks that were dropped before delivery.
+        /// Is called with the number of webhook messages that were dropped before their delivery.
         package var dropped: @Sendable (Int) -> Void
 
-        /// Creates the functions.
+        /// Creates the functions through which a rules service acts on other components.
         package init(
             publish: @escaping @Sendable (TrackingEvent, TrackableID) async throws(TrackingError) -> Void,
             dropped: @escaping @Sendable (Int) -> Void = { _ in }
@@ -56,7 +58,7 @@ package final class RulesService: Service {
 
     private struct State {
         var machine: RulesStateMachine
-        /// The deadline that the timer task waits for.
+        /// The deadline of the machine that the timer task waits for; `nil` before the first one.
         var awaited: MonotonicTime?
     }
 
@@ -73,14 +75,18 @@ package final class RulesService: Service {
     private let actions = AsyncStream.makeStream(of: RulesStateMachine.Action.self)
     private let wakes = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
 
-    /// Creates a service that is not running yet.
+    /// Creates a rules service that is not running yet.
     ///
     /// - Parameters:
+    ///   - configuration: The settings of the service.
     ///   - database: The gateway's database.
     ///   - events: Everything that a subscriber receives, in order.
-    ///   - history: The recorded history, which also knows what was erased; `nil` for none.
-    ///   - gate: Opened once the outbox contains nothing that was erased while the gateway was away.
+    ///   - history: The recorded history. Messages that webhooks missed are read from it, and it knows which trackables
+    ///     were erased; `nil` for none.
+    ///   - gate: The gate that the service opens once the outbox contains nothing that was erased while the gateway was
+    ///     not running.
     ///   - effects: The functions through which the service acts on other components.
+    ///   - logger: The logger for failures and dropped messages.
     package init(
         configuration: Configuration, database: GatewayDatabase, events: AsyncStream<SubscriberEvent>,
         history: (any HistoryStore)? = nil, gate: OutboxGate = OutboxGate(), effects: Effects,
@@ -99,9 +105,9 @@ package final class RulesService: Service {
             State(machine: RulesStateMachine(.init(kinds: configuration.kinds, seed: configuration.seed), at: moment)))
     }
 
-    /// Runs until a graceful shutdown or cancellation, then saves the last findings.
+    /// Evaluates rules until a graceful shutdown or cancellation, and then saves the last findings.
     ///
-    /// - Throws: `storeFailed`, `storeUnusable` when the saved state cannot be read at the start.
+    /// - Throws: `storeFailed`, `storeUnusable` when the saved state of the rules cannot be read at the start.
     package func run() async throws {
         let topics = RuleEventPublisher(
             outbox: self.outbox, gate: self.gate, publish: self.effects.publish, logger: self.logger)
@@ -133,7 +139,7 @@ package final class RulesService: Service {
 
     private func savedState() async throws(TrackingError) -> RulesStateMachine.Saved {
         var saved = RulesStateMachine.Saved()
-        // The version before the rules: a change in between counts as new.
+        // The version is read before the rules, so that a change between the two reads counts as new.
         let store = RuleStore(self.database)
         saved.version = try await store.version()
         saved.rules = try await store.rules()
@@ -148,7 +154,8 @@ package final class RulesService: Service {
         saved.formerStreams = former.union(streams.values.map(\.stream))
         saved.trips = TripWatermarks(trips)
         guard !self.configuration.kinds.isEmpty else {
-            // Without webhooks, a webhook that is added later begins anew.
+            // Without webhooks the watermarks are removed: a webhook that is added later receives no earlier
+            // messages.
             try await self.database.write { db in try RuleRows.removeWatermarks(before: nil, in: db) }
             return saved
         }
@@ -166,7 +173,7 @@ package final class RulesService: Service {
     private func handle(_ input: RulesStateMachine.Input) {
         let moment = self.moment
         let isEarlier = self.state.withLock { state in
-            // Within the lock, so that actions keep the order of the inputs.
+            // The actions are queued within the lock, so that they keep the order of the inputs.
             for action in state.machine.handle(input, at: moment) { self.actions.continuation.yield(action) }
             let deadline = state.machine.nextDeadline(at: moment)
             return state.awaited.map { deadline < $0 } ?? false
@@ -174,7 +181,8 @@ package final class RulesService: Service {
         if isEarlier { self.wakes.continuation.yield() }
     }
 
-    /// Waits for each deadline of the machine. An earlier deadline ends the wait.
+    /// Gives the state machine the input `timerFired` at each of its deadlines. A new, earlier deadline replaces the
+    /// awaited one.
     private func runTimer() async {
         var wakes = self.wakes.stream.makeAsyncIterator()
         while !Task.isCancelled {
@@ -207,10 +215,14 @@ package final class RulesService: Service {
         case .checkHistory: if self.history?.isPresent != true { self.handle(.historyAbsent) }
         case .readHistory(let read): await self.readHistory(read)
         case .reportMissingHistory:
-            self.logger.warning("Webhooks miss messages of a connection gap: no history to read them from")
+            self.logger.warning(
+                "Webhooks miss the messages that were published while the gateway was not connected: there is no history to read them from"
+            )
         case .reportLost(let count):
             self.effects.dropped(count)
-            self.logger.warning("Memory for webhook messages full: messages dropped", metadata: ["count": "\(count)"])
+            self.logger.warning(
+                "Memory for webhook messages is full: messages were dropped and are never delivered",
+                metadata: ["count": "\(count)"])
         }
     }
 
@@ -219,12 +231,15 @@ package final class RulesService: Service {
             try await self.write(rows)
             self.handle(.saved)
         } catch {
-            self.logger.error("State of rules not saved yet", metadata: ["reason": "\(error.message)"])
+            self.logger.error(
+                "State of the rules could not be saved to the gateway's database; the gateway tries again",
+                metadata: ["reason": "\(error.message)"])
             self.handle(.saveFailed)
         }
     }
 
-    /// Writes rows in a task of its own, so that a cancellation does not interrupt the transaction.
+    /// Writes changes of the rules' state to the database in a task of its own, so that a cancellation does not
+    /// interrupt the transaction.
     private func write(_ rows: RuleRows) async throws(TrackingError) {
         let writing = Task { () async -> Result<Int, TrackingError> in
             do throws(TrackingError) {
@@ -245,13 +260,18 @@ package final class RulesService: Service {
         do throws(TrackingError) {
             for rows in self.state.withLock({ $0.machine.stop(at: moment) }) { try await self.write(rows) }
         } catch {
-            self.logger.error("Last findings of rules lost", metadata: ["reason": "\(error.message)"])
+            self.logger.error(
+                "Events that rules produced just before the shutdown are lost: the gateway's database could not be written",
+                metadata: ["reason": "\(error.message)"])
         }
     }
 
     private func loadRules(unless known: Int64) async {
         let store = RuleStore(self.database)
-        await self.trying("Rules not read yet", orElse: .loadingFailed) { () throws(TrackingError) in
+        await self.trying(
+            "Changed rules could not be read from the gateway's database; the gateway tries again",
+            orElse: .loadingFailed
+        ) { () throws(TrackingError) in
             let version = try await store.version()
             return .rulesLoaded(version == known ? nil : try await store.rules(), version: version)
         }
@@ -264,12 +284,17 @@ package final class RulesService: Service {
             try await self.database.write { db in try RuleRows.removeWatermarks(before: oldest, in: db) }
         } catch {
             guard !Task.isCancelled else { return }
-            self.logger.error("Old webhook messages not removed yet", metadata: ["reason": "\(error.message)"])
+            self.logger.error(
+                "Old webhook messages could not be removed from the gateway's database; the gateway tries again in a minute",
+                metadata: ["reason": "\(error.message)"])
         }
     }
 
     private func compare(_ retained: Set<TrackableID>, removingErased: Bool) async {
-        await self.trying("Cleared trackables not known yet", orElse: .comparisonFailed) { () throws(TrackingError) in
+        await self.trying(
+            "Gateway could not find out which trackables were cleared while it was not connected; it tries again",
+            orElse: .comparisonFailed
+        ) { () throws(TrackingError) in
             if removingErased { try await self.removeErased() }
             let known = try await self.database.read { db in try RuleRows.trackables(db) }
             let missing = known.subtracting(retained)
@@ -279,7 +304,8 @@ package final class RulesService: Service {
         }
     }
 
-    /// Removes messages and related records of trackables that were erased from the history while the gateway was away.
+    /// Removes the outbox messages and related records of trackables that were erased from the history while the
+    /// gateway was not running.
     private func removeErased() async throws(TrackingError) {
         guard let history = self.history else { return }
         let related = self.configuration.related
@@ -296,12 +322,16 @@ package final class RulesService: Service {
 
     private func readHistory(_ read: HistoryRead) async {
         guard let history = self.history else { return self.handle(.historyAbsent) }
-        await self.trying("Missed webhook messages not read yet", orElse: .historyReadFailed(read)) {
+        await self.trying(
+            "Messages that webhooks missed could not be read from the history; the gateway tries again",
+            orElse: .historyReadFailed(read)
+        ) {
             () throws(TrackingError) in .historyRead(read, try await history.page(read))
         }
     }
 
-    /// Performs an action, and handles its answer or its failure.
+    /// Performs an operation, and gives its answer to the state machine. After an error, logs `problem` and gives
+    /// `failure` to the state machine.
     private func trying(
         _ problem: Logger.Message, orElse failure: RulesStateMachine.Input,
         _ body: () async throws(TrackingError) -> RulesStateMachine.Input
@@ -309,17 +339,19 @@ package final class RulesService: Service {
         do throws(TrackingError) {
             self.handle(try await body())
         } catch {
-            // A read that the end of the service interrupts is no problem.
+            // A read that is interrupted by the end of the service is not logged.
             guard !Task.isCancelled else { return }
             self.logger.error(problem, metadata: ["reason": "\(error.message)"])
             self.handle(failure)
         }
     }
 
-    /// Counts and logs messages for webhooks that were removed before their delivery.
+    /// Counts and logs webhook messages that were removed before their delivery.
     private func report(dropped count: Int) {
         guard count > 0 else { return }
         self.effects.dropped(count)
-        self.logger.warning("Undelivered webhook messages removed", metadata: ["count": "\(count)"])
+        self.logger.warning(
+            "Undelivered webhook messages were removed: the outbox exceeded its limit of age, count or size",
+            metadata: ["count": "\(count)"])
     }
 }

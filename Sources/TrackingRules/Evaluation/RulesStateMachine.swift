@@ -2,82 +2,86 @@ import TrackingCore
 import TrackingStore
 import TrackingSubscriber
 
-/// Decides what a gateway's rules find, which messages webhooks receive, and when these are saved, trimmed and read from the
-/// history. Touches no clock, no file and no network: time is an argument, and the actions are data.
+/// Decides which events the gateway's rules produce and which messages webhooks receive, and when these are saved to
+/// the database, trimmed and read from the history. Touches no clock, file or network: time is an argument, and the
+/// actions are data.
 ///
-/// Three conversations run side by side, each in a value of its own: ``RuleBook`` evaluates the rules, ``CatchUp`` reads what
+/// Three parts of the decisions have values of their own: ``RuleBook`` evaluates the rules, ``CatchUp`` reads what
 /// webhooks missed, and ``SaveSchedule`` batches the writes.
 struct RulesStateMachine: Sendable {
-    /// The settings of a machine.
+    /// The settings of the rules' state machine.
     struct Configuration: Sendable {
-        /// The kinds of received messages that are queued for webhooks. Events of rules are always queued.
+        /// The kinds of received messages that are queued for webhooks. Events of rules are queued in any case.
         var kinds: Set<Outbox.Kind> = []
-        /// The seed of random names.
+        /// The seed of the random stream names and event ids.
         var seed: UInt64
     }
 
-    /// The state that an earlier run saved.
+    /// The state of the rules that an earlier run of the gateway saved.
     struct Saved: Sendable {
         var rules: [Rule] = []
-        /// The version of the rules.
+        /// The version number of the saved rules.
         var version: Int64 = 0
         var states: [RuleBook.Entry] = []
-        /// The streams of rules' events of earlier runs.
+        /// The streams of events that rules produced in earlier runs.
         var formerStreams: Set<StreamID> = []
         var trips = TripWatermarks()
         var watermarks = RecordWatermarks()
-        /// The time up to which everything was queued for webhooks; `nil` before the first webhook.
+        /// The time up to which every message was queued for webhooks; `nil` if the gateway never queued one.
         var cursor: UnixTime?
     }
 
-    /// One thing that happened.
+    /// An input of the rules' state machine.
     enum Input: Sendable {
-        /// The subscriber delivered an event.
+        /// The gateway's subscriber delivered an event.
         case received(SubscriberEvent)
-        /// ``RulesStateMachine/nextDeadline(at:)`` passed.
+        /// The time of ``RulesStateMachine/nextDeadline(at:)`` came.
         case timerFired
-        /// Some process wrote to the database.
+        /// A process, this one or another, wrote to the gateway's database.
         case databaseChanged
-        /// The rules were read; `nil` when their version is the known one.
+        /// The rules were read from the database; `nil` when their version is the one that the machine knows.
         case rulesLoaded([Rule]?, version: Int64)
         case loadingFailed
         case saved
         case saveFailed
-        /// The trackables with saved state of which neither the broker nor the history has a position.
+        /// The trackables with saved state of which neither the broker nor the history has a position (the answer to
+        /// `compare`).
         case compared(missing: Set<TrackableID>)
         case comparisonFailed
-        /// There is no history, or its file does not exist yet.
+        /// The gateway has no history, or the history's file does not exist yet.
         case historyAbsent
         case historyRead(HistoryRead, HistoryPage)
         case historyReadFailed(HistoryRead)
     }
 
-    /// One thing to do.
+    /// An output of the rules' state machine, which ``RulesService`` performs.
     enum Action: Hashable, Sendable {
-        /// Write the rows in one transaction. Answered by `saved` or `saveFailed`.
+        /// Write these changes to the database in one transaction. Answered by `saved` or `saveFailed`.
         case save(RuleRows)
-        /// Read the rules unless their version is the given one. Answered by `rulesLoaded` or `loadingFailed`.
+        /// Read the rules from the database, unless their version is the given one. Answered by `rulesLoaded` or
+        /// `loadingFailed`.
         case loadRules(unless: Int64)
-        /// Remove messages and watermarks that are too old at the given time.
+        /// Remove the outbox messages and watermarks that are too old at the given time.
         case trim(now: UnixTime)
-        /// Find the trackables with saved state whose position was cleared, given those with a retained position. Answered by
-        /// `compared` or `comparisonFailed`.
-        ///
-        /// - removingErased: Also remove what the history has erased.
+        /// Find the trackables with saved state whose position was cleared, given the trackables with a retained
+        /// position. With `removingErased`, also remove the records that the history has erased. Answered by `compared`
+        /// or `comparisonFailed`.
         case compare(retained: Set<TrackableID>, removingErased: Bool)
-        /// Let the delivery of messages of earlier runs begin.
+        /// Open the outbox gate, so that the delivery of messages of earlier runs begins.
         case openOutbox
-        /// Answer `historyAbsent` when no history can be read.
+        /// Check whether a history can be read. Answered by `historyAbsent` when none can; otherwise not answered.
         case checkHistory
-        /// Read a page of the history. Answered by `historyRead` or `historyReadFailed`.
+        /// Read a page of the history to find records that webhooks missed. Answered by `historyRead` or
+        /// `historyReadFailed`.
         case readHistory(HistoryRead)
-        /// Report that webhooks miss the records of a gap, since there is no history.
+        /// Log that webhooks miss the records of a gap in the connection, because there is no history to read them
+        /// from.
         case reportMissingHistory
-        /// Report a number of messages that found no room in memory.
+        /// Count and log this number of webhook messages that were dropped because the memory for them was full.
         case reportLost(Int)
     }
 
-    /// The time between two removals of old messages.
+    /// The time between two removals of old messages from the outbox.
     private static let trimInterval = Duration.seconds(60)
 
     let configuration: Configuration
@@ -97,7 +101,7 @@ struct RulesStateMachine: Sendable {
     private var trimDeadline: MonotonicTime
     private var clockStep = ClockStep()
 
-    /// Creates a machine that is not connected yet.
+    /// Creates a state machine that is not connected to the broker yet.
     init(_ configuration: Configuration, saved: Saved = Saved(), at moment: Moment) {
         self.configuration = configuration
         self.start = moment
@@ -118,7 +122,7 @@ struct RulesStateMachine: Sendable {
         }
     }
 
-    /// Handles one input.
+    /// Handles one input of the rules' state machine.
     ///
     /// - Returns: The actions to perform, in order.
     mutating func handle(_ input: Input, at moment: Moment) -> [Action] {
@@ -149,7 +153,7 @@ struct RulesStateMachine: Sendable {
         return actions + self.dueActions(at: moment)
     }
 
-    /// Returns the time at which `timerFired` is due.
+    /// Returns the time at which the machine expects the input `timerFired`.
     func nextDeadline(at moment: Moment) -> MonotonicTime {
         let rules = self.book.nextDeadline.map { moment.now.advanced(by: max(.zero, $0.since(moment.wall))) }
         let catchUp = self.pending.hasRoomForPage ? self.catchUp?.deadline : nil
@@ -157,7 +161,7 @@ struct RulesStateMachine: Sendable {
         return deadlines.reduce(self.trimDeadline) { min($0, $1 ?? $0) }
     }
 
-    /// Returns the rows that are to be saved before the end: those whose saving failed, then the last changes.
+    /// Returns the changes to save before the end of the service: those whose saving failed, then the last ones.
     mutating func stop(at moment: Moment) -> [RuleRows] {
         self.cursor.isDue = true
         return [self.saving.takeUnsaved(), self.takeRows(now: moment.wall)].compactMap { $0 }.filter { !$0.isEmpty }
@@ -204,7 +208,8 @@ struct RulesStateMachine: Sendable {
         return [.trim(now: now)] + (lost > 0 ? [.reportLost(lost)] : [])
     }
 
-    /// Returns the time by which messages grow old. A clock that jumps ahead makes no message older.
+    /// Returns the time by which the ages of outbox messages are counted. A wall clock that jumps ahead does not make
+    /// messages older.
     func agingTime(at moment: Moment) -> UnixTime {
         min(moment.wall, self.start.wall.advanced(by: self.start.now.duration(to: moment.now)))
     }
@@ -268,7 +273,7 @@ struct RulesStateMachine: Sendable {
         }
     }
 
-    /// Queues a received message for webhooks, if they receive its kind and there is room.
+    /// Queues a received message for webhooks, if they receive its kind and the memory for messages is not full.
     private mutating func queue(
         _ kind: Outbox.Kind, _ names: [RecordName], of id: TrackableID, now: UnixTime, _ payload: () -> [UInt8]?
     ) {
@@ -277,6 +282,8 @@ struct RulesStateMachine: Sendable {
         self.append(kind, names, of: id, payload, now: now)
     }
 
+    /// Adds a message to those that are written to the outbox next.
+    ///
     /// - Parameter names: The records that the message contains.
     private mutating func append(
         _ kind: Outbox.Kind, _ names: [RecordName], of id: TrackableID, _ payload: [UInt8], now: UnixTime
@@ -291,7 +298,7 @@ struct RulesStateMachine: Sendable {
 
     // MARK: - Cleared trackables
 
-    /// Removes the positions and findings of a trackable.
+    /// Removes the positions, events and waiting messages of a trackable that was cleared.
     private mutating func clear(_ id: TrackableID, now: UnixTime) {
         self.book.forget(id, now: now)
         self.pending.remove(id)
@@ -317,6 +324,7 @@ struct RulesStateMachine: Sendable {
         if self.catchUp?.hasReadOnce != hadReadOnce { self.cursor.isDue = true }
     }
 
+    /// Queues the records of a page of the history that webhooks missed.
     private mutating func queueMissed(_ page: HistoryPage, _ read: HistoryRead, now: UnixTime) {
         switch (page, read.query) {
         case (.events(let events), .events(let id, _)):
@@ -348,7 +356,8 @@ struct RulesStateMachine: Sendable {
 
     // MARK: - Saving
 
-    /// Returns all changes since the last call. The watermarks and the cursor are held back until the history was read once.
+    /// Removes and returns all changes since the last call, to save them. The watermarks and the cursor are held back
+    /// until the history was read once after a gap.
     private mutating func takeRows(now: UnixTime) -> RuleRows {
         let events = self.findings.map { finding in
             let event = self.streams.event(finding)
@@ -369,7 +378,7 @@ struct RulesStateMachine: Sendable {
 }
 
 extension Location {
-    /// The name of the record; `nil` for a position without stream or number.
+    /// The name of the position's record; `nil` for a position without stream or sequence number.
     fileprivate var name: RecordName? {
         guard let stream = self.stream, let seq = self.seq else { return nil }
         return RecordName(stream: stream, seq: seq)

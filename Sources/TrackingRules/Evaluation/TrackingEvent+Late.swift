@@ -1,7 +1,9 @@
 package import TrackingCore
 
 extension TrackingEvent {
-    /// Returns `true` when the event happened more than ``RuleBook/maximumLateness`` before it was received, so that it describes
-    /// the past.
+    /// Returns `true` when the event happened more than ``RuleBook/maximumLateness`` before it was received. Such an
+    /// event describes the past.
+    ///
+    /// - Parameter received: The time at which the gateway received the event.
     package func isLate(at received: UnixTime) -> Bool { received.since(self.time) > RuleBook.maximumLateness }
 }

@@ -1,15 +1,15 @@
 import TrackingCore
 
-/// The last version of each trackable's trip that was queued for webhooks. The broker sends its retained trips again on each
-/// connection; the watermarks keep them from being queued twice.
+/// The last version of each trackable's trip that was queued for webhooks. The broker sends its retained trips again
+/// after each connection; the watermarks prevent that they are queued twice.
 struct TripWatermarks: Sendable {
     private var last: [TrackableID: RecordName]
     private var changed: Set<TrackableID> = []
 
-    /// Creates the watermarks from those that an earlier run saved.
+    /// Creates the watermarks from those that an earlier run of the gateway saved.
     init(_ saved: [TrackableID: RecordName] = [:]) { self.last = saved }
 
-    /// Advances the watermark of a trackable to a version of its trip.
+    /// Advances the watermark of a trackable to a version of its trip that is queued for webhooks.
     ///
     /// - Returns: `true` when the version is newer than the watermark, or of another stream.
     mutating func advance(to trip: Trip, of id: TrackableID) -> Bool {
@@ -19,7 +19,7 @@ struct TripWatermarks: Sendable {
         return true
     }
 
-    /// Returns the watermarks that changed since the last call.
+    /// Returns the trip watermarks that changed since the last call.
     mutating func takeChanges() -> [TrackableID: RecordName] {
         defer { self.changed = [] }
         return self.changed.reduce(into: [:]) { $0[$1] = self.last[$1] }

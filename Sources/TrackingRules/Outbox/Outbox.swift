@@ -1,50 +1,61 @@
 package import GRDB
 package import TrackingCore
 
-/// The messages that wait in the gateway's database to be delivered to webhooks, or to be published on event topics. Each reader has
-/// a place of its own in the order of messages, which survives restarts.
+/// The messages in the gateway's database that wait to be delivered to webhooks, or to be published on event topics.
+/// Each reader of the outbox (a webhook, or the publisher of rule events) has its own place in the order of messages,
+/// which survives restarts.
 package struct Outbox: Sendable {
-    /// The kind of a message.
+    /// The kind of a message in the outbox.
     package enum Kind: String, Hashable, Sendable, CaseIterable {
         case event, trip, position
     }
 
-    /// A message in the outbox.
+    /// A message in the outbox: an event, a trip or a position of a trackable.
     package struct Entry: Hashable, Sendable {
-        /// The position in the order of messages, ascending. A restored database can assign a place again.
+        /// The position of the message in the outbox's order, ascending. A database that was restored from a backup can
+        /// assign a place again.
         package var place: Int64
-        /// The unique identifier, ascending; never assigned again, not even after the database was restored.
+        /// The unique identifier of the message, ascending. It is never assigned again, not even after the database was
+        /// restored from a backup.
         package var id: Int64
-        /// The trackable of the message.
+        /// The trackable that the outbox message is about.
         package var trackable: TrackableID
-        /// The kind of the message.
+        /// The kind of the outbox message: event, trip or position.
         package var kind: Kind
-        /// `true` for an event of one of this gateway's rules.
+        /// `true` for an event that one of this gateway's rules produced.
         package var isOwn: Bool
-        /// The time at which the gateway received or produced the message.
+        /// The time at which the gateway received the outbox message, or at which a rule produced it.
         package var time: UnixTime
-        /// The payload as in the tracking protocol: a JSON text.
+        /// The payload as in the tracking protocol: JSON text.
         package var payload: String
     }
 
-    /// A message that is not in the outbox yet.
+    /// A message that is to be added to the outbox.
     package struct Draft: Hashable, Sendable {
+        /// The trackable that the message is about.
         package var trackable: TrackableID
+        /// The kind of the message: event, trip or position.
         package var kind: Kind
+        /// `true` for an event that one of this gateway's rules produced.
         package var isOwn = false
+        /// The time at which the gateway received the message, or at which a rule produced it.
         package var time: UnixTime
+        /// The payload as in the tracking protocol: JSON text.
         package var payload: String
-        /// The record of the message, which is added once; `nil` for a message that is added each time.
+        /// The name of the message's record. A message of a record that was added before is not added again. `nil` for
+        /// a message that is always added.
         package var record: RecordName?
     }
 
-    /// The most messages in the outbox. The oldest are removed, delivered or not.
+    /// The largest number of messages in the outbox. Above it, the oldest messages are removed, whether they were
+    /// delivered or not.
     package static let maximumCount: Int64 = 1_000_000
-    /// The age at which a message is removed, delivered or not: 7 days.
+    /// The age at which a message is removed from the outbox, whether it was delivered or not: 7 days.
     package static let maximumAge: Duration = .seconds(7 * 86_400)
-    /// The most bytes of all payloads, with ``entryBytes`` for each message: 1 GiB.
+    /// The largest size of the outbox in bytes: the payloads of all messages plus ``entryBytes`` for each message; 1
+    /// GiB.
     package static let maximumBytes: Int64 = 1 << 30
-    /// The approximate bytes of a message beside its payload.
+    /// The approximate number of bytes that a message takes in the database in addition to its payload.
     static let entryBytes = 256
 
     private let database: GatewayDatabase
@@ -52,11 +63,13 @@ package struct Outbox: Sendable {
     /// Creates access to the outbox of a database.
     package init(_ database: GatewayDatabase) { self.database = database }
 
-    /// Returns a stream that yields after each change of the database.
+    /// Returns a stream that yields after each change of the gateway's database.
     func changes() -> AsyncStream<Void> { self.database.changes() }
 
-    /// Continues the ids above all earlier ones, also after the database was restored from a backup. Ids follow the clock, in
-    /// microseconds; they stay ascending below a million messages per second.
+    /// Ensures that the ids of later messages are above all earlier ids, even after the database was restored from a
+    /// backup. Ids follow the clock in microseconds; they stay ascending below a million messages per second.
+    ///
+    /// - Parameter now: The present time of the wall clock.
     package func beginRange(now: UnixTime) async throws(TrackingError) {
         let microseconds = Int64(max(0, min(now.seconds * 1e6, 4e15)))
         try await self.database.write { db in
@@ -68,7 +81,7 @@ package struct Outbox: Sendable {
         }
     }
 
-    /// Returns the streams of rules' events that a reader has not read.
+    /// Returns the streams of the rule events that a reader of the outbox has not read.
     func ownStreams(unreadBy reader: String) async throws(TrackingError) -> Set<StreamID> {
         try await self.database.read { db in
             let payloads = try String.fetchAll(
@@ -81,7 +94,8 @@ package struct Outbox: Sendable {
         }
     }
 
-    /// Places a new reader at the end of the outbox. A reader that has a place keeps it.
+    /// Adds a reader at the end of the outbox, so that it reads later messages only. A reader that exists keeps its
+    /// place.
     package func begin(_ reader: String) async throws(TrackingError) {
         try await self.database.write { db in
             try db.execute(
@@ -92,7 +106,7 @@ package struct Outbox: Sendable {
         }
     }
 
-    /// Removes the places of all readers except the given ones.
+    /// Removes all readers of the outbox except the given ones.
     package func removeReaders(except readers: [String]) async throws(TrackingError) {
         try await self.database.write { db in
             for name in try String.fetchAll(db, sql: "SELECT name FROM outboxReader") where !readers.contains(name) {
@@ -101,13 +115,14 @@ package struct Outbox: Sendable {
         }
     }
 
-    /// Returns the next messages after a reader's place.
+    /// Returns the next messages that a reader of the outbox has not read.
     ///
     /// - Parameters:
+    ///   - reader: The name of the reader.
     ///   - kinds: The kinds of messages to return.
-    ///   - ownAlone: `true` to return only the events of rules.
-    ///   - limit: The most messages, ≥ 1.
-    /// - Returns: The messages, and the place up to which the reader has read with them.
+    ///   - ownAlone: `true` to return only the events that rules produced.
+    ///   - limit: The largest number of messages, ≥ 1.
+    /// - Returns: The messages, and the place up to which the reader has read once it has handled them.
     /// - Throws: `storeFailed`, `storeUnusable`.
     package func next(
         _ reader: String, kinds: Set<Kind>, ownAlone: Bool, limit: Int
@@ -129,7 +144,8 @@ package struct Outbox: Sendable {
         }
     }
 
-    /// Moves a reader forward to a place: all messages up to it are delivered. Writes nothing when the reader is there already.
+    /// Moves a reader of the outbox forward to a place, because it has handled all messages up to it. Writes nothing
+    /// when the reader is at that place or beyond it.
     package func advance(_ reader: String, to place: Int64) async throws(TrackingError) {
         let former = try await self.database.read { db in
             try Int64.fetchOne(db, sql: "SELECT place FROM outboxReader WHERE name = ?", arguments: [reader])
@@ -141,7 +157,7 @@ package struct Outbox: Sendable {
         }
     }
 
-    /// Returns the approximate number of messages after a reader's place, of all kinds.
+    /// Returns the approximate number of outbox messages, of all kinds, that a reader has not read.
     package func backlog(_ reader: String) async throws(TrackingError) -> Int64 {
         try await self.database.read { db in
             let place = try Int64.fetchOne(
@@ -152,9 +168,10 @@ package struct Outbox: Sendable {
         }
     }
 
-    /// Removes the messages that all readers have read, and the messages beyond ``maximumCount`` or ``maximumAge``.
+    /// Removes from the outbox the messages that all readers have read, and the messages beyond ``maximumCount`` or
+    /// ``maximumAge``.
     ///
-    /// - Returns: The number of removed messages that some reader had not read.
+    /// - Returns: The number of removed messages that at least one reader had not read.
     package func trim(now: UnixTime) async throws(TrackingError) -> Int {
         try await self.database.write { db in
             let read = try Int64.fetchOne(db, sql: "SELECT min(place) FROM outboxReader") ?? .max
@@ -167,9 +184,9 @@ package struct Outbox: Sendable {
         }
     }
 
-    /// Removes the oldest messages, within a transaction, until their bytes are within a limit.
+    /// Removes the oldest messages from the outbox, within a transaction, until its size is within a limit in bytes.
     ///
-    /// - Returns: The number of removed messages that some reader had not read.
+    /// - Returns: The number of removed messages that at least one reader had not read.
     package static func trim(toBytes most: Int64 = Self.maximumBytes, in db: Database) throws -> Int {
         let bytes = try Int64.fetchOne(db, sql: "SELECT bytes FROM outboxSize") ?? 0
         guard bytes > most else { return 0 }
@@ -177,13 +194,13 @@ package struct Outbox: Sendable {
         try db.execute(sql: "DELETE FROM outbox WHERE place <= ?", arguments: [read])
         let left = try Int64.fetchOne(db, sql: "SELECT bytes FROM outboxSize") ?? 0
         guard left > most else { return 0 }
-        // A twentieth more, so that the next messages need no further removal.
+        // Removes 5 % more than necessary, so that the next messages do not exceed the limit at once.
         let last = try Self.place(after: left - most + most / 20, in: db)
         try db.execute(sql: "DELETE FROM outbox WHERE place <= ?", arguments: [last])
         return db.changesCount
     }
 
-    /// Returns the place up to which the oldest messages take a number of bytes.
+    /// Returns the place up to which the oldest messages must be removed to free a number of bytes.
     private static func place(after bytes: Int64, in db: Database) throws -> Int64 {
         let rows = try Row.fetchCursor(
             db, sql: "SELECT place, length(CAST(payload AS BLOB)) FROM outbox ORDER BY place")
@@ -196,7 +213,7 @@ package struct Outbox: Sendable {
         return last
     }
 
-    /// Returns the trackables of the messages that some reader has not read.
+    /// Returns the trackables of the messages that at least one reader of the outbox has not read.
     package func unreadTrackables() async throws(TrackingError) -> Set<TrackableID> {
         try await self.database.read { db in
             let ids = try String.fetchAll(
@@ -209,13 +226,14 @@ package struct Outbox: Sendable {
         }
     }
 
-    /// Removes the messages of a trackable that are older than a time, within a transaction.
+    /// Removes from the outbox the messages of a trackable that are older than a time, within a transaction.
     package static func remove(_ id: TrackableID, before time: UnixTime, from db: Database) throws {
         try db.execute(
             sql: "DELETE FROM outbox WHERE trackable = ? AND time < ?", arguments: [id.rawValue, time.seconds])
     }
 
-    /// Adds messages, within a transaction. A record that was added within ``maximumAge`` is not added again.
+    /// Adds messages to the outbox, within a transaction. A message whose record was added within ``maximumAge`` is not
+    /// added again.
     package static func add(_ drafts: [Draft], to db: Database) throws {
         for draft in drafts where try Self.isNew(draft, db) {
             try db.execute(
@@ -229,7 +247,7 @@ package struct Outbox: Sendable {
         }
     }
 
-    /// Returns `true` when a draft's record was not added before, and notes that it is added now.
+    /// Returns `true` when the record of a message was not added to the outbox before, and notes that it is added now.
     private static func isNew(_ draft: Draft, _ db: Database) throws -> Bool {
         guard let record = draft.record else { return true }
         try db.execute(
@@ -241,7 +259,7 @@ package struct Outbox: Sendable {
         return db.changesCount > 0
     }
 
-    /// Removes all messages of a trackable, within a transaction.
+    /// Removes all messages of a trackable from the outbox, within a transaction.
     package static func remove(_ id: TrackableID, from db: Database) throws {
         try db.execute(sql: "DELETE FROM outbox WHERE trackable = ?", arguments: [id.rawValue])
     }

@@ -1,7 +1,7 @@
 import Synchronization
 
-/// Holds back the delivery of messages that an earlier run of the gateway left in the outbox, until the messages of trackables
-/// that were erased meanwhile are removed.
+/// Holds back the outbox messages of an earlier run of the gateway until the messages of trackables that were erased
+/// meanwhile are removed. Readers of the outbox wait for the gate before they deliver.
 package final class OutboxGate: Sendable {
     private struct State {
         var isOpen = false
@@ -11,13 +11,13 @@ package final class OutboxGate: Sendable {
 
     private let state = Mutex(State())
 
-    /// Creates a closed gate.
+    /// Creates a closed gate: nothing is delivered from the outbox.
     package init() {}
 
-    /// `true` once delivery may begin.
+    /// `true` once the delivery from the outbox may begin.
     package var isOpen: Bool { self.state.withLock { $0.isOpen } }
 
-    /// Opens the gate for good and resumes the tasks that wait for it.
+    /// Opens the gate permanently, and resumes the tasks that wait for it.
     package func open() {
         let waiters = self.state.withLock { state in
             state.isOpen = true
@@ -27,7 +27,7 @@ package final class OutboxGate: Sendable {
         for waiter in waiters { waiter.resume() }
     }
 
-    /// Returns once the gate is open or the task is cancelled.
+    /// Waits until the gate is open or the task is cancelled.
     package func opened() async {
         let key = self.state.withLock { state in
             state.nextKey += 1

@@ -1,48 +1,49 @@
 import TrackingCore
 
-/// The messages for webhooks that wait in memory to be written to the outbox, bounded by count and by bytes.
+/// The webhook messages in memory that were not written to the outbox yet. Their number and their bytes are limited.
 struct PendingMessages: Sendable {
-    /// The most messages that wait.
+    /// The largest number of webhook messages in memory. Further messages are dropped.
     static let maximumCount = 10_000
-    /// The most bytes of their payloads: 64 MB.
+    /// The largest number of payload bytes of the webhook messages in memory: 64 MiB. Further messages are dropped.
     static let maximumBytes = 67_108_864
-    /// The number of waiting messages at which no further page is read from the history.
+    /// The number of webhook messages in memory at which no further page is read from the history.
     static let sufficientCount = 1000
 
     private(set) var drafts: [Outbox.Draft] = []
     private(set) var bytes = 0
-    /// The messages that were dropped since the last call of ``takeLost()``.
+    /// The number of webhook messages that were dropped since the last call of ``takeLost()``.
     private(set) var lost = 0
 
-    /// `true` while a page of the history can be added.
+    /// `true` while there is room in memory for the messages of another page of the history.
     var hasRoomForPage: Bool { self.drafts.count < Self.sufficientCount }
 
-    /// Returns `true` when there is room for a payload; otherwise counts the message as lost.
+    /// Returns `true` when there is room in memory for a payload of this number of bytes. Otherwise counts the message
+    /// as lost.
     mutating func reserve(_ bytes: Int) -> Bool {
         if self.drafts.count < Self.maximumCount, self.bytes + bytes <= Self.maximumBytes { return true }
         self.lost += 1
         return false
     }
 
-    /// Adds a message.
+    /// Adds a webhook message to those in memory.
     mutating func append(_ draft: Outbox.Draft) {
         self.bytes += draft.payload.utf8.count
         self.drafts.append(draft)
     }
 
-    /// Removes the messages of a trackable.
+    /// Removes the webhook messages of a trackable from memory.
     mutating func remove(_ id: TrackableID) {
         self.drafts.removeAll { $0.trackable == id }
         self.bytes = self.drafts.reduce(0) { $0 + $1.payload.utf8.count }
     }
 
-    /// Returns all messages, and removes them.
+    /// Removes and returns all webhook messages in memory.
     mutating func takeAll() -> [Outbox.Draft] {
         defer { (self.drafts, self.bytes) = ([], 0) }
         return self.drafts
     }
 
-    /// Returns the number of dropped messages since the last call.
+    /// Returns the number of webhook messages that were dropped since the last call.
     mutating func takeLost() -> Int {
         defer { self.lost = 0 }
         return self.lost

@@ -1,14 +1,18 @@
 package import TrackingCore
 
 extension Fence {
-    /// A fence from what is kept or was sent: a circle as `{"center":[longitude,latitude],"radius":metres}`, or GeoJSON: a
-    /// Polygon, a MultiPolygon, or a Feature or a FeatureCollection of these (RFC 7946).
+    /// Creates a fence from JSON: a circle as `{"center":[longitude,latitude],"radius":metres}`, or GeoJSON (RFC 7946):
+    /// a Polygon, a MultiPolygon, or a Feature or FeatureCollection of these.
     ///
-    /// - Throws: `invalidConfiguration` that says what is not as it should be.
+    /// - Parameters:
+    ///   - name: The name of the fence.
+    ///   - json: The JSON object, as stored or as a client sent it.
+    /// - Throws: `invalidConfiguration` that names the invalid part.
     package init(name: String, json: JSONValue) throws(TrackingError) {
         if let center = json["center"] {
             guard let center = center.place, let radius = json["radius"]?.number else {
-                throw Self.error(name, "a circle is {\"center\":[longitude,latitude],\"radius\":metres}")
+                throw Self.error(
+                    name, "a circle must have the form {\"center\":[longitude,latitude],\"radius\":metres}")
             }
             try self.init(name: name, shape: .circle(center: center, radius: Meters(radius)))
         } else {
@@ -16,7 +20,7 @@ extension Fence {
         }
     }
 
-    /// The stored JSON object: see ``init(name:json:)``.
+    /// The fence as a JSON object that ``init(name:json:)`` reads.
     package var json: JSONValue {
         switch self.shape {
         case .circle(let center, let radius):
@@ -37,7 +41,7 @@ extension Fence {
             for area in json["coordinates"]?.list ?? [] { areas.append(try self.rings(area, name)) }
             return areas
         case "Feature":
-            guard let geometry = json["geometry"] else { throw self.error(name, "its Feature has no geometry") }
+            guard let geometry = json["geometry"] else { throw self.error(name, "the GeoJSON Feature has no geometry") }
             return try self.areas(geometry, name)
         case "FeatureCollection":
             var areas: [[[Coordinate]]] = []
@@ -45,17 +49,22 @@ extension Fence {
             return areas
         case let type:
             throw self.error(
-                name, "GeoJSON of a Polygon or a MultiPolygon is expected, not of \(type?.prefix(40) ?? "nothing")")
+                name,
+                "the GeoJSON type must be Polygon, MultiPolygon, Feature or FeatureCollection, not \(type?.prefix(40) ?? "nothing")"
+            )
         }
     }
 
     private static func rings(_ json: JSONValue?, _ name: String) throws(TrackingError) -> [[Coordinate]] {
-        guard let rings = json?.list else { throw self.error(name, "a polygon's coordinates are a list of rings") }
+        guard let rings = json?.list else {
+            throw self.error(name, "the coordinates of a polygon must be a list of rings")
+        }
         var read: [[Coordinate]] = []
         for ring in rings {
             let places = ring.list?.map(\.place) ?? []
             guard !places.isEmpty, !places.contains(nil) else {
-                throw self.error(name, "a ring is a list of [longitude,latitude], of -180 to 180 and -90 to 90")
+                throw self.error(
+                    name, "the ring of a polygon must be a list of [longitude,latitude], -180 to 180 and -90 to 90")
             }
             read.append(places.compactMap { $0 })
         }
@@ -63,12 +72,13 @@ extension Fence {
     }
 
     private static func error(_ name: String, _ what: String) -> TrackingError {
-        TrackingError(.invalidConfiguration, "fence '\(name)': \(what)")
+        TrackingError(.invalidConfiguration, "cannot use fence '\(name)': \(what)")
     }
 }
 
 extension JSONValue {
-    /// A GeoJSON position. Members after the latitude are ignored.
+    /// The coordinate of a GeoJSON position (`[longitude,latitude,…]`); `nil` for any other JSON value. Numbers after
+    /// the latitude are ignored.
     fileprivate var place: Coordinate? {
         guard let list = self.list, list.count >= 2, let longitude = list[0].number, let latitude = list[1].number
         else { return nil }

@@ -1,8 +1,9 @@
 package import TrackingCore
 
-/// A rule as it is stored: it names its fence and groups.
+/// A rule as it is stored: its condition, with the names of its fence and its groups of trackables.
 package struct RuleDefinition: Hashable, Sendable {
-    /// The condition of a rule.
+    /// The condition of a rule: `seconds` are a time in seconds, `above` is a speed in m/s, `below` a battery level in
+    /// percent.
     package enum Condition: Hashable, Sendable {
         case enter(fence: String)
         case leave(fence: String)
@@ -13,16 +14,16 @@ package struct RuleDefinition: Hashable, Sendable {
         case lowBattery(below: Double)
     }
 
-    /// The name: 1 to 64 bytes.
+    /// The name of the rule: 1 to 64 bytes.
     package var name: String
-    /// The condition.
+    /// The condition under which the rule produces an event.
     package var condition: Condition
-    /// The trackables of the rule. Without trackables and groups the rule applies to all.
+    /// The trackables that the rule applies to. A rule without trackables and groups applies to all trackables.
     package var trackables: [TrackableID]
-    /// The groups whose trackables the rule applies to.
+    /// The names of the groups whose trackables the rule applies to.
     package var groups: [String]
 
-    /// Makes a definition.
+    /// Creates the definition of a rule. Without trackables and groups the rule applies to all trackables.
     package init(name: String, _ condition: Condition, trackables: [TrackableID] = [], groups: [String] = []) {
         self.name = name
         self.condition = condition
@@ -30,16 +31,20 @@ package struct RuleDefinition: Hashable, Sendable {
         self.groups = groups
     }
 
-    /// Returns the rule, with its fence and the members of its groups.
+    /// Returns the rule that this definition describes, with its fence and the members of its groups.
     ///
-    /// - Throws: `invalidConfiguration` when a fence is not there, or a number out of range.
+    /// - Parameters:
+    ///   - fences: The existing fences, by name.
+    ///   - groups: The members of the existing groups, by name.
+    /// - Throws: `invalidConfiguration` when the fence does not exist, or a number is out of range.
     package func rule(
         fences: [String: Fence], groups: [String: Set<TrackableID>]
     ) throws(TrackingError) -> Rule {
         func fence(_ name: String) throws(TrackingError) -> Fence {
             if let fence = fences[name] { return fence }
             throw TrackingError(
-                .invalidConfiguration, "rule '\(self.name)': there is no fence '\(name)'; add it with godwit fence add")
+                .invalidConfiguration,
+                "cannot use rule '\(self.name)': there is no fence '\(name)'; add it with godwit fence add")
         }
         let condition: Rule.Condition =
             switch self.condition {
@@ -54,13 +59,15 @@ package struct RuleDefinition: Hashable, Sendable {
         return try Rule(name: self.name, condition, of: self.members(in: groups))
     }
 
-    /// Returns the trackables to which the rule applies; `nil` for all.
+    /// Returns the trackables to which the rule applies; `nil` for all trackables.
+    ///
+    /// - Parameter groups: The members of the existing groups, by name.
     package func members(in groups: [String: Set<TrackableID>]) -> Set<TrackableID>? {
         guard !self.trackables.isEmpty || !self.groups.isEmpty else { return nil }
         return self.groups.reduce(into: Set(self.trackables)) { $0.formUnion(groups[$1] ?? []) }
     }
 
-    /// The name of the fence in the condition; `nil` for none.
+    /// The name of the fence in the rule's condition; `nil` for a condition without a fence.
     package var fence: String? {
         switch self.condition {
         case .enter(let name), .leave(let name), .dwell(let name, _): name
@@ -70,18 +77,24 @@ package struct RuleDefinition: Hashable, Sendable {
 }
 
 extension RuleDefinition {
-    /// A definition from what is kept or was sent: `{"when":"enter","fence":"depot","trackables":["van-7"],"groups":["vans"]}`, with
-    /// `seconds` for `dwell` and `silent`, and `limit` for `speed` (m/s) and `lowBattery` (percent).
+    /// Creates the definition of a rule from JSON:
+    /// `{"when":"enter","fence":"depot","trackables":["van-7"],"groups":["vans"]}`, with `seconds` for `dwell` and
+    /// `silent`, and `limit` for `speed` (m/s) and `lowBattery` (percent).
     ///
-    /// - Throws: `invalidConfiguration` that says what is not as it should be.
+    /// - Parameters:
+    ///   - name: The name of the rule.
+    ///   - json: The JSON object, as stored or as a client sent it.
+    /// - Throws: `invalidConfiguration` that names the invalid member.
     package init(name: String, json: JSONValue) throws(TrackingError) {
         func text(_ member: String) throws(TrackingError) -> String {
             if let text = json[member]?.text { return text }
-            throw TrackingError(.invalidConfiguration, "rule '\(name)': \(member) is missing, or no text")
+            throw TrackingError(
+                .invalidConfiguration, "cannot use rule '\(name)': its member \"\(member)\" is missing or not a string")
         }
         func number(_ member: String) throws(TrackingError) -> Double {
             if let number = json[member]?.number { return number }
-            throw TrackingError(.invalidConfiguration, "rule '\(name)': \(member) is missing, or no number")
+            throw TrackingError(
+                .invalidConfiguration, "cannot use rule '\(name)': its member \"\(member)\" is missing or not a number")
         }
         let condition: Condition
         switch try text("when") {
@@ -95,7 +108,7 @@ extension RuleDefinition {
         case let other:
             throw TrackingError(
                 .invalidConfiguration,
-                "rule '\(name)': when is enter, leave, dwell, arrived, silent, speed or lowBattery, not \(other.prefix(40))"
+                "cannot use rule '\(name)': its member \"when\" must be enter, leave, dwell, arrived, silent, speed or lowBattery, not \(other.prefix(40))"
             )
         }
         var trackables: [TrackableID] = []
@@ -104,7 +117,7 @@ extension RuleDefinition {
             name: name, condition, trackables: trackables, groups: (json["groups"]?.list ?? []).compactMap(\.text))
     }
 
-    /// The stored JSON object: see ``init(name:json:)``.
+    /// The definition as a JSON object that ``init(name:json:)`` reads.
     package var json: JSONValue {
         var members: [String: JSONValue] =
             switch self.condition {

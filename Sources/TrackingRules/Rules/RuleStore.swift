@@ -1,18 +1,22 @@
 import GRDB
 package import TrackingCore
 
-/// The labels, groups, fences and rules in the gateway's database. A running gateway applies the changes of other processes at once.
+/// The labels, groups, fences and rules in the gateway's database. A running gateway applies changes of other processes
+/// at once.
 package struct RuleStore: Sendable {
     private let database: GatewayDatabase
 
-    /// The most fences, and the most rules.
+    /// The largest number of fences, and also of rules, in the database.
     package static let maximumCount = 1000
 
+    /// Creates access to the labels, groups, fences and rules in a gateway's database.
     package init(_ database: GatewayDatabase) { self.database = database }
 
     // MARK: - Names
 
-    /// The labels of these trackables, or of all that have one.
+    /// Returns the labels of the given trackables, or of all trackables that have one (`nil`).
+    ///
+    /// - Throws: `storeFailed`.
     package func labels(of ids: [TrackableID]? = nil) async throws(TrackingError) -> [TrackableID: TrackableLabel] {
         try await self.database.read { db in
             var labels: [TrackableID: TrackableLabel] = [:]
@@ -35,6 +39,10 @@ package struct RuleStore: Sendable {
     }
 
     /// Changes the label of a trackable.
+    ///
+    /// - Parameter assignments: The changes, such as `name=Van 7`; see ``TrackableLabel/set(_:)``.
+    /// - Returns: The changed label.
+    /// - Throws: `invalidConfiguration` for an invalid assignment; `storeFailed`.
     package func setLabel(
         of id: TrackableID, _ assignments: [String]
     ) async throws(TrackingError) -> TrackableLabel {
@@ -54,21 +62,22 @@ package struct RuleStore: Sendable {
         return label
     }
 
-    /// The trackables of each group.
+    /// Returns the trackables of each group, by the group's name.
     package func groups() async throws(TrackingError) -> [String: Set<TrackableID>] {
         try await self.database.read { db in try Self.groups(db) }
     }
 
     // MARK: - Fences
 
-    /// The fences, by name.
+    /// Returns the stored fences, sorted by name. Invalid fences are omitted.
     package func fences() async throws(TrackingError) -> [Fence] {
         try await self.database.read { db in try Self.fences(db) }
     }
 
-    /// Adds a fence, or replaces the fence with its name.
+    /// Adds a fence, or replaces the fence of the same name.
     ///
-    /// - Throws: `invalidConfiguration` when there are ``maximumCount`` already; `storeFailed`.
+    /// - Throws: `invalidConfiguration` when there are ``maximumCount`` other fences already, or the fence's name is
+    ///   not plain text; `storeFailed`.
     package func add(_ fence: Fence) async throws(TrackingError) {
         try await self.put("fence", "shape", fence.name, fence.json) { db in
             guard try !Self.fences(db).contains(fence) else { return [] }
@@ -76,15 +85,16 @@ package struct RuleStore: Sendable {
         }
     }
 
-    /// Removes a fence.
+    /// Removes the fence of this name.
     ///
-    /// - Returns: Whether it was there.
-    /// - Throws: `invalidConfiguration` when a rule needs it.
+    /// - Returns: `true` if the fence existed.
+    /// - Throws: `invalidConfiguration` when a rule uses the fence; `storeFailed`.
     package func removeFence(_ name: String) async throws(TrackingError) -> Bool {
         try await self.database.write { db in
             if let rule = try Self.definitions(db).first(where: { $0.fence == name }) {
                 throw TrackingError(
-                    .invalidConfiguration, "rule '\(rule.name)' needs fence '\(name)'; remove the rule first")
+                    .invalidConfiguration,
+                    "cannot remove fence '\(name)': rule '\(rule.name)' uses it; remove the rule first")
             }
             try db.execute(sql: "DELETE FROM fence WHERE name = ?", arguments: [name])
             return db.changesCount > 0
@@ -93,20 +103,22 @@ package struct RuleStore: Sendable {
 
     // MARK: - Rules
 
-    /// Returns the stored rules, by name.
+    /// Returns the definitions of the stored rules, sorted by name.
     package func definitions() async throws(TrackingError) -> [RuleDefinition] {
         try await self.database.read { db in try Self.definitions(db) }
     }
 
-    /// Adds a rule, or replaces the rule with its name.
+    /// Adds a rule, or replaces the rule of the same name.
     ///
-    /// - Throws: `invalidConfiguration` when its fence is not there, a number is out of range, or there are ``maximumCount``
-    ///   already; `storeFailed`.
+    /// - Throws: `invalidConfiguration` when the rule's fence does not exist, a number is out of range, or there are
+    ///   ``maximumCount`` other rules already; `storeFailed`.
     package func add(_ definition: RuleDefinition) async throws(TrackingError) {
         for group in definition.groups { try TrackableLabel.check(group, of: "group") }
         guard !definition.groups.contains("") else {
             throw TrackingError(
-                .invalidConfiguration, "rule '\(definition.name)': a group has a name; leave it out for all trackables")
+                .invalidConfiguration,
+                "cannot add rule '\(definition.name)': the name of a group is empty; leave the group out for all trackables"
+            )
         }
         let fences = try await self.fences()
         _ = try definition.rule(
@@ -117,9 +129,9 @@ package struct RuleStore: Sendable {
         }
     }
 
-    /// Removes a rule.
+    /// Removes the rule of this name, with its saved states.
     ///
-    /// - Returns: Whether it was there.
+    /// - Returns: `true` if the rule existed.
     package func removeRule(_ name: String) async throws(TrackingError) -> Bool {
         try await self.database.write { db in
             try db.execute(sql: "DELETE FROM ruleState WHERE rule = ?", arguments: [name])
@@ -128,7 +140,8 @@ package struct RuleStore: Sendable {
         }
     }
 
-    /// Returns the rules in force, with their fences and groups. Invalid rules are omitted.
+    /// Returns the rules that the gateway applies, with their fences and the members of their groups. Invalid rules are
+    /// omitted.
     package func rules() async throws(TrackingError) -> [Rule] {
         try await self.database.read { db in
             let fences = Dictionary(try Self.fences(db).map { ($0.name, $0) }, uniquingKeysWith: { $1 })
@@ -137,14 +150,14 @@ package struct RuleStore: Sendable {
         }
     }
 
-    /// Returns the version, which changes with each change of a rule, a fence or a group.
+    /// Returns the version number of the rules, which grows with each change of a rule, a fence or a group.
     package func version() async throws(TrackingError) -> Int64 {
         try await self.database.read { db in try Int64.fetchOne(db, sql: "SELECT value FROM ruleVersion") ?? 0 }
     }
 
     // MARK: - Rows
 
-    /// Reads the fences. Invalid fences are omitted.
+    /// Reads the fences from the database, sorted by name. Invalid fences are omitted.
     private static func fences(_ db: Database) throws -> [Fence] {
         try Row.fetchAll(db, sql: "SELECT name, shape FROM fence ORDER BY name").compactMap { row in
             let shape: String = row[1]
@@ -167,7 +180,10 @@ package struct RuleStore: Sendable {
         }
     }
 
-    /// - Parameter anew: Returns the names of the rules whose saved states are removed.
+    /// Writes a fence or a rule to its table.
+    ///
+    /// - Parameter anew: Returns the names of the rules whose saved states are removed, so that they are evaluated
+    ///   anew.
     private func put(
         _ table: String, _ column: String, _ name: String, _ json: JSONValue,
         anew: @escaping @Sendable (Database) throws -> [String]
@@ -175,14 +191,14 @@ package struct RuleStore: Sendable {
         guard name.isPlainText else {
             throw TrackingError(
                 .invalidConfiguration,
-                "the name of a \(table) has no control characters and none that turn the direction of text; this one has one"
+                "cannot add the \(table): its name contains a control character or a character that changes the direction of text; remove this character"
             )
         }
         let text = json.json
         guard text.count <= WireLimits.maximumPayloadBytes else {
             throw TrackingError(
                 .invalidConfiguration,
-                "'\(name)' is too large: \(text.count) bytes, and at most \(WireLimits.maximumPayloadBytes) can be read again"
+                "cannot add the \(table) '\(name)': it has \(text.count) bytes as JSON, and the limit is \(WireLimits.maximumPayloadBytes) bytes; use fewer points or trackables"
             )
         }
         try await self.database.write { db in
@@ -190,7 +206,10 @@ package struct RuleStore: Sendable {
             let others = try Int.fetchOne(
                 db, sql: "SELECT count(*) FROM \(table) WHERE name <> ?", arguments: [name])
             guard (others ?? 0) < Self.maximumCount else {
-                throw TrackingError(.invalidConfiguration, "there are \(Self.maximumCount) already: remove one first")
+                throw TrackingError(
+                    .invalidConfiguration,
+                    "cannot add the \(table) '\(name)': there are \(Self.maximumCount) already, which is the limit; remove one first"
+                )
             }
             try db.execute(
                 sql: "INSERT OR REPLACE INTO \(table)(name, \(column)) VALUES(?, ?)",

@@ -1,6 +1,6 @@
-/// The tables of labels, fences and rules, and of the outbox.
+/// The database tables of labels, groups, fences, rules and the outbox.
 package enum RulesSchema {
-    /// The migrations of the tables, in order.
+    /// The migrations that create the tables of labels, groups, fences, rules and the outbox, in order.
     package static let migrations: [GatewayDatabase.Migration] = [
         GatewayDatabase.Migration(
             "rules-1",
@@ -83,8 +83,8 @@ package enum RulesSchema {
             ]),
     ]
 
-    /// Triggers that increment the version after each change of a fence, a rule or a group. A running gateway reads the rules
-    /// again when the version changed.
+    /// The SQL triggers that increment the version of the rules after each change of a fence, a rule or a group. A
+    /// running gateway reads the rules again when the version changed.
     private static var triggers: [String] {
         ["fence", "rule", "trackableGroup"].flatMap { table in
             ["INSERT", "UPDATE", "DELETE"].map { change in

@@ -1,10 +1,10 @@
 package import TrackingCore
 
-/// The name, icon and groups that an operator gives a trackable.
+/// The label of a trackable: the name, icon and groups that an operator gives it.
 package struct TrackableLabel: Hashable, Sendable {
-    /// The trackable.
+    /// The trackable that the label belongs to.
     package var trackable: TrackableID
-    /// The display name, at most 128 bytes; `nil` to show the id.
+    /// The display name of the trackable, at most 128 bytes; `nil` to show the id.
     package var name: String?
     /// The icon on the map, at most four characters, such as 🚐; `nil` for the default marker.
     package var icon: String?
@@ -17,17 +17,19 @@ package struct TrackableLabel: Hashable, Sendable {
         self.groups = []
     }
 
-    /// The most groups of one trackable.
+    /// The largest number of groups that one trackable can be in.
     package static let maximumGroups = 32
 
-    /// Sets one member, as `name=Van 7`, `icon=van` or `group=north`; a group is added, and `group=-north` takes it away. An empty
-    /// name, icon or group clears it.
+    /// Changes one part of the label: `name=Van 7` sets the name, `icon=van` the icon, `group=north` adds a group, and
+    /// `group=-north` removes it. An empty name or icon removes the name or icon; an empty group removes all groups.
     ///
-    /// - Throws: `invalidConfiguration` that says what is not as it should be.
+    /// - Throws: `invalidConfiguration` that names the invalid part of the assignment.
     package mutating func set(_ assignment: String) throws(TrackingError) {
         let parts = assignment.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
         guard parts.count == 2 else {
-            throw TrackingError(.invalidConfiguration, "'\(assignment.prefix(80))' is not name=…, icon=… or group=…")
+            throw TrackingError(
+                .invalidConfiguration,
+                "cannot change the label: '\(assignment.prefix(80))' is not of the form name=…, icon=… or group=…")
         }
         let value = String(parts[1])
         try Self.check(value, of: parts[0])
@@ -37,25 +39,28 @@ package struct TrackableLabel: Hashable, Sendable {
         case "group": try self.setGroup(value)
         default:
             throw TrackingError(
-                .invalidConfiguration, "'\(parts[0].prefix(40))' cannot be set: name, icon or group can")
+                .invalidConfiguration,
+                "cannot change the label: '\(parts[0].prefix(40))' is unknown; use name, icon or group")
         }
     }
 
-    /// Checks a name, an icon or a group.
+    /// Checks the text of a name, an icon or a group.
     ///
-    /// - Throws: `invalidConfiguration`.
+    /// - Parameter member: The word for the text in an error, such as `name`.
+    /// - Throws: `invalidConfiguration` for more than 128 bytes, or for control characters.
     static func check(_ value: String, of member: some StringProtocol) throws(TrackingError) {
         guard value.utf8.count <= 128, value.isPlainText else {
             throw TrackingError(
                 .invalidConfiguration,
-                "a \(member.prefix(20)) has at most 128 bytes, no control characters and none that turn the direction of text"
+                "cannot use the \(member.prefix(20)): it must have at most 128 bytes, no control characters, and no characters that change the direction of text"
             )
         }
     }
 
     private mutating func setIcon(_ value: String) throws(TrackingError) {
         guard value.count <= 4 else {
-            throw TrackingError(.invalidConfiguration, "an icon has at most four characters, such as 🚐")
+            throw TrackingError(
+                .invalidConfiguration, "cannot use the icon: it must have at most four characters, such as 🚐")
         }
         self.icon = value.isEmpty ? nil : value
     }
@@ -65,13 +70,16 @@ package struct TrackableLabel: Hashable, Sendable {
         guard !value.hasPrefix("-") else { return self.groups.removeAll { $0 == value.dropFirst() } }
         guard !self.groups.contains(value) else { return }
         guard self.groups.count < Self.maximumGroups else {
-            throw TrackingError(.invalidConfiguration, "a trackable is in at most \(Self.maximumGroups) groups")
+            throw TrackingError(
+                .invalidConfiguration,
+                "cannot add group '\(value)': the trackable is in \(Self.maximumGroups) groups, which is the limit; remove one first"
+            )
         }
         self.groups.append(value)
         self.groups.sort()
     }
 
-    /// The label as a JSON object of the HTTP API, with the id.
+    /// The label as a JSON object of the HTTP API, including the trackable's id.
     package var json: JSONValue {
         var members: [String: JSONValue] = [
             "id": .text(self.trackable.rawValue), "groups": .list(self.groups.map { .text($0) }),

@@ -1,24 +1,26 @@
-/// Decides how many messages the next delivery to a webhook contains, and what happens to messages that the webhook rejects.
+/// Decides how many messages the next delivery to a webhook contains, and what happens to messages that the webhook
+/// rejects.
 struct DeliverySize: Equatable {
-    /// The consequence of an answer.
+    /// The consequence of a webhook's answer to a delivery.
     enum Verdict: Equatable {
-        /// The webhook accepted the delivery: continue with the next messages.
+        /// The webhook accepted the delivery: deliver the next messages.
         case accepted
-        /// The webhook rejected several messages: deliver the first half alone.
+        /// The webhook rejected a delivery of several messages: deliver the first half alone.
         case halved
-        /// The webhook rejected a single message: quarantine it, and continue with the next messages.
+        /// The webhook rejected a single message: skip this message, and deliver the next messages.
         case quarantined
-        /// The delivery failed: repeat it.
+        /// The delivery failed: repeat it after a pause.
         case `repeat`
     }
 
-    /// The most messages of the next delivery.
+    /// The largest number of messages in the next delivery.
     private(set) var limit = Webhook.maximumMessages
-    /// The number of failed deliveries in a row, without those that were halved. The sender waits after each of them, so that a
-    /// webhook that rejects everything does not empty the outbox quickly.
+    /// The number of failed deliveries in a row, including single messages that were rejected but not deliveries that
+    /// were halved. The sender pauses after each failure, so that a webhook that rejects everything does not empty the
+    /// outbox quickly.
     private(set) var failures = 0
 
-    /// Evaluates the answer to a delivery.
+    /// Evaluates a webhook's answer to a delivery.
     ///
     /// - Parameters:
     ///   - status: The HTTP status of the answer; `nil` for no answer.

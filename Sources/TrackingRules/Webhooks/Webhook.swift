@@ -3,18 +3,22 @@ package import TrackingCore
 
 /// An HTTP server that receives messages of the gateway as signed POST requests.
 package struct Webhook: Hashable, Sendable, CustomStringConvertible {
-    /// The address: `http://` or `https://`, with a host.
+    /// The address of the webhook: `http://` or `https://`, with a host.
     package let url: String
-    /// The key of the signatures; never shown.
+    /// The secret key with which deliveries are signed; never shown.
     private let secret: [UInt8]
 
-    /// The most messages of one delivery.
+    /// The largest number of messages in one delivery to a webhook.
     package static let maximumMessages = 100
-    /// The most bytes of a delivery of several messages: 256 KiB, below the usual limits of servers and proxies (nginx: 1 MB).
+    /// The largest number of bytes in a delivery of several messages: 256 KiB, below the usual limits of servers and
+    /// proxies (nginx: 1 MB). A single larger message is delivered alone.
     package static let maximumBytes = 262_144
 
     /// Creates a webhook.
     ///
+    /// - Parameters:
+    ///   - url: The address, at most 2,048 bytes.
+    ///   - secret: The secret key for the signatures.
     /// - Throws: `invalidConfiguration` when the address is not an HTTP URL, or the secret has fewer than 16 bytes.
     package init(url: String, secret: String) throws(TrackingError) {
         let isAddress = url.wholeMatch(of: #/https?:\/\/[^\/?#\s][^\s]*/#) != nil
@@ -36,14 +40,15 @@ package struct Webhook: Hashable, Sendable, CustomStringConvertible {
     /// The webhook's name among the readers of the outbox, derived from its address.
     package var reader: String { "webhook:" + Self.hex(SHA256.hash(data: Array(self.url.utf8)).prefix(12)) }
 
-    /// The address without user, password, path and query, which may be secret.
+    /// The address of the webhook without user, password, path and query, which may be secret.
     package var description: String {
         let parts = self.url.split(separator: "/", maxSplits: 2, omittingEmptySubsequences: false)
         let authority = parts[2].prefix { !"/?#\\".contains($0) }
         return "\(parts[0])//\(authority.split(separator: "@").last.map(String.init) ?? "")"
     }
 
-    /// Returns the body of a delivery of the first messages: as many as fit into ``maximumBytes``, at least one.
+    /// Returns the JSON body of a delivery with the first of the given messages: as many as fit into ``maximumBytes``,
+    /// at least one.
     ///
     /// - Returns: The body, and the number of its messages.
     package static func body(_ entries: some Sequence<Outbox.Entry>) -> (bytes: [UInt8], count: Int) {
@@ -67,12 +72,16 @@ package struct Webhook: Hashable, Sendable, CustomStringConvertible {
         if entry.kind == .event, (try? MessageCodec.decodeEvent(entry.payload.utf8))?.isLate(at: entry.time) == true {
             members["late"] = .flag(true)
         }
-        // The payload is JSON already.
+        // The payload is JSON text already, so it is inserted unchanged.
         return JSONValue.object(members).json.dropLast() + Array(",\"payload\":\(entry.payload)}".utf8)
     }
 
-    /// Returns the signature of a body: `t=UNIXTIME,v1=HEX`, with the HMAC-SHA256 (RFC 2104) of `UNIXTIME.BODY`. The time lets a
-    /// receiver reject an old delivery that is sent again.
+    /// Returns the signature of a delivery: `t=UNIXTIME,v1=HEX`, with the HMAC-SHA256 (RFC 2104) of `UNIXTIME.BODY`.
+    /// With the time a receiver can reject an old delivery that an attacker sends again.
+    ///
+    /// - Parameters:
+    ///   - body: The bytes of the delivery.
+    ///   - time: The time of the delivery.
     package func signature(of body: [UInt8], at time: UnixTime) -> String {
         let seconds = String(Int64(time.seconds))
         let code = HMAC<SHA256>.authenticationCode(

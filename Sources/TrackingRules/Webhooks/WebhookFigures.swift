@@ -1,29 +1,31 @@
 package import CoreMetrics
 
-/// The counters of one webhook.
+/// The metrics of the deliveries to one webhook.
 package struct WebhookFigures: Sendable {
-    /// The name of the counter of messages that the webhook rejected.
+    /// The name of the metric that counts messages that a webhook rejected.
     package static let rejectedLabel = "godwit_gateway_webhook_refused_total"
-    /// The name of the counter of deliveries that failed and are repeated.
+    /// The name of the metric that counts deliveries to a webhook that failed and are repeated.
     package static let failuresLabel = "godwit_gateway_webhook_failures_total"
 
     private let rejected: Counter
     private let failures: Counter
 
-    /// Creates counters that are not reported anywhere.
+    /// Creates metrics of a webhook that are not reported anywhere.
     package init() { self.init([], NOOPMetricsHandler.instance) }
 
-    /// Creates counters.
+    /// Creates the metrics of a webhook.
     ///
-    /// - Parameter labels: The labels that identify the webhook.
+    /// - Parameters:
+    ///   - labels: The metric labels that identify the webhook.
+    ///   - metrics: The backend that reports the metrics.
     package init(_ labels: [(String, String)], _ metrics: any MetricsFactory) {
         self.rejected = Counter(label: Self.rejectedLabel, dimensions: labels, factory: metrics)
         self.failures = Counter(label: Self.failuresLabel, dimensions: labels, factory: metrics)
     }
 
-    /// Counts a message that the webhook rejected because of its content.
+    /// Counts a message that the webhook rejected because of its content and that is skipped.
     func countRejected() { self.rejected.increment() }
 
-    /// Counts a delivery that failed and is repeated.
+    /// Counts a delivery to the webhook that failed and is repeated.
     func countFailure() { self.failures.increment() }
 }

@@ -6,8 +6,8 @@ import NIOSSL
 import ServiceLifecycle
 package import TrackingCore
 
-/// Delivers the outbox to one webhook, in order. A delivery is repeated until the webhook accepts it, and later messages wait. A single
-/// message that the webhook rejects because of its content is quarantined.
+/// Delivers the messages of the outbox to one webhook, in order. A delivery is repeated until the webhook accepts it,
+/// and later messages wait. A single message that the webhook rejects because of its content is skipped.
 package struct WebhookSender: Sendable {
     private let webhook: Webhook
     private let kinds: Set<Outbox.Kind>
@@ -18,14 +18,19 @@ package struct WebhookSender: Sendable {
     private let figures: WebhookFigures
     private let logger: Logger
 
-    /// The longest pause between two deliveries.
+    /// The longest pause between two deliveries to a webhook that fails.
     private static let maximumBackoff = Duration.seconds(300)
 
     /// Creates a sender that delivers nothing yet.
     ///
     /// - Parameters:
+    ///   - webhook: The webhook to deliver to.
     ///   - kinds: The kinds of messages to deliver.
+    ///   - outbox: The outbox to read the messages from.
+    ///   - client: The HTTP client.
     ///   - timeout: The time limit for the head of an answer, and again for its body.
+    ///   - figures: The metrics of the webhook.
+    ///   - logger: The logger for failed deliveries.
     ///   - now: Returns the time of the wall clock, for the signatures.
     package init(
         _ webhook: Webhook, kinds: Set<Outbox.Kind>, outbox: Outbox, client: HTTPClient,
@@ -42,9 +47,10 @@ package struct WebhookSender: Sendable {
         self.now = now
     }
 
-    /// Delivers until a graceful shutdown or cancellation. A webhook that runs for the first time receives the messages from then on.
+    /// Delivers messages until a graceful shutdown or cancellation. A webhook that is used for the first time receives
+    /// only the messages from then on.
     ///
-    /// - Parameter gate: Holds back all messages until it is open; `nil` for no gate.
+    /// - Parameter gate: The gate that holds back all messages until it is open; `nil` for no gate.
     package func run(once gate: OutboxGate? = nil) async {
         await cancelWhenGracefulShutdown {
             var size = DeliverySize()
@@ -58,16 +64,18 @@ package struct WebhookSender: Sendable {
                     if try await !self.deliverNext(&size) { await changes.next() }
                 } catch {
                     guard !Task.isCancelled else { return }
-                    self.logger.error("Webhook messages not read yet", metadata: ["reason": "\(error.message)"])
+                    self.logger.error(
+                        "Webhook messages could not be read from the gateway's database; the gateway tries again",
+                        metadata: ["reason": "\(error.message)"])
                     try? await Task.sleep(for: .seconds(1))
                 }
             }
         }
     }
 
-    /// Makes one delivery, and pauses after a failure.
+    /// Makes one delivery to the webhook, and pauses after a failure.
     ///
-    /// - Returns: `false` when there is nothing to deliver.
+    /// - Returns: `false` when the outbox has no message to deliver.
     private func deliverNext(_ size: inout DeliverySize) async throws(TrackingError) -> Bool {
         let (entries, through) = try await self.outbox.next(
             self.webhook.reader, kinds: self.kinds, ownAlone: false, limit: Webhook.maximumMessages)
@@ -91,11 +99,11 @@ package struct WebhookSender: Sendable {
         return true
     }
 
-    /// The answer to a delivery: a status, or the reason for a missing one.
+    /// The webhook's answer to a delivery: an HTTP status, or the reason for a missing answer.
     private struct Answer {
         var status: UInt?
         var text: String
-        /// The pause that the webhook asks for with `Retry-After`, at most ``maximumBackoff``.
+        /// The pause that the webhook asks for in the header `Retry-After`, at most ``maximumBackoff``.
         var wait = Duration.zero
     }
 
@@ -118,7 +126,7 @@ package struct WebhookSender: Sendable {
         }
     }
 
-    /// Reads and discards the body of an answer, up to 64 KiB, so that the connection can be used again.
+    /// Reads and discards the body of a webhook's answer, up to 64 KiB, so that the connection can be used again.
     private func read(_ body: HTTPClientResponse.Body) async {
         await withTaskGroup(of: Void.self) { group in
             group.addTask { _ = try? await body.collect(upTo: 64 * 1024) }
@@ -131,19 +139,20 @@ package struct WebhookSender: Sendable {
     private func quarantine(_ entry: Outbox.Entry, _ reason: String) {
         self.figures.countRejected()
         self.logger.warning(
-            "Webhook rejected message; message skipped",
+            "Webhook rejected a message because of its content: the message is skipped and not delivered again",
             metadata: ["webhook": "\(self.webhook)", "id": "\(entry.id)", "reason": "\(reason)"])
     }
 
     private func report(_ reason: String, _ failures: Int) {
         self.figures.countFailure()
         self.logger.log(
-            level: failures == 1 ? .warning : .info, "Webhook delivery failed; delivery repeated",
+            level: failures == 1 ? .warning : .info,
+            "Webhook delivery failed; the gateway repeats it, and later messages wait",
             metadata: ["webhook": "\(self.webhook)", "reason": "\(reason)", "tries": "\(failures)"])
     }
 
-    /// Returns the pause after a number of failures: from 1 s, twice as long each time, at most ``maximumBackoff``, minus a random
-    /// part of at most a half.
+    /// Returns the pause after a number of failed deliveries: 1 s after the first one, then twice as long each time, at
+    /// most ``maximumBackoff``, minus a random part of at most a half.
     private static func backoff(after failures: Int) -> Duration {
         let full = min(Self.maximumBackoff, .seconds(1 << min(failures - 1, 10)))
         return full / 2 + .milliseconds(Int64.random(in: 0...(full / 2).inMilliseconds))
@@ -151,7 +160,8 @@ package struct WebhookSender: Sendable {
 }
 
 extension HTTPClient.Configuration {
-    /// The configuration for webhooks: TLS 1.2 or newer, and no redirects, so that a message reaches only the configured server.
+    /// The HTTP configuration for webhooks: TLS 1.2 or newer, and no redirects, so that a message reaches the
+    /// configured server only.
     package static var webhooks: Self {
         var tls = TLSConfiguration.makeClientConfiguration()
         tls.minimumTLSVersion = .tlsv12

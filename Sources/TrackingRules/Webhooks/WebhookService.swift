@@ -4,14 +4,14 @@ import ServiceLifecycle
 import TrackingCore
 import TrackingRuntime
 
-/// Delivers the outbox to all webhooks over one HTTP client. A slow webhook does not delay the others.
+/// Delivers the messages of the outbox to all webhooks over one HTTP client. A slow webhook does not delay the others.
 package struct WebhookService: Service {
-    /// A webhook with its counters.
+    /// A webhook that messages are delivered to, with its metrics.
     package struct Recipient: Sendable {
         let webhook: Webhook
         let figures: WebhookFigures
 
-        /// Creates a recipient.
+        /// Creates a recipient of webhook messages.
         package init(_ webhook: Webhook, figures: WebhookFigures = WebhookFigures()) {
             self.webhook = webhook
             self.figures = figures
@@ -24,11 +24,14 @@ package struct WebhookService: Service {
     private let gate: OutboxGate
     private let logger: Logger
 
-    /// Creates a service that is not running yet.
+    /// Creates a webhook service that is not running yet.
     ///
     /// - Parameters:
+    ///   - recipients: The webhooks to deliver to.
     ///   - kinds: The kinds of messages that the webhooks receive.
-    ///   - gate: Holds back the messages of earlier runs until it is open.
+    ///   - database: The gateway's database, with the outbox.
+    ///   - gate: The gate that holds back the messages of earlier runs until it is open.
+    ///   - logger: The logger for failed deliveries.
     package init(
         _ recipients: [Recipient], kinds: Set<Outbox.Kind>, database: GatewayDatabase, gate: OutboxGate, logger: Logger
     ) {
@@ -39,7 +42,7 @@ package struct WebhookService: Service {
         self.logger = logger
     }
 
-    /// Delivers until a graceful shutdown or cancellation.
+    /// Delivers messages to all webhooks until a graceful shutdown or cancellation.
     package func run() async throws {
         let client = HTTPClient(configuration: .webhooks)
         let clock = DeviceClock()
