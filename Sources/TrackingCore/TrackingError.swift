@@ -55,7 +55,7 @@ public struct TrackingError: Error, Sendable, CustomStringConvertible {
         private let base: Base
         private init(_ base: Base) { self.base = base }
 
-        /// The name of the code, for logs.
+        /// The name of the error code, for logs.
         public var description: String { self.base.rawValue }
 
         /// A trackable id, client id, topic root, topic or filter violates a rule of the protocol.

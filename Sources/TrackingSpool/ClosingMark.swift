@@ -1,7 +1,8 @@
 import Foundation
 
-/// A small file beside a log that was closed in order: it says which file that was, so that a copy, a restored file or one
-/// that was changed by others is not taken for it; and which records it had, so that an index that lists others is noticed.
+/// A small file beside a log that was closed in order: it says which file that was, so that a copy, a restored file or
+/// one that was changed by others is not taken for it; and which records it had, so that an index that lists others is
+/// noticed.
 ///
 /// It is removed before anything is written to the log.
 struct ClosingMark {

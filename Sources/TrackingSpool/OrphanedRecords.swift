@@ -2,8 +2,8 @@ import TrackingCore
 
 /// Records of a damaged log whose stream's row is gone: they are not taken over.
 ///
-/// A record's row has the number of its stream alone. Its checksum is over the stream's name as well, so it tells which of the
-/// streams it is of that marks still name: such a mark would say of a record that is lost that it is safe.
+/// A record's row has the number of its stream alone. Its checksum is over the stream's name as well, so it tells which
+/// of the streams it is of that marks still name: such a mark would say of a record that is lost that it is safe.
 struct OrphanedRecords {
     private var seqs: [Int64: SeqSet] = [:]
     /// Of the streams that marks name and that are not known.

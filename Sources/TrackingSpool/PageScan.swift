@@ -19,8 +19,8 @@ enum ScannedValue: Hashable {
     }
 }
 
-/// Reads rows off one page of a SQLite file, as <https://www.sqlite.org/fileformat2.html> describes it: whatever the page
-/// says, nothing outside of it is read, and what makes no sense is passed over.
+/// Reads rows off one page of a SQLite file, as <https://www.sqlite.org/fileformat2.html> describes it: whatever the
+/// page says, nothing outside of it is read, and what makes no sense is passed over.
 struct PageScan {
     let page: [UInt8]
     /// The content of another page, where a row is larger than this one.

@@ -2,9 +2,9 @@ import TrackingCore
 
 /// The checksum of a record's row: 64 bits over stream, seq, time, kind, trip and payload, eight bytes at a time.
 ///
-/// Each word goes in by `rotate((sum ^ word) * odd)`, which can be undone: a change of any bytes of one word always changes the
-/// sum, and so do any two words that change places with all but one in 2⁶⁴ chance. A payload goes through four sums side by
-/// side, so that one multiplication need not wait for the other.
+/// Each word goes in by `rotate((sum ^ word) * odd)`, which can be undone: a change of any bytes of one word always
+/// changes the sum, and so do any two words that change places with all but one in 2⁶⁴ chance. A payload goes through
+/// four sums side by side, so that one multiplication need not wait for the other.
 struct RecordChecksum: Hashable, Sendable {
     private let seed: UInt64
 

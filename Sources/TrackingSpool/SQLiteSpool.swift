@@ -4,8 +4,9 @@ public import TrackingCore
 
 /// A durable log in one SQLite file.
 ///
-/// All calls of SQLite are made on one dedicated thread. Records that are appended while a transaction runs go into the next
-/// transaction together, so that many writers share one wait for the disk. While no transaction runs, a record is written at once.
+/// All calls of SQLite are made on one dedicated thread. Records that are appended while a transaction runs go into the
+/// next transaction together, so that many writers share one wait for the disk. While no transaction runs, a record is
+/// written at once.
 public final class SQLiteSpool: SpoolStorage {
     /// The event that an append waits for.
     public enum Durability: Hashable, Sendable {
@@ -62,10 +63,12 @@ public final class SQLiteSpool: SpoolStorage {
     /// Makes a log. The file is not opened yet.
     ///
     /// - Parameters:
-    ///   - path: The path of the file. Its folder must exist. The log adds files with the same name and the suffixes `-wal`,
+    ///   - path: The path of the file. Its folder must exist. The log adds files with the same name and the suffixes
+    ///     `-wal`,
     ///     `.closed`, `.lock`, `.reserve` and `.salvage`, and `.damaged-` with the time for a file that was set aside.
     ///   - durability: The event that an append waits for.
-    ///   - overwritesRemoved: `true` to overwrite the rows of removed records, at the cost of writes: see ``erase(_:before:)``.
+    ///   - overwritesRemoved: `true` to overwrite the rows of removed records, at the cost of writes: see
+    ///     ``erase(_:before:)``.
     public convenience init(path: String, durability: Durability = .full, overwritesRemoved: Bool = false) {
         self.init(path: path, durability: durability, sweepPause: .seconds(1), overwritesRemoved: overwritesRemoved)
     }

@@ -75,8 +75,8 @@ struct SpoolBook {
         return stream
     }
 
-    /// No stream of this trackable goes on. Only their rows are behind then: a log of thousands of trackables would write all of
-    /// them for each that comes.
+    /// No stream of this trackable goes on. Only their rows are behind then: a log of thousands of trackables would
+    /// write all of them for each that comes.
     private mutating func end(_ trackable: TrackableID) {
         for place in self.streams.indices
         where !self.streams[place].isEnded && self.streams[place].trackable == trackable {

@@ -10,7 +10,8 @@ extension SpoolFile {
     /// The maximum number of expired marks that one transaction deletes.
     private static let marksLetGo = 100_000
 
-    /// Adds the marks of these records, and lets the oldest go: those that are too old only where it is known how old they are.
+    /// Adds the marks of these records, and lets the oldest go: those that are too old only where it is known how old
+    /// they are.
     func remember(_ entries: [SpoolEntry], now: UnixTime, knowsAges: Bool, _ db: Database) throws {
         let marked = entries.filter { $0.mark != nil }
         guard !marked.isEmpty else { return }

@@ -118,7 +118,8 @@ extension SpoolFile {
     /// The minimum length of a range that is read in the order of the rows.
     private static let shortestRun = 16
 
-    /// The record of a row that has seq, time, kind, trip, payload and checksum from a column on; `nil` when it is damaged.
+    /// The record of a row that has seq, time, kind, trip, payload and checksum from a column on; `nil` when it is
+    /// damaged.
     static func record(
         _ row: DirectStatement, from first: Int32, of stream: SpoolBook.Stream
     ) -> SpoolRecord? {
@@ -144,7 +145,8 @@ extension SpoolFile {
         if !above.isEmpty, try !self.delete(above, of: stream, db) { self.noteDamage() }
     }
 
-    /// Removes records with their rows. Where the index leads to another record, that one stays: each row is asked itself.
+    /// Removes records with their rows. Where the index leads to another record, that one stays: each row is asked
+    /// itself.
     ///
     /// - Returns: Whether every row was where the index says.
     func delete(_ seqs: SeqSet, of stream: SpoolBook.Stream, _ db: Database) throws -> Bool {
@@ -219,7 +221,8 @@ extension SpoolFile {
         let isHeld: Bool
     }
 
-    /// The first rows that go, and the place of the last of them. What removed records left behind goes with what is before it.
+    /// The first rows that go, and the place of the last of them. What removed records left behind goes with what is
+    /// before it.
     private func cut(
         _ trimming: inout SpoolTrimming, _ db: Database
     ) throws -> (rows: ArraySlice<Trimmed>, place: Int64) {

@@ -4,8 +4,8 @@ import TrackingSQLite
 
 /// Reading what the index does not lead to.
 extension SpoolFile {
-    /// Reads until a limit is reached. What the index misses is looked for in the table, all of it; only what is not whole
-    /// there either is lost, and let go.
+    /// Reads until a limit is reached. What the index misses is looked for in the table, all of it; only what is not
+    /// whole there either is lost, and let go.
     func readOrLetGo(
         _ id: StreamID, _ seqs: SeqSet, maximumCount: Int, maximumBytes: Int, _ db: Database
     ) throws -> SpoolReading {

@@ -187,7 +187,8 @@ extension SpoolFile {
         }
     }
 
-    /// Refuses a file of another version, which this program can neither read nor salvage. A number that is no version is damage.
+    /// Refuses a file of another version, which this program can neither read nor salvage. A number that is no version
+    /// is damage.
     private func checkVersion(_ db: Database) throws {
         let version = try Int.fetchOne(db, sql: "PRAGMA user_version") ?? 0
         guard version != SpoolSchema.version else { return }
@@ -228,8 +229,8 @@ extension SpoolFile {
         }
     }
 
-    /// Reads the numbers off their index, all of it: the records themselves stay where they are. An index that is damaged is most
-    /// often out of order, and to look something up in it would miss what is there.
+    /// Reads the numbers off their index, all of it: the records themselves stay where they are. An index that is
+    /// damaged is most often out of order, and to look something up in it would miss what is there.
     private func loadRecords(_ db: Database) throws {
         let rows = try DirectStatement("SELECT stream, seq, size FROM record ORDER BY stream, seq", in: db)
         defer { rows.reset() }

@@ -1,8 +1,9 @@
 import SystemLibrary
 import TrackingCore
 
-/// The lock that gives a log to one program. It is taken before the files of the log are examined, because a second program must not
-/// set aside a file that the first one writes. It is released with the value, or when the program ends.
+/// The lock that gives a log to one program. It is taken before the files of the log are examined, because a second
+/// program must not set aside a file that the first one writes. It is released with the value, or when the program
+/// ends.
 final class SpoolLock {
     private let descriptor: CInt
 

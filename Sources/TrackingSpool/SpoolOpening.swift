@@ -93,10 +93,11 @@ struct SpoolOpening {
 
     // MARK: - Salvage
 
-    /// Copies the intact records into a new log, sets the damaged log aside and puts the new one in its place. An interruption at any
-    /// point loses nothing.
+    /// Copies the intact records into a new log, sets the damaged log aside and puts the new one in its place. An
+    /// interruption at any point loses nothing.
     ///
-    /// - Returns: The damaged log if a new one cannot be made and the damaged one can be used until the next opening; otherwise `nil`.
+    /// - Returns: The damaged log if a new one cannot be made and the damaged one can be used until the next opening;
+    ///   otherwise `nil`.
     private func salvageOrOpen(_ reason: String, _ contents: inout SpoolContents) throws -> SpoolFile? {
         Self.wantSalvage(of: self.path)
         try self.remove(self.next)
@@ -131,8 +132,8 @@ struct SpoolOpening {
         for name in [self.draft, self.draft + ".reserve"] { try? self.remove(name) }
     }
 
-    /// Opens the damaged log if its B-trees, its list of free pages and its write-ahead log are intact, so that new records overwrite
-    /// nothing that can be salvaged.
+    /// Opens the damaged log if its B-trees, its list of free pages and its write-ahead log are intact, so that new
+    /// records overwrite nothing that can be salvaged.
     private func openAsItIs() -> SpoolFile? {
         guard self.exists(self.path), self.damageAhead == nil else { return nil }
         let file = try? SpoolFile(path: self.path, isOrderly: false, checkedSize: .max, isDamaged: true)

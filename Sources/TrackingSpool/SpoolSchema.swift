@@ -4,11 +4,11 @@ import TrackingCore
 /// The tables of a log.
 ///
 /// Each row can be read from its page alone, and has a checksum of its own. A damaged file can therefore be salvaged
-/// without the B-trees of its tables. The number of columns identifies the table of a row. The rows of the streams are stored
-/// twice, on different pages.
+/// without the B-trees of its tables. The number of columns identifies the table of a row. The rows of the streams are
+/// stored twice, on different pages.
 ///
-/// A row of `record` is a record of the log if its number is at least the `floor` of its stream. Records below the floor were
-/// removed; their rows are deleted later, in bulk.
+/// A row of `record` is a record of the log if its number is at least the `floor` of its stream. Records below the
+/// floor were removed; their rows are deleted later, in bulk.
 enum SpoolSchema {
     static let pageSize = 4096
     /// The version of the tables, which the file stores in `PRAGMA user_version`.
@@ -105,8 +105,8 @@ extension SpoolBook.Stream {
     }
 }
 
-/// A small value of the publisher's, as it is stored: one that was removed stays, without a value, so that no older version
-/// of it comes back.
+/// A small value of the publisher's, as it is stored: one that was removed stays, without a value, so that no older
+/// version of it comes back.
 struct StoredValue {
     var name: String
     var value: [UInt8]?

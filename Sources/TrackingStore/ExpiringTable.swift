@@ -2,7 +2,8 @@
 enum ExpiringTable: String, CaseIterable {
     case point, event, trip, state
 
-    /// So many rows of a trackable go in one transaction, and those of the time of the last: storing goes on between them.
+    /// So many rows of a trackable go in one transaction, and those of the time of the last: storing goes on between
+    /// them.
     static let together = 5000
 
     /// `true` if the rows count as records.
@@ -27,7 +28,8 @@ enum ExpiringTable: String, CaseIterable {
         return "(\(each.joined(separator: " OR ")))"
     }
 
-    /// Deletes the oldest rows of a trackable up to a time: one more than `offset` of them, and those of the time of the last.
+    /// Deletes the oldest rows of a trackable up to a time: one more than `offset` of them, and those of the time of
+    /// the last.
     func deletion(of trackable: String, through time: String, offset: String) -> String {
         let last = "SELECT \(self.time) \(self.rows(of: trackable, through: time)) ORDER BY 1 LIMIT 1 OFFSET \(offset)"
         return "DELETE \(self.rows(of: trackable, through: "coalesce((\(last)), \(time))"))"

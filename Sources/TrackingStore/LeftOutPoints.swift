@@ -2,8 +2,8 @@ public import TrackingCore
 
 /// A check for points that a query with a box left out because of their place, between two points that it found.
 ///
-/// The check is needed where the numbers of a stream between the two points are stored, or where the points have no numbers. It reads
-/// many points at once as long as the query finds consecutive points.
+/// The check is needed where the numbers of a stream between the two points are stored, or where the points have no
+/// numbers. It reads many points at once as long as the query finds consecutive points.
 public struct LeftOutPoints: Sendable {
     private let store: any HistoryStore
     /// The query without the box; `nil` if the query has no box and leaves nothing out.

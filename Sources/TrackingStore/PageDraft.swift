@@ -19,7 +19,8 @@ struct PageDraft {
 
     mutating func append(_ entry: Entry) { self.entries.append(entry) }
 
-    /// The points. Those of one time are in the order of their streams' names, whatever the order in which they were stored.
+    /// The points. Those of one time are in the order of their streams' names, whatever the order in which they were
+    /// stored.
     var page: PointPage {
         let sorted = self.entries.sorted { left, right in
             guard left.name.time == right.name.time else { return left.name.time < right.name.time }

@@ -10,8 +10,8 @@ public struct StoreReport: Hashable, Sendable {
     public var duplicates: Int
     /// The number of messages and records that were quarantined.
     public var refused: Int
-    /// In how many streams a record was not taken, because of more than ``StreamCoverage/maximumRanges`` gaps: it is not
-    /// acknowledged, and comes again.
+    /// In how many streams a record was not taken, because of more than ``StreamCoverage/maximumRanges`` gaps: it is
+    /// not acknowledged, and comes again.
     public var overfull: Int
 
     init(_ changes: RecordingChanges, newPoints: Int) {
@@ -174,7 +174,8 @@ public struct VerifyReport: Hashable, Sendable {
         /// The number of points that were recorded with a wrong clock.
         public var clockFaults: Int
 
-        /// The ranges of numbers that are neither stored nor declared missing: at most about twice ``StreamCoverage/maximumRanges``.
+        /// The ranges of numbers that are neither stored nor declared missing: at most about twice
+        /// ``StreamCoverage/maximumRanges``.
         public var undeclaredGaps: [ClosedRange<UInt64>] { self.coverage.undeclaredGaps() }
     }
 }

@@ -1,6 +1,7 @@
 import TrackingCore
 
-/// The small numbers that words are stored as; the views have the words. A number once given is never given another meaning.
+/// The small numbers that words are stored as; the views have the words. A number once given is never given another
+/// meaning.
 extension TrackingMode {
     var code: Int64 {
         switch self {

@@ -1,5 +1,5 @@
-/// Pauses recording while the trackable is stationary, and resumes it when the trackable leaves (`docs/reference/capture.md`,
-/// "Pauses").
+/// Pauses recording while the trackable is stationary, and resumes it when the trackable leaves
+/// (`docs/reference/capture.md`, "Pauses").
 ///
 /// The trackable is stationary when all fixes during ``after`` were within ``radius`` of the first of them. It has left
 /// when a fix is outside the radius by more than the fix's accuracy radius. Durations are measured by the fixes' own
@@ -50,7 +50,7 @@ public struct PauseStateMachine: Hashable, Sendable {
 
     private var state = State.unknown
 
-    /// Makes a machine without fixes.
+    /// Makes a machine that has not processed a fix yet.
     ///
     /// - Throws: ``TrackingError/Code/invalidConfiguration`` when the radius is not finite or not above zero, or the
     ///   time is not above zero.
@@ -81,7 +81,8 @@ public struct PauseStateMachine: Hashable, Sendable {
         if case .paused(let place, _) = self.state { place } else { nil }
     }
 
-    /// The time at which silence begins a pause, so that ``timerFired(now:)`` is due; `nil` for never.
+    /// The time at which the absence of further fixes begins a pause, and at which ``timerFired(now:)`` is to be
+    /// called; `nil` when no pause can begin without a fix.
     public var nextDeadline: MonotonicTime? {
         guard case .moving(_, _, let quiet) = self.state else { return nil }
         return quiet?.advanced(by: self.after)
@@ -121,14 +122,14 @@ public struct PauseStateMachine: Hashable, Sendable {
         return .paused(since: since)
     }
 
-    /// A copy of the machine without fixes.
+    /// A copy of the machine with the same radius and time that has processed no fix yet.
     var fresh: Self {
         var fresh = self
         fresh.state = .unknown
         return fresh
     }
 
-    /// Takes over the state of another machine.
+    /// Copies the state (moving or paused, and the place) from the machine that this machine replaces.
     mutating func goOn(from other: PauseStateMachine) { self.state = other.state }
 
     /// Returns the end of the current pause, because pauses are switched off; `nil` when recording is not paused.
@@ -136,7 +137,8 @@ public struct PauseStateMachine: Hashable, Sendable {
         if case .paused(_, let since) = self.state { .resumed(since: since, until: time) } else { nil }
     }
 
-    /// Treats the trackable as stationary at its first fix, so that only leaving that place is a change.
+    /// Treats the trackable as stationary at the place of this first fix, so that the machine reports nothing until the
+    /// trackable leaves that place.
     mutating func rest(with fix: Location) {
         if case .unknown = self.state { self.state = .paused(place: fix.coordinate, since: fix.time) }
     }

@@ -14,7 +14,7 @@ public struct RecordingChanges: Sendable {
     public internal(set) var trackables: [Int64: RecordingLedger.Trackable] = [:]
     /// The number of records that were received again, by the stream's key.
     public internal(set) var duplicates: [Int64: Int] = [:]
-    /// The number of points with a clock fault, by the stream's key.
+    /// The number of new points whose time comes from a wrong clock, by the stream's key.
     public internal(set) var clockFaults: [Int64: Int] = [:]
     /// The keys of streams with too many gaps for a record that would begin another one. That record is not
     /// acknowledged.
@@ -38,7 +38,7 @@ public struct PointName: Hashable, Comparable, Sendable {
     /// The point's number in its stream; its ``Location/placeKey`` without a stream.
     public var seq: Int64
 
-    /// Makes a name.
+    /// Makes the key of a point from its time, its stream's key and its number.
     public init(time: UnixTime, stream: Int64, seq: Int64) {
         self.time = time
         self.stream = stream

@@ -61,7 +61,7 @@ extension Rule.Condition {
         }
     }
 
-    /// The kind of the events.
+    /// The kind of the events that the condition produces.
     var kind: TrackingEvent.Kind {
         switch self {
         case .enter: .fenceEntered
@@ -74,7 +74,7 @@ extension Rule.Condition {
         }
     }
 
-    /// The detail members of the events.
+    /// The members that the condition adds to the detail of its events, for example the name of the fence.
     var detail: [String: JSONValue] {
         switch self {
         case .enter(let fence), .leave(let fence): ["fence": .text(fence.name)]

@@ -1,6 +1,7 @@
 import Synchronization
 
-/// A log in memory, for tests. Its records survive ``close()`` and ``crash()`` while the object exists.
+/// A device's log of records in memory, for tests. Its records survive ``close()`` and ``crash()`` while the object
+/// exists.
 public final class InMemorySpool: SpoolStorage {
     private struct Stream {
         var id: StreamID
@@ -16,7 +17,7 @@ public final class InMemorySpool: SpoolStorage {
         var streams: [Stream] = []
         var values: [String: [UInt8]] = [:]
         var quarantine: [QuarantinedRecord] = []
-        /// The marks of each trackable with their times of addition, oldest first.
+        /// The marks of the ingested records of each trackable, with the times at which they were added, oldest first.
         var marks: [TrackableID: [(mark: RecordMark, name: RecordName, added: UnixTime)]] = [:]
         var nextPlace: Int64 = 1
         var failure: TrackingError?
@@ -36,7 +37,7 @@ public final class InMemorySpool: SpoolStorage {
             if old > 0 { self.marks[entry.trackable]?.removeFirst(old) }
         }
 
-        /// Removes damaged or missing records together with their marks.
+        /// Removes damaged or missing records together with their marks from the stream at index `place`.
         mutating func lose(_ seqs: SeqSet, at place: Int) {
             guard !seqs.isEmpty else { return }
             let (id, trackable) = (self.streams[place].id, self.streams[place].trackable)
@@ -90,10 +91,10 @@ public final class InMemorySpool: SpoolStorage {
 
     private let state = Mutex(State())
 
-    /// Makes an empty log.
+    /// Makes a log without records.
     public init() {}
 
-    /// Ends the log without closing it in order.
+    /// Simulates a crash: ends the log without closing it in order. Its streams end when it is opened again.
     public func crash() { self.state.withLock { $0.isOpen = false } }
 
     /// Makes every following operation fail with `error`; `nil` ends the failures.
@@ -107,7 +108,7 @@ public final class InMemorySpool: SpoolStorage {
         }
     }
 
-    /// The number of successful appends.
+    /// The number of successful calls of ``append(_:state:now:knowsAges:)``.
     public var appends: Int { self.state.withLock { $0.appends } }
 
     /// `nil`: the log runs on the caller's thread. See ``SpoolStorage/executor``.

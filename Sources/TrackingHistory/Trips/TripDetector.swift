@@ -1,7 +1,7 @@
 public import TrackingCore
 
-/// Detects trips and stops in the points of a history without recorded trips (`docs/reference/history.md`, "Trips and stops").
-/// Append the points in order of time; the detector holds a bounded number of them.
+/// Detects trips and stops in the points of a history without recorded trips (`docs/reference/history.md`, "Trips and
+/// stops"). Append the points in order of time; the detector holds a bounded number of them.
 ///
 /// - A stop begins when all points during ``Rules/stopDuration`` are within ``Rules/stopRadius`` of the first of them.
 ///   It ends with the first point that is further from the middle of the stop.

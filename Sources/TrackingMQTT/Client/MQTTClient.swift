@@ -8,7 +8,8 @@ public enum PublishReason: Hashable, Sendable {
     case noMatchingSubscribers
 }
 
-/// An MQTT client with asynchronous calls: publish and wait for the broker's answer, subscribe and read.
+/// An MQTT client with asynchronous calls: publish a message and wait for the broker's answer, subscribe and read
+/// messages.
 ///
 ///     let client = try MQTTClient(configuration: configuration)
 ///     async let running: Void = client.run()
@@ -18,14 +19,14 @@ public enum PublishReason: Hashable, Sendable {
 ///     }
 ///
 /// The client is an actor on the thread of its event loop. Use an ``MQTTTransport`` directly for thousands of messages
-/// a second, or to be informed of connections and losses.
+/// a second, or to be informed when connections begin and end.
 ///
-/// A subscription that is not read stops reading from the broker at the limits of ``MQTTConfiguration``, so no message
-/// is lost. The broker's answers arrive behind messages on the same connection. While the client waits for an answer,
-/// it holds up to twice the limits.
+/// While the messages of a subscription are not read, the client stops reading from the broker at the limits of
+/// ``MQTTConfiguration``, so no message is lost. The broker's answers arrive behind messages on the same connection.
+/// While the client waits for an answer, it holds up to twice the limits.
 public actor MQTTClient {
     private enum Link {
-        /// No attempt to connect has ended since the last connection.
+        /// Since the last connection, no attempt to connect has failed or succeeded yet.
         case pending
         case up
         case down(TrackingError)
@@ -73,8 +74,8 @@ public actor MQTTClient {
         self.end()
     }
 
-    /// Closes the connection once everything sent before is answered or `limit` has passed; ``run()`` returns then.
-    /// Messages that arrive meanwhile for a full subscription are dropped.
+    /// Closes the connection once the broker has answered everything sent before, or after `limit`; ``run()`` returns
+    /// then. Messages that arrive meanwhile for a full subscription are dropped.
     public func close(within limit: Duration) {
         self.beginClosing()
         self.transport.send([.close(within: limit)])
@@ -210,8 +211,8 @@ public actor MQTTClient {
         }
     }
 
-    /// Waits while a subscription is full, which stops reading from the broker. Does not wait while a caller waits for
-    /// an answer, because the answer is behind the messages.
+    /// Waits while the unread messages of a subscription reach a limit; that stops reading from the broker. Does not
+    /// wait while a caller awaits the broker's answer, because the answer comes behind the messages.
     private func waitForRoom() async {
         while !self.isClosing, self.isFull(times: 1) {
             if self.isFull(times: 2), !self.outcomes.isEmpty {

@@ -18,15 +18,15 @@ extension MQTTConnection {
         }
     }
 
-    /// Closes the connection without a DISCONNECT, or abandons the attempt.
+    /// Closes the connection without a DISCONNECT, or abandons the attempt to connect.
     func closeLink() {
         self.lookups += 1
         self.link = nil
         self.sink.reset()
     }
 
-    /// Closes an attempt or a connection that exceeded its time limit. If an address did not answer, the next attempt
-    /// begins with the following address.
+    /// Closes an attempt to connect, or a connection, that exceeded its time limit. If an address did not answer, the
+    /// next attempt begins with the following address.
     func abandon() {
         if let link = self.link, link.handle != nil, !link.isAccepted {
             self.addressOffsets[link.attempt.endpoint, default: 0] += 1
@@ -71,7 +71,7 @@ extension MQTTConnection {
 
     // MARK: - The end of a handle
 
-    /// Handles the end of the connection or of the attempt.
+    /// Handles the end of the connection or of the attempt to connect, for the reason in `result`.
     func handleEnded(_ result: MosquittoResult) {
         guard let link = self.link else { return }
         let acceptance = self.sink.acceptance
@@ -132,7 +132,7 @@ extension MQTTConnection {
 }
 
 extension ConnectionStateMachine.Version {
-    /// The version's public name.
+    /// The public name of the MQTT version, for example "MQTT 5".
     var name: String {
         switch self {
         case .v5: "MQTT 5"

@@ -2,7 +2,7 @@ import Logging
 import TrackingCore
 
 extension MQTTConnection {
-    /// Logs a connection: at the level `info` after a logged outage, otherwise at `debug`.
+    /// Logs that a connection was made: at the level `info` after an outage that was logged, otherwise at `debug`.
     func logConnected(_ connection: Int, sessionPresent: Bool) {
         guard let link = self.link else { return }
         let level: Logger.Level = self.lastLoggedCode == nil ? .debug : .info
@@ -16,7 +16,7 @@ extension MQTTConnection {
             ])
     }
 
-    /// Logs the violated rule, never the packet's content.
+    /// Logs the rule of MQTT that a packet of the broker violated, never the packet's content.
     func logMalformed(_ result: MosquittoResult, _ link: Link) {
         self.configuration.logger?.warning(
             "Broker sent a malformed packet",
@@ -26,8 +26,8 @@ extension MQTTConnection {
             ])
     }
 
-    /// Logs a lost or failed connection: once for each new reason as a warning, or as an error where an operator must
-    /// act.
+    /// Logs a lost connection or a failed attempt to connect: once for each new reason, as a warning, or as an error if
+    /// an operator must act.
     func logDisconnected(_ disconnection: Disconnection) {
         guard let logger = self.configuration.logger else { return }
         var metadata: Logger.Metadata = ["client": "\(self.configuration.client)"]
@@ -44,7 +44,7 @@ extension MQTTConnection {
 }
 
 extension TrackingError {
-    /// `true` for an error that waiting does not remove.
+    /// `true` for an error that waiting does not remove, so that an operator must act.
     fileprivate var isForAnOperator: Bool {
         switch self.code {
         case .badCredentials, .notAuthorized, .refused, .takenOver, .certificateExpired, .certificateHostMismatch,

@@ -5,7 +5,7 @@ import TrackingRuntime
 
 /// The addresses and certificates that an attempt requires before it can open a socket.
 struct PreparedEndpoint: Sendable {
-    /// Numeric addresses, in the order of the attempts; not empty.
+    /// The broker's numeric addresses, in the order of the attempts; not empty.
     var addresses: [String]
     /// The certificates; `nil` without TLS.
     var tls: TLSContext?

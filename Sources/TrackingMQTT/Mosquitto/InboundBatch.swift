@@ -1,8 +1,8 @@
 import CMosquitto
 import TrackingCore
 
-/// The events of one pass of the loop on one connection: outcomes and messages in order, with the payloads in one
-/// buffer.
+/// The events that one pass of the event loop collects on one connection: outcomes of commands and received messages in
+/// order, with all payloads in one buffer.
 struct InboundBatch {
     private enum Entry {
         case event(TransportEvent)

@@ -38,7 +38,7 @@ struct MosquittoResult: Error, Hashable {
         }
     }
 
-    /// `true` for a packet that is larger than the broker accepts.
+    /// `true` if libmosquitto refused a packet because it is larger than the broker accepts.
     var isTooLarge: Bool { self.code == MOSQ_ERR_OVERSIZE_PACKET.rawValue }
 
     /// `true` if the connection ended because the broker sent a malformed packet.

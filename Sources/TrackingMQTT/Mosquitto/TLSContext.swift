@@ -8,8 +8,11 @@ import TrackingCore
 final class TLSContext: @unchecked Sendable {
     let pointer: UnsafeMutableRawPointer
 
-    /// Reads the files, which may take tens of milliseconds.
+    /// Reads the certificate files, which may take tens of milliseconds.
     ///
+    /// - Parameters:
+    ///   - files: The paths of the files.
+    ///   - host: The name that the broker's certificate must contain.
     /// - Throws: `tlsFailed` with the name of the file.
     init(_ files: MQTTConfiguration.TLS, host: String) throws(TrackingError) {
         var fault: Int32 = 0
@@ -73,12 +76,12 @@ final class TLSConnection {
     var isEstablished: Bool { godwit_tls_is_established(self.pointer) }
     var wantsWrite: Bool { godwit_tls_wants_write(self.pointer) }
     var hasPending: Bool { godwit_tls_has_pending(self.pointer) }
-    /// `true` if reading may take bytes from the network; `false` for decrypted bytes only.
+    /// `true` if reading may take bytes from the network; `false` if it may only take bytes that are already decrypted.
     var isGateOpen = true {
         didSet { godwit_tls_set_gate(self.pointer, self.isGateOpen) }
     }
 
-    /// The result of looking at the next record.
+    /// The result of decrypting the next TLS record without removing it.
     enum Peek {
         case bytes(Int)
         case nothing
@@ -87,7 +90,7 @@ final class TLSConnection {
         case failed(systemError: Int32, complaint: String?)
     }
 
-    /// Decrypts the next record and copies it. libmosquitto reads the same bytes afterwards.
+    /// Decrypts the next TLS record and copies its bytes. libmosquitto reads the same bytes afterwards.
     func peek(into buffer: UnsafeMutableRawBufferPointer) -> Peek {
         var error: Int32 = 0
         let count = godwit_tls_peek(self.pointer, buffer.baseAddress, Int32(clamping: buffer.count), &error)

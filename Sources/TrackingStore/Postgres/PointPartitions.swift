@@ -52,10 +52,12 @@ struct PointPartitions {
     /// Until when no month is looked for.
     private var pause: ContinuousClock.Instant?
 
-    /// So long nothing is tried after a month could not be made: meanwhile its points are stored among those of other times.
+    /// So long nothing is tried after a month could not be made: meanwhile its points are stored among those of other
+    /// times.
     private static let longestPause = Duration.seconds(60)
 
-    /// The months that the points of a batch need and that are not known to be there; with the month that it is, the next one.
+    /// The months that the points of a batch need and that are not known to be there; with the month that it is, the
+    /// next one.
     mutating func missing(for batch: RecordingBatch, now: ContinuousClock.Instant) -> [Month] {
         if let pause = self.pause, now < pause { return [] }
         var missing: Set<Month> = []

@@ -6,11 +6,12 @@ import TrackingCore
 final class PostgresConnection: @unchecked Sendable {  // only whoever holds the lock of its thread uses it
     private let pointer: OpaquePointer
 
-    /// Connects, and waits for it at most 10 s; a server that vanishes without a word is given up after 15 s. What the address says
-    /// of this counts.
+    /// Connects, and waits for it at most 10 s; a server that vanishes without a word is given up after 15 s. What the
+    /// address says of this counts.
     ///
     /// - Parameter address: A URL (`postgres://…`) or the words that libpq knows.
-    /// - Throws: `invalidConfiguration` where the address cannot be read, or there is no certificate to verify the server with;
+    /// - Throws: `invalidConfiguration` where the address cannot be read, or there is no certificate to verify the
+    ///   server with;
     ///   `storeFailed`. None has the address in it, which may have a password.
     init(_ address: String) throws(TrackingError) {
         try Self.check(address)
@@ -62,8 +63,8 @@ final class PostgresConnection: @unchecked Sendable {  // only whoever holds the
         return body(keys, values)
     }
 
-    /// Refuses what libpq would tell a part of: a sign in a password that ends it early makes the rest of it a port, a host or
-    /// a database.
+    /// Refuses what libpq would tell a part of: a sign in a password that ends it early makes the rest of it a port, a
+    /// host or a database.
     private static func check(_ address: String) throws(TrackingError) {
         let unreadable = TrackingError(
             .invalidConfiguration,
@@ -198,7 +199,8 @@ final class PostgresConnection: @unchecked Sendable {  // only whoever holds the
         }
     }
 
-    /// By the SQLSTATE: data exceptions, violated constraints and exceeded limits are the record's, missing privileges the user's.
+    /// By the SQLSTATE: data exceptions, violated constraints and exceeded limits are the record's, missing privileges
+    /// the user's.
     private static func code(of result: OpaquePointer?) -> TrackingError.Code {
         guard let result, let state = PQresultErrorField(result, Int32(UInt8(ascii: "C"))).map({ String(cString: $0) })
         else { return .storeFailed }

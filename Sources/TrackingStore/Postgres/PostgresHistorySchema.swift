@@ -64,7 +64,8 @@ enum PostgresHistorySchema {
 
     /// The statements that create the schema, the tables and the views.
     ///
-    /// The rows of `trackable` and `coverage` may lack the last points of a trackable (see ``RecordingLedger``). The views
+    /// The rows of `trackable` and `coverage` may lack the last points of a trackable (see ``RecordingLedger``). The
+    /// views
     /// `last_position` and `streams` add them from `point`.
     private static let statements = """
         CREATE EXTENSION IF NOT EXISTS postgis;

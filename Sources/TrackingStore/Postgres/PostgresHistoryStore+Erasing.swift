@@ -2,8 +2,8 @@ public import TrackingCore
 
 /// Erasing, and removing what is old.
 extension PostgresHistoryStore {
-    /// See ``HistoryStore/erase(_:before:now:)``. The tables and partitions that had something of it are written anew. What the
-    /// server keeps elsewhere is named in the report.
+    /// See ``HistoryStore/erase(_:before:now:)``. The tables and partitions that had something of it are written anew.
+    /// What the server keeps elsewhere is named in the report.
     public func erase(
         _ trackable: TrackableID, before: UnixTime?, now: UnixTime
     ) async throws(TrackingError) -> EraseReport {
@@ -141,8 +141,8 @@ private struct PostgresErasing {
         }
     }
 
-    /// The numbers of what is of an earlier time, by stream: a trackable may have thousands of streams, and each point is looked
-    /// at once. The server tells their ranges, as there may be millions.
+    /// The numbers of what is of an earlier time, by stream: a trackable may have thousands of streams, and each point
+    /// is looked at once. The server tells their ranges, as there may be millions.
     private func seqs(before limit: Double) throws(TrackingError) -> [Int64: [ClosedRange<UInt64>]] {
         let rows = try self.connection.run(
             """

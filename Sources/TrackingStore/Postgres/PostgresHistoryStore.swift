@@ -10,15 +10,15 @@ public final class PostgresHistoryStore: HistoryStore {
     /// Opens a history, or makes it if the database has none.
     ///
     /// - Parameters:
-    ///   - address: `postgres://user@host:port/database`, or another connection string of libpq. libpq's environment variables and
-    ///     password file apply.
-    ///   - patience: The time that a call waits for an answer of the server before it throws `storeFailed`; `nil` to wait without
-    ///     a limit.
-    ///   - isAway: A closure that is called with the reason why the server cannot be reached. The initializer then succeeds, and
-    ///     every call throws `storeFailed` until the server can be reached.
-    /// - Throws: `invalidConfiguration` when the address cannot be read; `storeUnusable` when the history has another version, or
-    ///   the server rejects the user, the password or the database, or has no PostGIS; `storeFailed` when the server cannot be
-    ///   reached.
+    ///   - address: `postgres://user@host:port/database`, or another connection string of libpq. libpq's environment
+    ///     variables and password file apply.
+    ///   - patience: The time that a call waits for an answer of the server before it throws `storeFailed`; `nil` to
+    ///     wait without a limit.
+    ///   - isAway: A closure that is called with the reason why the server cannot be reached. The initializer then
+    ///     succeeds, and every call throws `storeFailed` until the server can be reached.
+    /// - Throws: `invalidConfiguration` when the address cannot be read; `storeUnusable` when the history has another
+    ///   version, or the server rejects the user, the password or the database, or has no PostGIS; `storeFailed` when
+    ///   the server cannot be reached.
     public init(
         address: String, patience: Duration? = nil, isAway: ((TrackingError) -> Void)? = nil
     ) async throws(TrackingError) {

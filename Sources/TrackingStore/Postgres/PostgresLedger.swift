@@ -47,7 +47,8 @@ struct PostgresLedger {
         self.hasFailed = true
     }
 
-    /// Before something is written: where something failed before, looks for who stands still in the middle of a commit.
+    /// Before something is written: where something failed before, looks for who stands still in the middle of a
+    /// commit.
     mutating func lookForStandstill(_ connection: PostgresConnection) throws(TrackingError) {
         guard self.hasFailed else { return }
         try self.standstill.look(connection, now: .now)
@@ -64,8 +65,8 @@ struct PostgresLedger {
         for id in ids { self.versions[id]? += 1 }
     }
 
-    /// Makes the partitions that a batch needs, each in a transaction of its own. Where one cannot be made now, what is of its month
-    /// goes among what is of other times.
+    /// Makes the partitions that a batch needs, each in a transaction of its own. Where one cannot be made now, what is
+    /// of its month goes among what is of other times.
     mutating func makePartitions(for batch: RecordingBatch, _ connection: PostgresConnection) throws(TrackingError) {
         for month in self.partitions.missing(for: batch, now: .now) {
             do throws(TrackingError) {
@@ -79,8 +80,8 @@ struct PostgresLedger {
         }
     }
 
-    /// Makes the partition of a month, with what `point_other` has of it. Everybody who reads or stores waits behind it, so it
-    /// waits for who reads `point_other` a second at most; it looks for that before it moves anything.
+    /// Makes the partition of a month, with what `point_other` has of it. Everybody who reads or stores waits behind
+    /// it, so it waits for who reads `point_other` a second at most; it looks for that before it moves anything.
     private static func make(_ month: PointPartitions.Month, _ connection: PostgresConnection) throws(TrackingError) {
         let (table, from, to) = (month.table, month.start.seconds, month.next.start.seconds)
         try connection.runAll("BEGIN; SET LOCAL lock_timeout = '1s'; LOCK TABLE schema_version IN EXCLUSIVE MODE")
@@ -148,7 +149,8 @@ struct PostgresLedger {
         return isAlone
     }
 
-    /// Begins a transaction, brings the rows of a trackable up to its points, and tells all who store that what they know of it is no longer so.
+    /// Begins a transaction, brings the rows of a trackable up to its points, and tells all who store that what they
+    /// know of it is no longer so.
     ///
     /// - Returns: Its number.
     @discardableResult

@@ -5,8 +5,8 @@ enum PostgresProtection {
 
     /// The `sslmode` of a connection whose address and environment name none; `nil` leaves it to libpq.
     ///
-    /// A server on another host has to prove its name with a certificate (`verify-full`). Sockets and the loopback interface
-    /// keep libpq's default. A service of libpq's service file is left to that file.
+    /// A server on another host has to prove its name with a certificate (`verify-full`). Sockets and the loopback
+    /// interface keep libpq's default. A service of libpq's service file is left to that file.
     ///
     /// - Parameters:
     ///   - options: The options that the address names, by libpq's keywords.

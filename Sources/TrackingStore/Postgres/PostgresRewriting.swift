@@ -1,7 +1,8 @@
 import SystemLibrary
 import TrackingCore
 
-/// Takes what was deleted out of the server's files: out of the tables, and out of what the planner notes of their values.
+/// Takes what was deleted out of the server's files: out of the tables, and out of what the planner notes of their
+/// values.
 struct PostgresRewriting {
     private let connection: PostgresConnection
 
@@ -79,8 +80,8 @@ struct PostgresRewriting {
         return (0..<rows.count).map { (rows.text($0, 0), rows.number($0, 1)) }
     }
 
-    /// Has the server look at its tables anew: what the planner notes has some of their values. Of a table without a row it
-    /// keeps what it noted before, so each has one meanwhile, which nobody else sees.
+    /// Has the server look at its tables anew: what the planner notes has some of their values. Of a table without a
+    /// row it keeps what it noted before, so each has one meanwhile, which nobody else sees.
     ///
     /// - Returns: The number of the transaction that did it.
     private func forgetValues(_ partitions: [(name: String, from: Double)]) throws(TrackingError) -> String {
@@ -103,8 +104,8 @@ struct PostgresRewriting {
         return transaction
     }
 
-    /// Waits until nobody can see what was there before a transaction: as long as somebody can, a table that is written anew
-    /// has all of that again.
+    /// Waits until nobody can see what was there before a transaction: as long as somebody can, a table that is written
+    /// anew has all of that again.
     ///
     /// - Returns: Whether that is so.
     private func isBehindAll(_ transaction: String) throws(TrackingError) -> Bool {

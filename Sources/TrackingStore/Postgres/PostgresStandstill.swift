@@ -1,7 +1,8 @@
 import TrackingCore
 
-/// Finds who stands still while it copies points into a history, and ends it: whoever stores waits for what it has locked. Elsewhere
-/// in a transaction the server itself gives such a program up (`idle_in_transaction_session_timeout`), but not while it waits for rows.
+/// Finds who stands still while it copies points into a history, and ends it: whoever stores waits for what it has
+/// locked. Elsewhere in a transaction the server itself gives such a program up
+/// (`idle_in_transaction_session_timeout`), but not while it waits for rows.
 struct PostgresStandstill {
     /// The progress of a program that copies data.
     private struct Progress {

@@ -32,8 +32,8 @@ final class PostgresThread: Sendable {
         self.thread = DispatchQueue(label: name)
     }
 
-    /// Does something with the connection. What failed is rolled back; nothing is tried twice. A task that is cancelled does not wait
-    /// for a server that does not answer: the connection ends, and what was under way with it.
+    /// Does something with the connection. What failed is rolled back; nothing is tried twice. A task that is cancelled
+    /// does not wait for a server that does not answer: the connection ends, and what was under way with it.
     func perform<Value: Sendable>(
         _ body: @escaping @Sendable (PostgresConnection) throws(TrackingError) -> Value
     ) async throws(TrackingError) -> Value {

@@ -29,8 +29,8 @@ struct PostgresWriting {
         try self.write(QuarantineTrim.kept(changes.refused))
     }
 
-    /// Copies the points, and commits. What may be there already comes by way of a staging table, from which what is not there is
-    /// taken.
+    /// Copies the points, and commits. What may be there already comes by way of a staging table, from which what is
+    /// not there is taken.
     ///
     /// - Returns: How many of the points are new.
     func commit(_ points: [PointRow]) throws(TrackingError) -> Int {
@@ -121,7 +121,8 @@ struct PostgresWriting {
         return !row.document.value.supersedes(stored)
     }
 
-    /// Writes runs, unless the same are there: points without a stream may come again, as a file that is imported twice.
+    /// Writes runs, unless the same are there: points without a stream may come again, as a file that is imported
+    /// twice.
     func write(_ runs: [RunRow]) throws(TrackingError) {
         guard !runs.isEmpty else { return }
         try self.connection.run(

@@ -16,7 +16,8 @@ public final class AwaitedHistoryStore: HistoryStore {
 
     /// The history; `nil` while the file does not exist.
     ///
-    /// - Throws: `storeBusy` where a recorder is just making it; what ``SQLiteHistoryStore/init(path:isForReading:)`` throws.
+    /// - Throws: `storeBusy` where a recorder is just making it; what ``SQLiteHistoryStore/init(path:isForReading:)``
+    ///   throws.
     private func history() throws(TrackingError) -> SQLiteHistoryStore? {
         guard self.isThere else { return nil }
         let result: Result<SQLiteHistoryStore, TrackingError> = self.opened.withLock { opened in

@@ -127,8 +127,8 @@ extension PointRow {
 }
 
 extension PointRow {
-    /// One without a stream that is there: it may have come too early by its time, and comes again when it is not. What came first
-    /// does not matter.
+    /// One without a stream that is there: it may have come too early by its time, and comes again when it is not. What
+    /// came first does not matter.
     fileprivate func clearClockFault(_ db: Database) throws {
         guard self.stream == 0, !self.isFaulty else { return }
         let statement = try DirectStatement(
@@ -178,7 +178,8 @@ extension DocumentRow<Trip> {
 }
 
 extension RunRow {
-    /// Writes it, unless the same one is there: points without a stream may come again, as a file that is imported twice.
+    /// Writes it, unless the same one is there: points without a stream may come again, as a file that is imported
+    /// twice.
     func write(to db: Database) throws {
         let statement = try DirectStatement(
             """

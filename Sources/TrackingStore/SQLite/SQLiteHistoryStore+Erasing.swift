@@ -4,8 +4,8 @@ import TrackingSQLite
 
 /// Erasing, and removing what is old.
 extension SQLiteHistoryStore {
-    /// See ``HistoryStore/erase(_:before:now:)``. SQLite overwrites what is deleted, the file is written anew and the write-ahead log
-    /// is emptied. It takes room for a second copy of the file, and the time to write it.
+    /// See ``HistoryStore/erase(_:before:now:)``. SQLite overwrites what is deleted, the file is written anew and the
+    /// write-ahead log is emptied. It takes room for a second copy of the file, and the time to write it.
     public func erase(
         _ trackable: TrackableID, before: UnixTime?, now: UnixTime
     ) async throws(TrackingError) -> EraseReport {
@@ -179,8 +179,8 @@ private struct Erasing {
         }
     }
 
-    /// The numbers of what is of an earlier time, by stream: a trackable may have thousands of streams, and each point is looked
-    /// at once.
+    /// The numbers of what is of an earlier time, by stream: a trackable may have thousands of streams, and each point
+    /// is looked at once.
     private func seqs(before limit: Double, _ db: Database) throws -> [Int64: SeqSet] {
         let row = try DirectStatement(
             """

@@ -5,7 +5,8 @@ public import TrackingCore
 
 /// A history in one SQLite file, for one recorder. It needs no set-up.
 ///
-/// One thread writes, and up to four others read concurrently. SQLite adds two files with the same name and the suffixes `-wal` and
+/// One thread writes, and up to four others read concurrently. SQLite adds two files with the same name and the
+/// suffixes `-wal` and
 /// `-shm`.
 public final class SQLiteHistoryStore: HistoryStore {
     /// The path of the file.
@@ -34,10 +35,10 @@ public final class SQLiteHistoryStore: HistoryStore {
     ///
     /// - Parameters:
     ///   - path: The path of the file. Its folder must exist.
-    ///   - isForReading: `true` to open the history for reading only. The file may then be one that this program cannot write.
-    ///     Nothing is written to it, apart from the tables if it is empty.
-    /// - Throws: `storeUnusable` when the file is not a history or has another version, `storeBusy` when another program
-    ///   writes to it for more than 5 s, and `storeFailed` when it cannot be opened.
+    ///   - isForReading: `true` to open the history for reading only. The file may then be one that this program cannot
+    ///     write. Nothing is written to it, apart from the tables if it is empty.
+    /// - Throws: `storeUnusable` when the file is not a history or has another version, `storeBusy` when another
+    ///   program writes to it for more than 5 s, and `storeFailed` when it cannot be opened.
     public init(path: String, isForReading: Bool = false) throws(TrackingError) {
         self.path = path
         self.isForReading = isForReading
@@ -102,8 +103,8 @@ public final class SQLiteHistoryStore: HistoryStore {
     /// Returns a name that SQLite takes for a path even if it looks like an address (`file:…`, `:memory:`).
     private static func literalName(_ path: String) -> String { path.hasPrefix("/") ? path : "./\(path)" }
 
-    /// Returns the name under which SQLite reads a file without locks. The file cannot be written, and no other program has it open.
-    /// SQLite then does not notice changes of the file.
+    /// Returns the name under which SQLite reads a file without locks. The file cannot be written, and no other program
+    /// has it open. SQLite then does not notice changes of the file.
     private static func unlockedName(_ path: String) -> String {
         let encoded = path.replacing("%", with: "%25").replacing("?", with: "%3f").replacing("#", with: "%23")
         return "file:\(path.hasPrefix("/") ? "//" : "./")\(encoded)?immutable=1"
