@@ -2,13 +2,13 @@ import GRDB
 import Synchronization
 public import TrackingCore
 
-/// A durable log in one SQLite file.
+/// A device's durable log in one SQLite file.
 ///
-/// All calls of SQLite are made on one dedicated thread. Records that are appended while a transaction runs go into the
-/// next transaction together, so that many writers share one wait for the disk. While no transaction runs, a record is
-/// written at once.
+/// All calls of SQLite are made on one dedicated thread. Records that are appended while a transaction runs are written
+/// together in the next transaction, so that many writers share one wait for the disk. While no transaction runs, a
+/// record is written at once.
 public final class SQLiteSpool: SpoolStorage {
-    /// The event that an append waits for.
+    /// The degree of safety that an append waits for before it returns.
     public enum Durability: Hashable, Sendable {
         /// A record survives a power cut once its append has returned.
         case full
@@ -27,7 +27,7 @@ public final class SQLiteSpool: SpoolStorage {
     private let sweepPause: Duration
     private let overwritesRemoved: Bool
 
-    /// The jobs that wait for the thread.
+    /// The jobs that wait for the log's thread.
     private struct Waiting {
         var jobs: [Job] = []
         var isWorking = false
@@ -40,7 +40,7 @@ public final class SQLiteSpool: SpoolStorage {
         var lastReading: ContinuousClock.Instant?
     }
 
-    /// One call.
+    /// One call of the log, to be performed on the log's thread.
     private struct Job: Sendable {
         enum Kind: Hashable {
             /// A job that opens, closes or reads. It runs alone.
@@ -50,31 +50,35 @@ public final class SQLiteSpool: SpoolStorage {
         }
 
         var kind: Kind
-        /// Runs the job, and returns a closure that resumes the caller once the transaction is committed.
+        /// Performs the job, and returns a closure that resumes the caller once the transaction is committed.
         var run: @Sendable (inout SpoolFile?) throws -> @Sendable () -> Void
         var fail: @Sendable (SpoolFile?, TrackingError) -> Void
     }
 
-    /// The most records in one transaction, unless one call has more.
+    /// The maximum number of records in one transaction, unless a single call has more.
     private static let recordsTogether = 10_000
-    /// The most bytes in one transaction, unless one call has more: the write-ahead log stays small.
+    /// The maximum number of bytes in one transaction, unless a single call has more. It keeps the write-ahead log
+    /// small.
     private static let bytesTogether = 1 << 20
 
     /// Makes a log. The file is not opened yet.
     ///
     /// - Parameters:
     ///   - path: The path of the file. Its folder must exist. The log adds files with the same name and the suffixes
-    ///     `-wal`,
-    ///     `.closed`, `.lock`, `.reserve` and `.salvage`, and `.damaged-` with the time for a file that was set aside.
-    ///   - durability: The event that an append waits for.
-    ///   - overwritesRemoved: `true` to overwrite the rows of removed records, at the cost of writes: see
+    ///     `-wal`, `.closed`, `.lock`, `.reserve` and `.salvage`, and `.damaged-` with the time for a file that was set
+    ///     aside.
+    ///   - durability: The degree of safety that an append waits for.
+    ///   - overwritesRemoved: `true` to overwrite the rows of removed records, at the cost of writes. See
     ///     ``erase(_:before:)``.
     public convenience init(path: String, durability: Durability = .full, overwritesRemoved: Bool = false) {
         self.init(path: path, durability: durability, sweepPause: .seconds(1), overwritesRemoved: overwritesRemoved)
     }
 
-    /// A log that was not closed in order is checked as a whole when it has at most `checkedSize` bytes.
-    /// Rows of removed records are deleted once it was not read for `sweepPause`.
+    /// Makes a log with settings for tests.
+    ///
+    /// - Parameters:
+    ///   - checkedSize: The size in bytes up to which a log that was not closed in order is checked as a whole.
+    ///   - sweepPause: The time without a read after which rows of removed records are deleted.
     package init(
         path: String, durability: Durability = .full, checkedSize: Int64 = 32 << 20,
         sweepPause: Duration = .seconds(1), overwritesRemoved: Bool = false
@@ -86,7 +90,7 @@ public final class SQLiteSpool: SpoolStorage {
         self.overwritesRemoved = overwritesRemoved
     }
 
-    /// See ``SpoolStorage/executor``: its own thread.
+    /// The dedicated thread of the log. See ``SpoolStorage/executor``.
     public var executor: (any TaskExecutor)? { self.thread }
 
     /// See ``SpoolStorage/open(now:)``.
@@ -239,9 +243,11 @@ public final class SQLiteSpool: SpoolStorage {
     }
 }
 
-/// The thread.
+/// The work on the log's dedicated thread.
 extension SQLiteSpool {
-    /// Runs a job with the open file.
+    /// Runs a job with the open file on the log's thread, and returns its result.
+    ///
+    /// - Throws: `stopped` when the log is not open; the job's error, converted by ``explain(_:)``.
     private func performOpen<Value: Sendable>(
         _ kind: Job.Kind, _ body: @escaping @Sendable (SpoolFile, Database) throws -> Value,
         failed: @escaping @Sendable (SpoolFile?) -> Void = { _ in }
@@ -280,7 +286,7 @@ extension SQLiteSpool {
         if isIdle { self.thread.async { self.work() } }
     }
 
-    /// Runs jobs until none waits.
+    /// Runs waiting jobs on the log's thread until there are none.
     private func work() {
         while true {
             let jobs = self.waiting.withLock { waiting in
@@ -298,8 +304,8 @@ extension SQLiteSpool {
         }
     }
 
-    /// Deletes twice as many rows of removed records as the jobs added, so that the file does not grow while it
-    /// has such rows. A transaction of its own keeps damage in those rows away from the jobs.
+    /// Deletes twice as many rows of removed records as the jobs added rows, so that the file does not grow while it
+    /// contains such rows. The transaction is separate, so that damage in those rows does not affect the jobs.
     private func sweepBehind(_ jobs: [Job], _ file: SpoolFile?) {
         guard let file, file.book.unswept > 0 else { return }
         let added = jobs.reduce(0) { count, job in
@@ -322,7 +328,7 @@ extension SQLiteSpool {
         self.thread.async(after: self.sweepPause) { [weak self] in self?.sweep() }
     }
 
-    /// Deletes some rows of removed records. Jobs that arrive meanwhile run before the next part.
+    /// Deletes a part of the rows of removed records. Jobs that arrive meanwhile run before the next part.
     private func sweep() {
         let isReading = self.sweeping.withLock { sweeping in
             sweeping.lastReading.map { $0.duration(to: .now) < self.sweepPause } ?? false
@@ -334,6 +340,8 @@ extension SQLiteSpool {
         self.thread.async { [weak self] in self?.sweep() }
     }
 
+    /// Deletes at most `count` rows of removed records.
+    ///
     /// - Returns: `true` if there are more such rows.
     private func sweep(_ file: SpoolFile, atMost count: Int) -> Bool {
         do {
@@ -346,7 +354,7 @@ extension SQLiteSpool {
         }
     }
 
-    /// Returns the number of jobs, from the first, that go into one transaction.
+    /// Returns the number of waiting jobs, from the first on, that one transaction performs.
     private static func together(_ jobs: [Job]) -> Int {
         var (records, bytes) = (0, 0)
         for (place, job) in jobs.enumerated() {

@@ -2,7 +2,7 @@ import GRDB
 import TrackingCore
 import TrackingSQLite
 
-/// The quarantined records.
+/// The quarantined records in the log's file.
 extension SpoolFile {
     func quarantine(_ seq: UInt64, of id: StreamID, reason: String, _ db: Database) throws {
         guard let stream = self.book[id], stream.stored.contains(seq) else { return }
@@ -44,7 +44,7 @@ extension SpoolFile {
         self.book.quarantined += 1
     }
 
-    /// Those after a place whose rows are whole.
+    /// Returns the quarantined records after a place whose rows are intact, oldest first, at most `maximumCount`.
     func quarantined(after place: Int64, maximumCount: Int, _ db: Database) throws -> [QuarantinedRecord] {
         let statement = try DirectStatement(
             """

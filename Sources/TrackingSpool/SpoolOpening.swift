@@ -2,7 +2,7 @@ import Foundation
 import GRDB
 import TrackingCore
 
-/// Opens a log, and salvages it if it is damaged.
+/// Opens a device's log, and salvages it if it is damaged.
 struct SpoolOpening {
     let path: String
     let checkedSize: Int64
@@ -14,7 +14,7 @@ struct SpoolOpening {
     private var next: String { self.path + ".new" }
     private var wish: String { self.path + ".salvage" }
 
-    /// Notes beside the log that it is to be salvaged when it is opened the next time.
+    /// Stores beside the log that it is to be salvaged when it is opened the next time.
     static func wantSalvage(of path: String) {
         _ = FileManager.default.createFile(atPath: path + ".salvage", contents: nil)
     }
@@ -60,14 +60,14 @@ struct SpoolOpening {
         return file
     }
 
-    /// The damage that is known before the file is opened; `nil` if there is none.
+    /// A description of damage that is known before the file is opened; `nil` if none is known.
     private var knownDamage: String? {
         if FileManager.default.fileExists(atPath: self.wish) { return "parts of it could not be read" }
         return self.damageAhead
     }
 
-    /// Damage because of which SQLite would delete the write-ahead log, or ignore a part of it; `nil` if there
-    /// is none.
+    /// A description of damage in the write-ahead log because of which SQLite would delete that log or ignore a part of
+    /// it; `nil` if there is none.
     private var damageAhead: String? {
         // SQLite would delete the write-ahead log of an empty file.
         if LogRows.size(of: self.path) == 0, LogRows.size(of: self.path + "-wal") > 0 { return "the file is empty" }
@@ -140,7 +140,7 @@ struct SpoolOpening {
         return (try? file?.loadState()) == nil ? nil : file
     }
 
-    /// Renames the log and what belongs to it.
+    /// Renames the damaged log and the files that belong to it. Returns the new path.
     private func setAside() throws -> String {
         let time = Date(timeIntervalSince1970: self.now.seconds).formatted(
             .iso8601.dateSeparator(.omitted).timeSeparator(.omitted))
@@ -158,7 +158,7 @@ struct SpoolOpening {
         return aside
     }
 
-    /// The number of damaged files that were set aside so far, and their size in bytes.
+    /// The number of damaged logs that were set aside so far and still exist, and their total size in bytes.
     private var kept: (files: Int, bytes: Int) {
         let url = URL(filePath: self.path)
         let folder = url.deletingLastPathComponent()
@@ -169,7 +169,7 @@ struct SpoolOpening {
         return (paths.count, paths.reduce(0) { $0 + LogRows.size(of: $1) })
     }
 
-    /// Puts a log that was made anew in the place of the one that was set aside.
+    /// Moves the completely salvaged log to the path of the damaged log, which was set aside.
     private func finishSalvage() throws {
         guard self.exists(self.next), !self.exists(self.path) else { return }
         if self.exists(self.path + "-wal") { _ = try self.setAside() }

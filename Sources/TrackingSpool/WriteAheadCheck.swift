@@ -50,7 +50,7 @@ enum WriteAheadCheck {
         bytes.reduce(0) { $0 << 8 | UInt64($1) } == UInt64(sum.first) << 32 | UInt64(sum.second)
     }
 
-    /// The checksum of the format.
+    /// The checksum that the format of SQLite's write-ahead log defines.
     private struct Sum {
         let isBigEndian: Bool
         var first: UInt32 = 0

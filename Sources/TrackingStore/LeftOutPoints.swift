@@ -23,7 +23,8 @@ public struct LeftOutPoints: Sendable {
         self.query = query.box == nil ? nil : everywhere
     }
 
-    /// Returns `true` if points were left out between a time and a point. The points must be passed in order.
+    /// Returns `true` if the box of the query left out points between a time and a point. The points must be passed in
+    /// order.
     ///
     /// - Throws: `storeFailed`.
     public mutating func areAny(after time: UnixTime, before point: Location) async throws(TrackingError) -> Bool {

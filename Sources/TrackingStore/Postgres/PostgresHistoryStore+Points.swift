@@ -1,6 +1,6 @@
 public import TrackingCore
 
-/// Reading points.
+/// The reading of points from PostgreSQL.
 extension PostgresHistoryStore {
     /// See ``HistoryStore/points(_:after:limit:)``.
     public func points(
@@ -54,7 +54,8 @@ extension PostgresHistoryStore {
         }
     }
 
-    /// The trackables of which a run may be in a box that does not cross the antimeridian.
+    /// Returns the trackables of which a run of points may be in a box at a time in `times`. The box must not cross the
+    /// antimeridian.
     private static func trackables(
         near box: GeoBox, during times: TimeSpan, _ connection: PostgresConnection
     ) throws(TrackingError) -> [(TrackableID, Int64)] {

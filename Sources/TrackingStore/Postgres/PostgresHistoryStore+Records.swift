@@ -1,6 +1,6 @@
 public import TrackingCore
 
-/// Reading everything but points.
+/// The reading of trackables, trips, events, coverage and quarantined messages from PostgreSQL.
 extension PostgresHistoryStore {
     /// See ``HistoryStore/trackables(after:limit:)``.
     public func trackables(after id: TrackableID?, limit: Int) async throws(TrackingError) -> [TrackableSummary] {

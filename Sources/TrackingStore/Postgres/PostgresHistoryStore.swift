@@ -38,7 +38,7 @@ public final class PostgresHistoryStore: HistoryStore {
         }
     }
 
-    /// Connects again to a server that can be reached.
+    /// Connects again to a server that can be reached, and prepares the tables.
     private func openServed() async throws(TrackingError) {
         do throws(TrackingError) {
             try await self.writer.perform { _ in }
@@ -72,7 +72,8 @@ public final class PostgresHistoryStore: HistoryStore {
         }
     }
 
-    /// Writes changes with the contents of the ledger. A failure empties the ledger.
+    /// Writes changes in one transaction, together with the ledger of known table contents. A failure empties the
+    /// ledger.
     func write<Value: Sendable>(
         _ body: @escaping @Sendable (PostgresConnection, inout PostgresLedger) throws(TrackingError) -> Value
     ) async throws(TrackingError) -> Value {

@@ -3,7 +3,8 @@ import SystemLibrary
 import Synchronization
 import TrackingCore
 
-/// One connection and the thread that uses it; connects when it is needed, and again after the connection was lost.
+/// One connection to PostgreSQL and the thread that uses it. It connects when it is needed, and again after the
+/// connection was lost.
 final class PostgresThread: Sendable {
     private let address: String
     private let patience: Duration?
@@ -12,19 +13,24 @@ final class PostgresThread: Sendable {
     private let connection = Mutex<PostgresConnection?>(nil)
     private let underWay = Mutex(UnderWay())
 
-    /// The call that another thread may cancel.
+    /// The current call, which another thread may cancel.
     private struct UnderWay {
-        /// The number of calls so far.
+        /// The number of calls so far, which gives each call its number.
         var calls: UInt64 = 0
-        /// The call that uses the connection now.
+        /// The number of the call that uses the connection now; `nil` for none.
         var call: UInt64?
-        /// The descriptor of the socket, once the connection is open.
+        /// The descriptor of the connection's socket; `nil` while the connection is not open.
         var socket: Int32?
     }
 
+    /// Starts a thread without a connection.
+    ///
     /// - Parameters:
-    ///   - patience: How long is waited for what is asked; `nil`: until it is there.
-    ///   - isForStoring: Whether what waits for a lock is given up, to be tried again.
+    ///   - address: The address of the server.
+    ///   - name: The name of the thread in a debugger.
+    ///   - patience: The time that a call waits for the server's answer; `nil` for no limit.
+    ///   - isForStoring: `true` for a connection that stores: its calls wait for locks no longer than
+    ///     ``PostgresConnection/lockTimeout``.
     init(_ address: String, name: String, patience: Duration? = nil, isForStoring: Bool) {
         self.address = address
         self.patience = patience
@@ -32,8 +38,9 @@ final class PostgresThread: Sendable {
         self.thread = DispatchQueue(label: name)
     }
 
-    /// Does something with the connection. What failed is rolled back; nothing is tried twice. A task that is cancelled
-    /// does not wait for a server that does not answer: the connection ends, and what was under way with it.
+    /// Runs `body` with the connection. A failed transaction is rolled back and not repeated. When the task is
+    /// cancelled, the connection is closed together with its current call, so that the task does not wait for a server
+    /// that does not answer.
     func perform<Value: Sendable>(
         _ body: @escaping @Sendable (PostgresConnection) throws(TrackingError) -> Value
     ) async throws(TrackingError) -> Value {
@@ -115,7 +122,7 @@ final class PostgresThread: Sendable {
         if self.isForStoring { try connection.limitWaiting() }
     }
 
-    /// Closes the connection. What is under way on it ends, and is not waited for.
+    /// Closes the connection and ends its current call, without waiting.
     func close() {
         guard self.connection.withLockIfAvailable({ $0 = nil }) == nil else { return }
         self.underWay.withLock { if let socket = $0.socket { shutdown(socket, Int32(SHUT_RDWR)) } }

@@ -2,22 +2,23 @@ import SystemLibrary
 import Synchronization
 public import TrackingCore
 
-/// A history in an SQLite file that may not exist yet, for reading: it is empty until a recorder has made the file.
+/// A history in an SQLite file that may not exist yet, for reading. The history is empty until a recorder has made the
+/// file.
 public final class AwaitedHistoryStore: HistoryStore {
     /// The path of the file.
     public let path: String
     private let opened = Mutex<SQLiteHistoryStore?>(nil)
 
-    /// Makes a history that is opened with the first question after the file exists.
+    /// Makes a history that is opened at the first call after the file exists.
     public init(path: String) { self.path = path }
 
     /// A Boolean value that indicates whether the file exists, or was opened once.
     public var isThere: Bool { self.opened.withLock { $0 != nil } || access(self.path, F_OK) == 0 }
 
-    /// The history; `nil` while the file does not exist.
+    /// Returns the opened history; `nil` while the file does not exist.
     ///
-    /// - Throws: `storeBusy` where a recorder is just making it; what ``SQLiteHistoryStore/init(path:isForReading:)``
-    ///   throws.
+    /// - Throws: `storeBusy` while a recorder is making the file; the errors of
+    ///   ``SQLiteHistoryStore/init(path:isForReading:)``.
     private func history() throws(TrackingError) -> SQLiteHistoryStore? {
         guard self.isThere else { return nil }
         let result: Result<SQLiteHistoryStore, TrackingError> = self.opened.withLock { opened in
@@ -33,7 +34,7 @@ public final class AwaitedHistoryStore: HistoryStore {
         return try result.get()
     }
 
-    /// Always throws: this history is only read.
+    /// Always throws an error, because this history is opened for reading only.
     public func store(_ batch: RecordingBatch) async throws(TrackingError) -> StoreReport { throw self.onlyRead }
 
     /// See ``HistoryStore/acknowledgement(of:)``.
@@ -95,12 +96,12 @@ public final class AwaitedHistoryStore: HistoryStore {
         try await self.history()?.verify(trackable)
     }
 
-    /// Always throws: this history is only read.
+    /// Always throws an error, because this history is opened for reading only.
     public func erase(
         _ trackable: TrackableID, before: UnixTime?, now: UnixTime
     ) async throws(TrackingError) -> EraseReport { throw self.onlyRead }
 
-    /// Always throws: this history is only read.
+    /// Always throws an error, because this history is opened for reading only.
     public func removeExpired(
         before limit: UnixTime, of trackables: [TrackableID]?, except exceptions: Set<TrackableID>
     ) async throws(TrackingError) -> Int { throw self.onlyRead }

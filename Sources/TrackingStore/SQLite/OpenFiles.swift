@@ -2,7 +2,8 @@ import GRDB
 import SystemLibrary
 import TrackingCore
 
-/// The files of an open history. Data that is written after they were removed or moved would be lost.
+/// The files of an open history, to detect that they were removed or replaced. Data that is written after that would be
+/// lost.
 struct OpenFiles {
     /// The identity of a file, which differs from that of a file that replaces it.
     private struct Identity: Equatable {
@@ -23,7 +24,7 @@ struct OpenFiles {
     /// `true` if the files are read without locks, because no program can write them.
     let areUnlocked: Bool
 
-    /// Notes the files of a database: its own and the write-ahead log.
+    /// Stores the identities of the files of a database: its own file and the write-ahead log.
     init(_ db: Database, areUnlocked: Bool) throws {
         // Beside the file itself, where the path is a link.
         let path = try String.fetchOne(db, sql: "SELECT file FROM pragma_database_list WHERE name = 'main'") ?? ""

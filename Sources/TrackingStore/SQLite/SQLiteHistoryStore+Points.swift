@@ -2,7 +2,7 @@ import GRDB
 public import TrackingCore
 import TrackingSQLite
 
-/// Reading points.
+/// The reading of points from SQLite.
 extension SQLiteHistoryStore {
     /// See ``HistoryStore/points(_:after:limit:)``.
     public func points(
@@ -62,7 +62,8 @@ extension SQLiteHistoryStore {
         }
     }
 
-    /// The trackables of which a run may be in a box that does not cross the antimeridian.
+    /// Returns the trackables of which a run of points may be in a box at a time in `times`. The box must not cross the
+    /// antimeridian.
     private static func trackables(near box: GeoBox, during times: TimeSpan, _ db: Database) throws -> Set<Int64> {
         let row = try DirectStatement(
             """

@@ -2,7 +2,7 @@ import GRDB
 public import TrackingCore
 import TrackingSQLite
 
-/// Reading everything but points.
+/// The reading of trackables, trips, events, coverage and quarantined messages from SQLite.
 extension SQLiteHistoryStore {
     /// See ``HistoryStore/trackables(after:limit:)``.
     public func trackables(after id: TrackableID?, limit: Int) async throws(TrackingError) -> [TrackableSummary] {

@@ -3,11 +3,10 @@ import SystemLibrary
 import Synchronization
 public import TrackingCore
 
-/// A history in one SQLite file, for one recorder. It needs no set-up.
+/// A history in one SQLite file, for one recorder. It needs no preparation.
 ///
 /// One thread writes, and up to four others read concurrently. SQLite adds two files with the same name and the
-/// suffixes `-wal` and
-/// `-shm`.
+/// suffixes `-wal` and `-shm`.
 public final class SQLiteHistoryStore: HistoryStore {
     /// The path of the file.
     public let path: String
@@ -189,9 +188,9 @@ public final class SQLiteHistoryStore: HistoryStore {
     }
 }
 
-/// Reading and writing.
+/// The access to the database for reading and writing.
 extension SQLiteHistoryStore {
-    /// Runs `body` in one transaction.
+    /// Runs `body` in one writing transaction.
     func write<Value: Sendable>(
         _ body: @escaping @Sendable (Database, inout RecordingLedger) throws -> Value
     ) async throws(TrackingError) -> Value {
