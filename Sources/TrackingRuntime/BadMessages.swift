@@ -26,6 +26,7 @@ package final class BadMessages: Sendable {
         }
         guard case .say(let suppressed) = verdict else { return }
         self.logger.warning(
-            "message skipped", metadata: ["topic": "\(topic)", "reason": "\(error)", "suppressed": "\(suppressed)"])
+            "Unreadable message skipped",
+            metadata: ["topic": "\(topic)", "reason": "\(error)", "suppressed": "\(suppressed)"])
     }
 }

@@ -97,7 +97,9 @@ public final class SQLiteSpool: SpoolStorage {
     public func open(now: UnixTime) async throws(TrackingError) -> SpoolContents {
         let (path, checkedSize, overwritesRemoved) = (self.path, self.checkedSize, self.overwritesRemoved)
         return try await self.perform(.alone) { file in
-            guard file == nil else { throw TrackingError(.spoolFailed, "the log \(path) is open already") }
+            guard file == nil else {
+                throw TrackingError(.spoolFailed, "cannot open the log \(path): it is open already")
+            }
             let opening = SpoolOpening(path: path, checkedSize: checkedSize, now: now)
             let (opened, contents) = try opening.run()
             if overwritesRemoved { try opened.overwriteRemoved() }
@@ -253,7 +255,7 @@ extension SQLiteSpool {
         failed: @escaping @Sendable (SpoolFile?) -> Void = { _ in }
     ) async throws(TrackingError) -> Value {
         try await self.perform(kind) { file in
-            guard let file else { throw TrackingError(.stopped, "the log is not open") }
+            guard let file else { throw TrackingError(.stopped, "cannot use the device's log: it is not open") }
             return try file.use { try body(file, $0) }
         } failed: {
             failed($0)

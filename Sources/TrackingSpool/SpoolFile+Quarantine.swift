@@ -24,7 +24,7 @@ extension SpoolFile {
         query.reset()
         // It is there now: no second copy of it waits to be swept.
         guard try self.delete(own, of: stream, db) else {
-            throw SpoolDamage(reason: "the index of its records leads to others")
+            throw SpoolDamage(reason: "the index of its records leads to other records")
         }
     }
 
@@ -79,7 +79,7 @@ extension SpoolFile {
             guard let row, row.place == record.place else {
                 throw TrackingError(
                     .spoolFailed,
-                    "cannot put a record back: it is not in the quarantine any more. List the quarantine again")
+                    "cannot return a record to the backlog: it is no longer quarantined. List the quarantine again")
             }
             try self.renameMarks(of: row.entry, to: entry.name, db)
         }

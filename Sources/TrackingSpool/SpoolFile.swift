@@ -167,7 +167,7 @@ extension SpoolFile {
     private func prepare(_ db: Database, checkedSize: Int64, by check: String) throws {
         let found = try String.fetchAll(db, sql: "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY rowid")
         if found.isEmpty, try Int64.fetchOne(db, sql: "PRAGMA page_count") ?? 0 > 1 {
-            throw SpoolDamage(reason: "its tables are not there")
+            throw SpoolDamage(reason: "its tables are missing")
         }
         guard !found.isEmpty else { return try self.makeTables(db) }
         try self.checkVersion(db)

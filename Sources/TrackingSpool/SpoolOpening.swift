@@ -108,7 +108,7 @@ struct SpoolOpening {
             // It would take the last room.
             self.removeDraft()
             guard let file = self.openAsItIs() else { throw error }
-            contents.damage = "\(reason); to make it anew failed: \(error)"
+            contents.damage = "\(reason); a new log could not be made: \(error)"
             return file
         }
         try FileManager.default.moveItem(atPath: self.draft, toPath: self.next)

@@ -267,11 +267,16 @@ public struct ConnectionStateMachine: Sendable {
         case .connecting:
             let name = self.configuration.endpointName(self.endpoint)
             let error = TrackingError(
-                .brokerUnreachable, "\(name) did not answer within \(self.configuration.connectTimeout)")
+                .brokerUnreachable,
+                "cannot connect: \(name) did not answer within \(self.configuration.connectTimeout)")
             return [.abandon] + self.failed(.unreachable(error), now: now)
         case .online(_, let since, _):
             let error = TrackingError(
-                .connectionLost, "the broker left a message unanswered for \(self.configuration.answerTimeout)")
+                .connectionLost,
+                """
+                connection to the broker ended: the broker left a message unanswered for \
+                \(self.configuration.answerTimeout)
+                """)
             return [.abandon] + self.lost(error, since: since, now: now)
         case .closing(let since, _):
             return self.leave(since: since, now: now)

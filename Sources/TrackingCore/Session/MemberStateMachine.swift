@@ -342,7 +342,7 @@ package struct MemberStateMachine<Purpose: Hashable & Sendable>: Sendable {
                 return .send([.unsubscribe([self.root.path(.liveness(client))])])
             case .full(let client):
                 let error = TrackingError(
-                    .refused, "cannot follow the presence of '\(client)': too many members are followed")
+                    .refused, "cannot follow client '\(client)': the maximum number of members is followed already")
                 return .badMessage(topic: self.root.path(.liveness(client)), error)
             case .arrived(let member): return .arrived(member)
             case .changed(let member): return .changed(member)

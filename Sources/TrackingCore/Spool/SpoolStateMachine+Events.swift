@@ -166,7 +166,10 @@ extension SpoolStateMachine {
         self.attempt?.disconnections += 1
         guard let attempt = self.attempt, attempt.disconnections >= Self.maximumDisconnections else { return [] }
         let error = TrackingError(
-            .refused, "the broker closed the connection \(Self.maximumDisconnections) times in a row on this record")
+            .refused,
+            """
+            the broker closed the connection \(Self.maximumDisconnections) times in a row when this record was sent
+            """)
         return self.refusedForGood(attempt, error, now: now)
     }
 

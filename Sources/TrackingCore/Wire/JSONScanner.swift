@@ -58,7 +58,7 @@ struct JSONScanner {
             guard scanner.peek() == 0, scanner.isAtEnd else { throw scanner.syntaxError("the end") }
             return value
         } catch {
-            throw scanner.failure ?? TrackingError(.invalidPayload, "not JSON")
+            throw scanner.failure ?? TrackingError(.invalidPayload, "not JSON: the payload cannot be read")
         }
     }
 

@@ -65,7 +65,8 @@ public struct TripDetector: Sendable {
             rules.maximumGap > .zero
         else {
             throw TrackingError(
-                .invalidConfiguration, "the radius, the time, the gap and the accuracy of stops must be above 0")
+                .invalidConfiguration,
+                "stopRadius, stopDuration, maximumGap and maximumAccuracy of detected stops must be above 0")
         }
         self.rules = rules
     }

@@ -179,11 +179,13 @@ public actor MQTTClient {
 
     private func waitForLink() async throws(TrackingError) {
         while true {
-            if self.isClosing || Task.isCancelled { throw TrackingError(.stopped, "the client was closed") }
+            if self.isClosing || Task.isCancelled {
+                throw TrackingError(.stopped, "the MQTT client was closed. Create another client")
+            }
             switch self.link {
             case .up: return
             case .down(let error): throw error
-            case .ended: throw TrackingError(.stopped, "the client was closed")
+            case .ended: throw TrackingError(.stopped, "the MQTT client was closed. Create another client")
             case .pending: break
             }
             let token = self.nextToken()
@@ -217,7 +219,10 @@ public actor MQTTClient {
         while !self.isClosing, self.isFull(times: 1) {
             if self.isFull(times: 2), !self.outcomes.isEmpty {
                 let error = TrackingError(
-                    .refused, "the broker's answer is behind messages of a subscription that is not read")
+                    .refused,
+                    """
+                    cannot receive the broker's answer: unread messages of a subscription come before it. Read them
+                    """)
                 self.failOutcomes(error)
             }
             if !self.outcomes.isEmpty { return }
@@ -245,7 +250,7 @@ public actor MQTTClient {
             self.subscribeAgain()
             self.wakeLinkWaiters()
         case .disconnected(let end):
-            let error = end.reason ?? TrackingError(.stopped, "the client was closed")
+            let error = end.reason ?? TrackingError(.stopped, "the MQTT client was closed. Create another client")
             self.link = end.retry == nil ? .ended : end.failure.map { .down($0) } ?? .pending
             self.failOutcomes(end.lasted == nil ? error : Self.lost(error))
             self.resubscriptions = [:]
@@ -302,7 +307,7 @@ public actor MQTTClient {
     private func end() {
         self.beginClosing()
         self.link = .ended
-        self.failOutcomes(TrackingError(.stopped, "the client was closed"))
+        self.failOutcomes(TrackingError(.stopped, "the MQTT client was closed. Create another client"))
         for id in self.inboxes.keys { self.inboxes[id]?.end() }
     }
 }

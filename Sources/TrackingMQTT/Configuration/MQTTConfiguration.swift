@@ -107,8 +107,9 @@ public struct MQTTConfiguration: Sendable {
         }
         try Self.require(
             (.seconds(5) ... .seconds(60)).contains(self.keepAlive), "keepAlive is 5 to 60 s, not \(self.keepAlive)")
-        try Self.require((1...65535).contains(self.receiveMaximum), "receiveMaximum is 1 to 65535")
-        try Self.require((1...65535).contains(self.sendMaximum), "sendMaximum is 1 to 65535")
+        try Self.require(
+            (1...65535).contains(self.receiveMaximum), "receiveMaximum is 1 to 65535, not \(self.receiveMaximum)")
+        try Self.require((1...65535).contains(self.sendMaximum), "sendMaximum is 1 to 65535, not \(self.sendMaximum)")
         try Self.require(
             self.limits.waitingEvents > 0 && self.limits.waitingBytes > 0 && self.limits.packetSize > 0,
             "limits are above 0")
@@ -148,7 +149,8 @@ public struct MQTTConfiguration: Sendable {
             "a user name or password has at most 65535 bytes, none of them 0")
         for path in [self.tls.authorities, self.tls.certificate, self.tls.key].compactMap({ $0 })
         where !LocalFile.isReadable(path) {
-            throw TrackingError(.inputUnreadable, "the file \(path) cannot be read")
+            throw TrackingError(
+                .inputUnreadable, "cannot read the TLS file \(path). Check its path and its permissions")
         }
     }
 

@@ -8,7 +8,7 @@ extension MQTTConnection {
         let level: Logger.Level = self.lastLoggedCode == nil ? .debug : .info
         self.lastLoggedCode = nil
         self.configuration.logger?.log(
-            level: level, "connected",
+            level: level, "Broker connected",
             metadata: [
                 "client": "\(self.configuration.client)", "endpoint": "\(link.endpoint)",
                 "version": "\(link.attempt.version.name)", "connection": "\(connection)",
@@ -33,13 +33,15 @@ extension MQTTConnection {
         var metadata: Logger.Metadata = ["client": "\(self.configuration.client)"]
         if let retry = disconnection.retry { metadata["retry"] = "\(retry)" }
         if let lasted = disconnection.lasted { metadata["lasted"] = "\(lasted)" }
-        guard let reason = disconnection.reason else { return logger.debug("connection closed", metadata: metadata) }
+        guard let reason = disconnection.reason else {
+            return logger.debug("Broker connection closed in order", metadata: metadata)
+        }
         metadata["reason"] = "\(reason.message)"
         metadata["code"] = "\(reason.code)"
         let isNew = self.lastLoggedCode != reason.code
         self.lastLoggedCode = reason.code
         let level: Logger.Level = reason.isForAnOperator ? .error : .warning
-        logger.log(level: isNew ? level : .debug, "not connected", metadata: metadata)
+        logger.log(level: isNew ? level : .debug, "Broker not connected", metadata: metadata)
     }
 }
 

@@ -26,7 +26,9 @@ extension MQTTConnection {
     /// Returns the reason why a filter is not sent to the broker; `nil` for a filter that may be sent.
     func refusal(ofFilter filter: String) -> TrackingError? {
         guard MosquittoHandle.isValid(filter: filter) else {
-            return TrackingError(.invalidName, "'\(filter.prefix(200))' is not a filter that MQTT allows")
+            return TrackingError(
+                .invalidName,
+                "cannot subscribe to '\(filter.prefix(200))': MQTT does not allow this topic filter. Correct it")
         }
         guard case .refuse(let error) = self.sink.suspects.verdict(on: filter, now: self.now) else { return nil }
         return error
@@ -100,7 +102,7 @@ extension MQTTConnection {
         else { return }
         for name in self.sink.suspects.closed(unanswered: self.sink.inFlight.names, now: self.now) {
             self.configuration.logger?.error(
-                "set aside: the broker closes the connection upon it",
+                "Topic or filter set aside: the broker closes the connection when it is used",
                 metadata: ["client": "\(self.configuration.client)", "topic": "\(name)"])
         }
     }

@@ -54,7 +54,10 @@ extension MQTTConnection {
         else { return }
         let reason = TrackingError(
             .connectionLost,
-            "what came was not safe within \(self.configuration.keepAlive / 2): the broker delivers it again")
+            """
+            connection ended by this client: received messages were not stored safely within \
+            \(self.configuration.keepAlive / 2). The broker delivers them again on the next connection
+            """)
         self.closeLink()
         self.perform(self.machine.connectionLost(reason, now: self.now))
     }

@@ -26,7 +26,11 @@ enum NameResolver {
             completion(Result { () throws(TrackingError) in try Self.work(endpoint, tls) })
         }
         if !isStarted {
-            completion(.failure(TrackingError(.brokerUnreachable, "no thread could be started to look up a name")))
+            completion(
+                .failure(
+                    TrackingError(
+                        .brokerUnreachable,
+                        "cannot look up the name '\(endpoint.host)': the system has no thread left")))
         }
     }
 

@@ -52,7 +52,7 @@ struct MosquittoResult: Error, Hashable {
         if let violation { return "the broker sent a malformed packet: \(violation)" }
         return switch self.code {
         case MOSQ_ERR_ERRNO.rawValue: Self.systemText(self.systemError)
-        case MOSQ_ERR_SUCCESS.rawValue, MOSQ_ERR_CONN_LOST.rawValue: "the broker closed it"
+        case MOSQ_ERR_SUCCESS.rawValue, MOSQ_ERR_CONN_LOST.rawValue: "the broker closed the connection"
         case MOSQ_ERR_KEEPALIVE.rawValue: "the broker did not answer a ping"
         default: String(cString: mosquitto_strerror(self.code))
         }
@@ -60,8 +60,8 @@ struct MosquittoResult: Error, Hashable {
 
     static func systemText(_ error: Int32) -> String {
         switch error {
-        case 0: "the broker closed it"
-        case EPROTO: "a failure of TLS"
+        case 0: "the broker closed the connection"
+        case EPROTO: "the TLS protocol failed"
         default: String(cString: strerror(error))
         }
     }

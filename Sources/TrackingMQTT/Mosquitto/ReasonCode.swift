@@ -48,7 +48,9 @@ enum ReasonCode {
         let reason = UInt8(truncatingIfNeeded: code)
         switch reason {
         case 0x8E:
-            return TrackingError(.takenOver, "another program connected with the same client id", reasonCode: reason)
+            return TrackingError(
+                .takenOver, "the broker ended the connection: another program connected with the same client id",
+                reasonCode: reason)
         case 0x87:
             return self.error(reason, "the broker ended the connection")
         default:

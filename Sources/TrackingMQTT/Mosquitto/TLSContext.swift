@@ -26,7 +26,7 @@ final class TLSContext: @unchecked Sendable {
                 case 2: "the key in \(files.key ?? "")"
                 default: "the host name '\(host)'"
                 }
-            throw TrackingError(.tlsFailed, "\(what) cannot be used: \(reason)")
+            throw TrackingError(.tlsFailed, "cannot use \(what) for TLS: \(reason)")
         }
         self.pointer = pointer
     }
@@ -43,7 +43,8 @@ final class TLSContext: @unchecked Sendable {
         case X509_V_ERR_CERT_HAS_EXPIRED, X509_V_ERR_CERT_NOT_YET_VALID:
             return TrackingError(.certificateExpired, "the certificate of \(host) is not valid now: \(text)")
         case X509_V_ERR_HOSTNAME_MISMATCH, X509_V_ERR_IP_ADDRESS_MISMATCH:
-            return TrackingError(.certificateHostMismatch, "the certificate is not for \(host): \(text)")
+            return TrackingError(
+                .certificateHostMismatch, "the broker's certificate was not issued for the name \(host): \(text)")
         case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT, X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY,
             X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN, X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT,
             X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE, X509_V_ERR_CERT_UNTRUSTED:

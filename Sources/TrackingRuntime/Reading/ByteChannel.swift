@@ -111,7 +111,11 @@ package final class ByteChannel {
             let wake = await self.wait(isWriting: true, until: deadline)
             hasNews = hasNews || wake.contains(.news)
             if wake.contains(.cancelled) { throw SystemError.cancelled }
-            if wake.contains(.deadline) { throw TrackingError(.inputUnreadable, "\(self.name): takes no commands") }
+            if wake.contains(.deadline) {
+                throw TrackingError(
+                    .inputUnreadable,
+                    "cannot write to \(self.name): it accepted no bytes within \(limit). Check the device")
+            }
         }
         if hasNews { self.waiter.signal(.news) }
     }

@@ -17,5 +17,5 @@ package enum SystemError {
     }
 
     /// The error of a read whose task was cancelled, which its caller handles.
-    package static var cancelled: TrackingError { TrackingError(.stopped, "the reading was stopped") }
+    package static var cancelled: TrackingError { TrackingError(.stopped, "reading the input was cancelled") }
 }

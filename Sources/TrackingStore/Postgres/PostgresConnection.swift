@@ -15,7 +15,7 @@ final class PostgresConnection: @unchecked Sendable {  // only whoever holds the
     init(_ address: String) throws(TrackingError) {
         try Self.check(address)
         guard let pointer = Self.withOptions(address, { PQconnectdbParams($0, $1, 1) }) else {
-            throw TrackingError(.storeFailed, "no memory for a connection to PostgreSQL")
+            throw TrackingError(.storeFailed, "cannot connect to PostgreSQL: no memory left")
         }
         self.pointer = pointer
         guard PQstatus(pointer) == CONNECTION_OK else { throw self.refusal() }

@@ -154,7 +154,7 @@ struct PostgresLedger {
     /// Begins a transaction, writes the row of a trackable so that it reflects all its points, and marks the trackable
     /// as changed for other programs.
     ///
-    /// - Returns: The key of the trackable; `nil` if it does not exist.
+    /// - Returns: The key of the trackable in the tables.
     @discardableResult
     mutating func settle(
         _ id: TrackableID, at now: UnixTime, _ connection: PostgresConnection
@@ -213,7 +213,8 @@ struct PostgresLedger {
         }
         for (id, trackable) in filled { self.ledger.fill(id, trackable) }
         guard self.ledger.missing(for: batch).isEmpty else {
-            throw TrackingError(.storeRefused, "PostgreSQL does not keep the name of a stream as it is")
+            throw TrackingError(
+                .storeRefused, "cannot store a record: PostgreSQL stores the id of its stream as another text")
         }
     }
 

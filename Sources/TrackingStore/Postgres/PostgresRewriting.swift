@@ -42,7 +42,8 @@ struct PostgresRewriting {
             let partitions = try self.partitions()
             let transaction = try self.forgetValues(partitions)
             guard try self.isBehindAll(transaction) else {
-                throw TrackingError(.storeFailed, "transactions that began before are under way, a backup perhaps")
+                throw TrackingError(
+                    .storeFailed, "transactions that began before are under way, for example a backup")
             }
             var kept: [String] = []
             var reason: TrackingError?
@@ -57,14 +58,15 @@ struct PostgresRewriting {
                 }
             }
             if !kept.isEmpty {
-                let cause = reason?.message ?? "only their owner may"
+                let cause = reason?.message ?? "only the owner of a table may rewrite it"
                 remains.append(
-                    "the files of \(kept.joined(separator: ", ")) could not be written anew (\(cause)): "
-                        + "erase again, as their owner, when nobody reads them, no backup either")
+                    "the files of \(kept.joined(separator: ", ")) could not be rewritten (\(cause)): "
+                        + "erase again, as the owner of these tables, when no program or backup reads them")
             }
         } catch {
             remains.append(
-                "the tables' files (\(error.message)): erase again when no transaction is under way that began before")
+                "the files of the tables could not be rewritten (\(error.message)): "
+                    + "erase again when all transactions that began before have ended")
         }
         if self.connection.isInTransaction { try? self.connection.runAll("ROLLBACK") }
         try? self.connection.runAll("SET lock_timeout = DEFAULT")

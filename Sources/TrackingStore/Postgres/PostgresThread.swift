@@ -49,12 +49,15 @@ final class PostgresThread: Sendable {
             group.addTask { await self.answer(body) }
             group.addTask {
                 try? await Task.sleep(for: patience)
-                return .failure(TrackingError(.storeFailed, "PostgreSQL gave no answer within \(patience)"))
+                return .failure(
+                    TrackingError(.storeFailed, "cannot use the history: PostgreSQL gave no answer within \(patience)"))
             }
             defer { group.cancelAll() }
             return await group.next()
         }
-        guard let result else { throw TrackingError(.storeFailed, "PostgreSQL was not asked") }
+        guard let result else {
+            throw TrackingError(.storeFailed, "cannot use the history: the request to PostgreSQL was not sent")
+        }
         return try result.get()
     }
 
@@ -75,7 +78,7 @@ final class PostgresThread: Sendable {
                 }
             }
         } onCancel: {
-            call.answer(.failure(TrackingError(.storeFailed, "PostgreSQL is not waited for any more")))
+            call.answer(.failure(TrackingError(.storeFailed, "the request to PostgreSQL was cancelled")))
             self.underWay.withLock {
                 if $0.call == number, let socket = $0.socket { shutdown(socket, Int32(SHUT_RDWR)) }
             }
@@ -99,7 +102,9 @@ final class PostgresThread: Sendable {
                 // Its socket is closed with it, and the number given to another.
                 defer { withExtendedLifetime(connection) { self.note(nil, nil) } }
                 // Connecting takes its time, in which a caller may have gone.
-                guard call.isWaitedFor else { throw TrackingError(.storeFailed, "no connection to PostgreSQL") }
+                guard call.isWaitedFor else {
+                    throw TrackingError(.storeFailed, "the request to PostgreSQL was cancelled while connecting")
+                }
                 if open == nil {
                     try self.prepare(connection)
                     open = connection

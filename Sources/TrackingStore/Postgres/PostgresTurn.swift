@@ -36,7 +36,8 @@ struct PostgresTurn {
     /// The error when the row of the table `turn` is missing or older than expected. Rows of this table are never
     /// deleted, so the database was restored from a backup.
     static let replaced = TrackingError(
-        .storeFailed, "the history in PostgreSQL was put back from a copy, or is being put back: it is read anew")
+        .storeFailed,
+        "cannot store now: the history in PostgreSQL was put back from a copy, or is being put back. It is read again")
 
     /// Stops relying on the turn.
     mutating func giveUp() { self.isHeld = false }

@@ -38,7 +38,7 @@ struct PostgresWriting {
         let doubtful = points.filter { !isNew($0) }
         guard points.isEmpty || !doubtful.isEmpty else {
             guard try self.copy(points, to: "point", then: "; COMMIT") == "COMMIT" else {
-                throw TrackingError(.storeFailed, "PostgreSQL did not commit")
+                throw TrackingError(.storeFailed, "cannot store records: PostgreSQL did not commit the transaction")
             }
             return points.count
         }

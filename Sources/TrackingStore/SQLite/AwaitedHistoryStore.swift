@@ -121,7 +121,7 @@ public final class AwaitedHistoryStore: HistoryStore {
     }
 
     private var onlyRead: TrackingError {
-        TrackingError(.storeFailed, "the history \(self.path) was opened for reading: nothing is stored in it")
+        TrackingError(.storeFailed, "cannot change the history \(self.path): it was opened for reading only")
     }
 }
 

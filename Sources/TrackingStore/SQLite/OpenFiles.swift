@@ -44,8 +44,10 @@ struct OpenFiles {
         guard let changed = self.changed else { return }
         throw TrackingError(
             .storeFailed,
-            "\(changed) was removed or replaced while the history was open, and nothing more is stored in what is gone, nor read "
-                + "from it: put it back, or start the program again")
+            """
+            cannot use the history: \(changed) was removed or replaced while the history was open. Put the file back, or \
+            start the program again
+            """)
     }
 
     /// `true` if the files were changed or replaced since they were opened.

@@ -155,7 +155,8 @@ public final class SQLiteHistoryStore: HistoryStore {
         let temporary = Self.backupDraft(of: path)
         let descriptor = SystemLibrary.open(temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else {
-            throw TrackingError(.inputUnreadable, "'\(path)' cannot be made: \(String(cString: strerror(errno)))")
+            throw TrackingError(
+                .inputUnreadable, "cannot make the backup '\(path)': \(String(cString: strerror(errno)))")
         }
         defer {
             SystemLibrary.close(descriptor)
@@ -164,7 +165,7 @@ public final class SQLiteHistoryStore: HistoryStore {
         // It takes the file that is there, as long as that is empty, and with it the rights of its owner alone.
         try await self.explained { try await self.pool.vacuum(into: Self.literalName(temporary)) }
         guard fsync(descriptor) == 0, rename(temporary, path) == 0 else {
-            throw TrackingError(.storeFailed, "'\(path)' cannot be written: \(String(cString: strerror(errno)))")
+            throw TrackingError(.storeFailed, "cannot write the backup '\(path)': \(String(cString: strerror(errno)))")
         }
     }
 
@@ -178,8 +179,8 @@ public final class SQLiteHistoryStore: HistoryStore {
         throw TrackingError(
             .inputUnreadable,
             isDangling
-                ? "'\(path)' is a link to a file that is not there: name the file itself"
-                : "'\(path)' is there already: name another file")
+                ? "cannot make the backup '\(path)': it is a link to a file that does not exist. Name the file itself"
+                : "cannot make the backup '\(path)': the file is there already. Name another file")
     }
 
     /// See ``HistoryStore/close()``.
@@ -288,9 +289,10 @@ extension SQLiteHistoryStore {
             return TrackingError(
                 .storeUnusable, "cannot open the history \(path): it is not an SQLite database. Name another file")
         case let error as DatabaseError:
-            let text = "the history \(path): \(error.message ?? "") (SQLite \(error.extendedResultCode.rawValue))"
+            let text =
+                "cannot use the history \(path): \(error.message ?? "") (SQLite \(error.extendedResultCode.rawValue))"
             return TrackingError(Self.code(of: error.resultCode), text)
-        default: return TrackingError(.storeFailed, "the history \(path): \(error)")
+        default: return TrackingError(.storeFailed, "cannot use the history \(path): \(error)")
         }
     }
 
