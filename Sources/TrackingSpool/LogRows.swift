@@ -103,7 +103,7 @@ final class LogRows {
 
     /// Calls `body` with each row that was found.
     func forEach(_ body: (LogRow) throws -> Void) throws {
-        // The newest first: of two versions the first is kept.
+        // The newest pages are read first, because the first of two versions of a row counts.
         for frame in (0..<self.frames).reversed() { try self.scan(self.page(frame: frame), body) }
         for number in 0..<self.pages { try self.scan(self.page(number: UInt32(number + 1)), body) }
     }

@@ -204,7 +204,7 @@ public final class SQLiteSpool: SpoolStorage {
                 guard let parts = try await self.trimSome(to: limits, now: now) else { return Array(gone.values) }
                 for part in parts { gone[part.stream, default: part].seqs.formUnion(part.seqs) }
             } catch {
-                // The records that are gone are returned. The next trim throws the error again.
+                // The records that were dropped before the error are returned. The next call throws the error again.
                 guard gone.isEmpty else { return Array(gone.values) }
                 throw error
             }
@@ -350,7 +350,7 @@ extension SQLiteSpool {
             try file.transaction(isDurable: false) { try file.sweep(atMost: count, $0) }
             return file.book.unswept > 0
         } catch {
-            // Damage is noted. After another error, the next job tries the deletion again.
+            // Damage is stored beside the file. After any other error, the next job tries the deletion again.
             _ = self.explain(error)
             return false
         }

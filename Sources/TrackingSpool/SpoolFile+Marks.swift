@@ -21,7 +21,7 @@ extension SpoolFile {
             guard let mark = entry.mark else { continue }
             let name = RecordName(stream: entry.stream, seq: entry.record.seq)
             let row = StoredMark(trackable: entry.trackable, key: mark.key, name: name, added: added)
-            // One that is there already is damaged, or the record would be known.
+            // A stored mark with the same key is damaged; otherwise the record would have been found by it.
             try self.insert(row, isNewest: true, db)
         }
         for (id, own) in Dictionary(grouping: marked, by: \.trackable) {

@@ -17,12 +17,12 @@ extension SpoolFile {
             let text = String(decoding: reason.utf8.prefix(500), as: UTF8.self)
             try self.insert(QuarantinedRecord(place: query.integer(0), entry: entry, reason: text), db)
         } else {
-            // A damaged record is not worth keeping: it may come once more.
+            // A damaged record is not quarantined. Its marks are removed, so its sender may send it again.
             self.noteDamage()
             try self.forgetMarks(of: own, in: stream, db)
         }
         query.reset()
-        // It is there now: no second copy of it waits to be swept.
+        // The record is in the quarantine now, so its row is deleted at once instead of later.
         guard try self.delete(own, of: stream, db) else {
             throw SpoolDamage(reason: "the index of its records leads to other records")
         }

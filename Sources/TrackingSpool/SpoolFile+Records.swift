@@ -248,7 +248,7 @@ extension SpoolFile {
             }
             last = statement.integer(0)
         }
-        // Of more that are undecided than go together the first decided one decides.
+        // If all rows of this part are undecided, the first decided row after them decides for the whole part.
         if cut.rows == 0, rows.count == Self.trimmedAtOnce, try self.nextGoes(statement, &trimming) {
             cut = (rows.count, last)
         }

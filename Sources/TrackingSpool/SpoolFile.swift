@@ -35,7 +35,7 @@ final class SpoolFile {
         configuration.busyMode = .immediateError
         configuration.foreignKeysEnabled = false
         configuration.prepareDatabase { db in
-            // One program at a time; the index of the write-ahead log stays in memory.
+            // Only one program opens the log, so the index of the write-ahead log can stay in memory.
             try db.execute(sql: "PRAGMA locking_mode = EXCLUSIVE")
             try db.execute(sql: "PRAGMA page_size = \(SpoolSchema.pageSize)")
             try db.execute(sql: "PRAGMA cache_size = -2000")
@@ -80,10 +80,10 @@ final class SpoolFile {
             do {
                 return try self.attempt(isDurable: isDurable, db, body)
             } catch let error as DatabaseError where error.resultCode == .SQLITE_FULL {
-                // The write-ahead log may be what fills the disk: there is room to bring it into the file.
+                // The write-ahead log may fill the disk. The released reserve is enough to move it into the file.
                 self.reserve.release()
                 _ = try? db.checkpoint(.truncate)
-                // Before the reserve is taken again: to delete takes room as well.
+                // Rows are deleted before the reserve is taken again, because deleting takes room as well.
                 if growth > 0, self.book.unswept > 0 {
                     try self.attempt(isDurable: false, db) { try self.sweep(atMost: Self.sweptAtOnce, $0) }
                 }

@@ -20,7 +20,8 @@ final class SpoolLock {
 
     deinit {
         guard self.descriptor >= 0 else { return }
-        // A program that is being started meanwhile has the descriptor too until it runs: to close ours alone lets nothing go.
+        // A child program that is being started inherits the descriptor until it runs, so closing ours would not
+        // release the lock.
         flock(self.descriptor, LOCK_UN)
         close(self.descriptor)
     }

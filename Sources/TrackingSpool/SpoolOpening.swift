@@ -20,7 +20,7 @@ struct SpoolOpening {
     }
 
     func run() throws -> (SpoolFile, SpoolContents) {
-        // Before anything is made beside it.
+        // The file is examined before any file is made beside it.
         if !self.exists(self.wish), LogTraces(path: self.path).areMissing { throw self.isForeign }
         let lock = try SpoolLock(log: self.path)
         try self.finishSalvage()
@@ -53,7 +53,7 @@ struct SpoolOpening {
     private func open(_ closing: ClosingMark.Closing?) throws -> SpoolFile {
         let file = try SpoolFile(path: self.path, isOrderly: closing != nil, checkedSize: self.checkedSize)
         _ = try file.loadState()
-        // A page of the index may be whole, and of another day.
+        // A page of the index may be intact but older than the rest of the file.
         if let closing, closing.digest != file.book.digest {
             throw SpoolDamage(reason: "its index does not list the records that it was closed with")
         }
@@ -85,7 +85,7 @@ struct SpoolOpening {
         case .SQLITE_BUSY, .SQLITE_LOCKED, .SQLITE_FULL, .SQLITE_NOMEM, .SQLITE_CANTOPEN, .SQLITE_PERM, .SQLITE_AUTH:
             return nil
         case .SQLITE_IOERR: return error.extendedResultCode == .SQLITE_IOERR_SHORT_READ ? reason : nil
-        // The file says it of itself, if it may be written.
+        // SQLite also reports a damaged header as read-only. It is damage if the file's permissions allow writing.
         case .SQLITE_READONLY: return FileManager.default.isWritableFile(atPath: self.path) ? reason : nil
         default: return reason
         }
@@ -105,7 +105,7 @@ struct SpoolOpening {
         do {
             report = try self.makeDraft(reason)
         } catch {
-            // It would take the last room.
+            // The incomplete new log would take the last room on the disk.
             self.removeDraft()
             guard let file = self.openAsItIs() else { throw error }
             contents.damage = "\(reason); a new log could not be made: \(error)"
@@ -150,7 +150,8 @@ struct SpoolOpening {
             number += 1
             aside = "\(self.path).damaged-\(time)-\(number)"
         }
-        // The file first: a write-ahead log without one is seen, a file without its write-ahead log is not.
+        // The file is renamed first. After an interruption, a write-ahead log without its file is detected; the reverse
+        // is not.
         if self.exists(self.path) { try FileManager.default.moveItem(atPath: self.path, toPath: aside) }
         if self.exists(self.path + "-wal") {
             try FileManager.default.moveItem(atPath: self.path + "-wal", toPath: aside + "-wal")

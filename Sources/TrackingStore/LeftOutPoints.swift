@@ -37,7 +37,7 @@ public struct LeftOutPoints: Sendable {
             self.limit = min(self.limit * 2, Self.maximumLimit)
         }
         guard let next = self.times.first, next < point.time else { return false }
-        // The query goes on elsewhere.
+        // The box left out points here, so the next read begins with a single point again.
         self.limit = 1
         return true
     }

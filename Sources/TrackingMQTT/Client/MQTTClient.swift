@@ -81,8 +81,8 @@ public actor MQTTClient {
         self.transport.send([.close(within: limit)])
     }
 
-    /// `true` where the broker reports each publish that it refuses: the last connection speaks MQTT 5. A broker that speaks MQTT
-    /// 3.1.1 acknowledges a refused publish like any other.
+    /// `true` where the broker reports each publish that it refuses: the last connection speaks MQTT 5. A broker that
+    /// speaks MQTT 3.1.1 acknowledges a refused publish like any other.
     public nonisolated var reportsRefusedPublishes: Bool { self.unmatched.acceptedVersion == .v5 }
 
     /// The number of messages that were received for subscriptions and are not read. Messages in the connection's event

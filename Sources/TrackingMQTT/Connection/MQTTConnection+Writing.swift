@@ -43,7 +43,7 @@ extension MQTTConnection {
             case .unsubscribe(let filters):
                 try? handle.unsubscribe(filters.filter { MosquittoHandle.isValid(filter: $0) })
             case .tryNow, .close, .acknowledge:
-                break  // noted when it was taken
+                break  // handled when the command was accepted
             }
             self.backlog.removeFirst()
         }

@@ -3,7 +3,7 @@ import SystemLibrary
 import TrackingCore
 
 /// One connection to a PostgreSQL server, through libpq. It is used on one thread only.
-final class PostgresConnection: @unchecked Sendable {  // only whoever holds the lock of its thread uses it
+final class PostgresConnection: @unchecked Sendable {  // used only while the lock of its thread is held
     private let pointer: OpaquePointer
 
     /// Connects to a PostgreSQL server, waiting at most 10 s. A server that stops answering is given up after 15 s. The
@@ -54,7 +54,7 @@ final class PostgresConnection: @unchecked Sendable {  // only whoever holds the
         let mode = PostgresProtection.mode(
             options: Self.options(of: address) ?? [:], environment: Self.environment)
         if let mode { options.append(("sslmode", mode)) }
-        // The last one counts: what the address says.
+        // Of repeated options, libpq uses the last one, which is that of the address.
         options.append(("dbname", address))
         let keys: [UnsafePointer<CChar>?] = options.map { UnsafePointer(strdup($0.0)) } + [nil]
         let values: [UnsafePointer<CChar>?] = options.map { UnsafePointer(strdup($0.1)) } + [nil]
@@ -74,7 +74,7 @@ final class PostgresConnection: @unchecked Sendable {  // only whoever holds the
             let isReadable =
                 switch keyword {
                 case "port": value.split(separator: ",").allSatisfy { UInt16($0) != nil }
-                // One that begins with the sign is an abstract socket.
+                // A host that begins with @ is an abstract socket.
                 case "host": !value.dropFirst().contains("@")
                 case "dbname": !value.contains("@")
                 default: true
@@ -169,7 +169,7 @@ final class PostgresConnection: @unchecked Sendable {  // only whoever holds the
         defer { PQclear(begun) }
         guard PQresultStatus(begun) == PGRES_COPY_IN else { throw self.failure("COPY", begun) }
         let sent = bytes.withUnsafeBytes { buffer in
-            // In parts: one call takes at most 2 GiB.
+            // The bytes are sent in parts, because one call accepts at most 2 GiB.
             stride(from: 0, to: buffer.count, by: 1 << 20).allSatisfy { start in
                 let part = buffer[start..<min(buffer.count, start + 1 << 20)]
                 return UnsafeRawBufferPointer(rebasing: part).withMemoryRebound(to: CChar.self) {

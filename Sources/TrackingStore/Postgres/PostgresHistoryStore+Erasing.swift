@@ -106,7 +106,7 @@ private struct PostgresErasing {
         self.report.events = try self.delete("event", "time", limit)
         self.report.trips = try self.delete("trip", "start", limit)
         self.report.states = try self.delete("state", "received", limit)
-        // Of what cannot be read nobody knows the times: all of it goes.
+        // The times of unreadable messages are unknown, so all quarantined messages of the trackable are erased.
         self.report.quarantined =
             try self.connection.run("DELETE FROM quarantine WHERE trackable = $1", [.text(id.rawValue)]).changes
         try self.rebuildRuns(before: limit)

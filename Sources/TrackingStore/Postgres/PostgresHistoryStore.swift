@@ -52,7 +52,7 @@ public final class PostgresHistoryStore: HistoryStore {
         do throws(TrackingError) {
             return try await self.store(batch, how: .copying)
         } catch {
-            // A program that writes past the store may have left a point that the ledger does not know of.
+            // A program that writes to the tables directly may have stored a point that the ledger does not contain.
             guard error.code == .storeRefused else { throw error }
             return try await self.store(batch, how: .comparing)
         }

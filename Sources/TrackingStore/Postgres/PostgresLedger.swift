@@ -113,7 +113,7 @@ struct PostgresLedger {
         let found: PostgresTurn.Found
         if self.turn.isHeld {
             try self.turn.ask(connection)
-            // While the server looks: if somebody else has written, all of it is forgotten.
+            // The changes are computed while the server answers. If another program has written, they are discarded.
             if self.ledger.missing(for: batch).isEmpty { changes = self.ledger.apply(batch, leavingTails: true) }
             found = try self.turn.answer(connection)
         } else {

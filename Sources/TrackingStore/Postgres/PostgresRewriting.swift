@@ -115,7 +115,7 @@ struct PostgresRewriting {
     /// - Parameter transaction: The id of the transaction.
     /// - Returns: `true` if no transaction can see the earlier data; `false` after the wait.
     private func isBehindAll(_ transaction: String) throws(TrackingError) -> Bool {
-        // One in another database counts as far as it writes.
+        // A transaction in another database counts only if it writes.
         let isBehind = """
             SELECT 1::bigint WHERE pg_snapshot_xmin(pg_current_snapshot()) > '\(transaction)'::xid8 AND NOT EXISTS \
             (SELECT FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() \

@@ -99,9 +99,9 @@ final class PostgresThread: Sendable {
             do throws(TrackingError) {
                 let connection = if let open { open } else { try PostgresConnection(self.address) }
                 self.note(number, connection.socket)
-                // Its socket is closed with it, and the number given to another.
+                // When the connection is released, its socket is closed, and the system may reuse the descriptor.
                 defer { withExtendedLifetime(connection) { self.note(nil, nil) } }
-                // Connecting takes its time, in which a caller may have gone.
+                // The caller may have been cancelled while the connection was made.
                 guard call.isWaitedFor else {
                     throw TrackingError(.storeFailed, "the request to PostgreSQL was cancelled while connecting")
                 }

@@ -77,14 +77,15 @@ struct PostgresTurn {
     }
 
     private mutating func share(_ connection: PostgresConnection) throws(TrackingError) -> Found {
-        // It waits for one who writes alone.
+        // This statement waits for a program that writes alone.
         let takenAway = try connection.run("UPDATE turn SET holder = -holder WHERE holder > 0 RETURNING holder")
         guard takenAway.count == 0 else { return self.see(takenAway.integer(0, 0)) }
         let holders = try connection.run("SELECT holder FROM turn FOR SHARE")
         guard holders.count == 1 else { throw Self.replaced }
         let holder = holders.integer(0, 0)
         guard holder > 0 else { return self.see(holder) }
-        // Somebody took it meanwhile. Two who both hold the row, and both want to change it, would wait for each other.
+        // Another program took the turn meanwhile. Two programs that both lock the row and want to change it would wait
+        // for each other.
         try connection.runAll("ROLLBACK; BEGIN")
         return try self.share(connection)
     }

@@ -20,7 +20,7 @@ struct PostgresValue {
 
     private static func array(_ type: Oid, _ values: [PostgresValue], of element: Oid) -> Self {
         var bytes: [UInt8] = []
-        // Dimensions (none of an empty array), whether there are NULLs, the type, the length, the first index.
+        // The number of dimensions (0 for an empty array), a flag for NULLs, the type, the length, the first index.
         bytes += Int32(values.isEmpty ? 0 : 1).networkBytes
         bytes += Int32(values.contains { $0.bytes == nil } ? 1 : 0).networkBytes
         bytes += element.networkBytes

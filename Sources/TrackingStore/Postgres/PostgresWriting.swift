@@ -67,7 +67,8 @@ struct PostgresWriting {
             "CREATE TEMP TABLE IF NOT EXISTS point_stage (LIKE point) ON COMMIT DELETE ROWS")
         try self.copy(points, to: "point_stage")
         let new = try self.connection.run("INSERT INTO point SELECT * FROM point_stage ON CONFLICT DO NOTHING").changes
-        // One that came too early by its time, and comes again when it is not: what came first does not matter.
+        // A point may be received first while its time is in the future, and again later. Its clock fault is then
+        // removed.
         if new < points.count, points.contains(where: { !$0.hasClockFault }) {
             try self.connection.run(
                 """

@@ -26,7 +26,7 @@ struct OpenFiles {
 
     /// Stores the identities of the files of a database: its own file and the write-ahead log.
     init(_ db: Database, areUnlocked: Bool) throws {
-        // Beside the file itself, where the path is a link.
+        // If the path is a link, the write-ahead log is beside the file that the link names.
         let path = try String.fetchOne(db, sql: "SELECT file FROM pragma_database_list WHERE name = 'main'") ?? ""
         let log = "\(path)-wal"
         self.files = [

@@ -143,7 +143,7 @@ private struct Erasing {
         self.report.events = try self.delete("event", "time", limit, db)
         self.report.trips = try self.delete("trip", "start", limit, db)
         self.report.states = try self.delete("state", "received", limit, db)
-        // Of what cannot be read nobody knows the times: all of it goes.
+        // The times of unreadable messages are unknown, so all quarantined messages of the trackable are erased.
         try db.execute(sql: "DELETE FROM quarantine WHERE trackable = ?", arguments: [id.rawValue])
         self.report.quarantined = db.changesCount
         try self.rebuildRuns(before: limit, db)

@@ -61,10 +61,10 @@ public final class SQLiteHistoryStore: HistoryStore {
             path: isAlone ? Self.unlockedName(path) : Self.literalName(path),
             configuration: Self.configuration(isReadOnly: isForReading))
         return try pool.writeWithoutTransaction { db in
-            // An acknowledgement is a promise: a commit outlives a power cut. A pool sets NORMAL as it is opened.
+            // Acknowledged records must survive a power cut. GRDB's pool sets NORMAL when it is opened.
             try db.execute(sql: "PRAGMA synchronous = FULL")
             try SQLiteHistorySchema.prepare(db, path: path)
-            // The last pages of some thousand trackables.
+            // The cache holds the last pages of some thousand trackables.
             try db.execute(sql: "PRAGMA cache_size = -16000")
             return Opened(pool: pool, files: try OpenFiles(db, areUnlocked: isAlone))
         }
@@ -73,7 +73,7 @@ public final class SQLiteHistoryStore: HistoryStore {
     /// Makes the file if it does not exist. The error of SQLite would not name the cause of a failure.
     private static func makeFile(_ path: String) throws(TrackingError) {
         try self.checkIsFile(path)
-        // Positions are their owner's business: SQLite gives its other files the rights of this one.
+        // Only the owner may read positions. SQLite gives its other files the permissions of this file.
         let descriptor = SystemLibrary.open(path, O_CREAT | O_CLOEXEC, 0o600)
         guard descriptor < 0 else {
             SystemLibrary.close(descriptor)
@@ -162,7 +162,7 @@ public final class SQLiteHistoryStore: HistoryStore {
             SystemLibrary.close(descriptor)
             unlink(temporary)
         }
-        // It takes the file that is there, as long as that is empty, and with it the rights of its owner alone.
+        // SQLite writes into the existing file if it is empty, so the copy keeps that file's permissions.
         try await self.explained { try await self.pool.vacuum(into: Self.literalName(temporary)) }
         guard fsync(descriptor) == 0, rename(temporary, path) == 0 else {
             throw TrackingError(.storeFailed, "cannot write the backup '\(path)': \(String(cString: strerror(errno)))")
@@ -209,7 +209,7 @@ extension SQLiteHistoryStore {
     ) throws -> Value {
         do {
             try db.beginTransaction(.immediate)
-            // Another program may have written since: what is known is no longer so.
+            // Another program may have written since then, which makes the known table contents invalid.
             let version = try Int64.fetchOne(db, sql: "PRAGMA data_version")
             if version != ledger.dataVersion || ledger.value.count > Self.maximumKnown {
                 ledger = Ledger(dataVersion: version)
@@ -264,7 +264,8 @@ extension SQLiteHistoryStore {
                 } catch {
                     guard self.isForReading else { throw error }
                 }
-                // Before the file is opened again: what is open of one file has one index of its write-ahead log.
+                // The database is closed before the file is opened again: all open connections share one index of the
+                // write-ahead log.
                 try known.pool.close()
                 opened = nil
             }
