@@ -15,7 +15,7 @@ struct LogTraces {
     private static let header = Array("SQLite format 3\0".utf8)
     private static let statements = SpoolSchema.statements.map { Array($0.utf8) }
 
-    /// `true` if the file exists and was never a log.
+    /// `true` if the file exists and shows no evidence that it ever was a device's log.
     var areMissing: Bool {
         var status = stat()
         // The attempt to open a path that is not a regular file reports the cause.
@@ -30,7 +30,7 @@ struct LogTraces {
         return !Self.isZero(descriptor) && !self.hasRows && !self.isNamedAhead
     }
 
-    /// `true` if a page has an intact row of a log.
+    /// `true` if a page of the file has an intact row of a log.
     private var hasRows: Bool {
         do {
             try LogRows(path: self.path).forEach { _ in throw Found() }

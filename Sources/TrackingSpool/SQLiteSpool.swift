@@ -93,7 +93,7 @@ public final class SQLiteSpool: SpoolStorage {
     /// The dedicated thread of the log. See ``SpoolStorage/executor``.
     public var executor: (any TaskExecutor)? { self.thread }
 
-    /// See ``SpoolStorage/open(now:)``.
+    /// Opens the log, or creates it if there is none. See ``SpoolStorage/open(now:)``.
     public func open(now: UnixTime) async throws(TrackingError) -> SpoolContents {
         let (path, checkedSize, overwritesRemoved) = (self.path, self.checkedSize, self.overwritesRemoved)
         return try await self.perform(.alone) { file in
@@ -108,7 +108,8 @@ public final class SQLiteSpool: SpoolStorage {
         }
     }
 
-    /// See ``SpoolStorage/append(_:state:now:knowsAges:)``.
+    /// Appends records to the log and stores values of the publisher, all or nothing. See
+    /// ``SpoolStorage/append(_:state:now:knowsAges:)``.
     public func append(
         _ records: [SpoolEntry], state: [String: [UInt8]?], now: UnixTime, knowsAges: Bool
     ) async throws(TrackingError) {
@@ -123,14 +124,14 @@ public final class SQLiteSpool: SpoolStorage {
         }
     }
 
-    /// See ``SpoolStorage/known(_:of:)``.
+    /// Returns the names of the records that have the given marks. See ``SpoolStorage/known(_:of:)``.
     public func known(
         _ marks: [RecordMark], of trackable: TrackableID
     ) async throws(TrackingError) -> [RecordMark: RecordName] {
         try await self.performOpen(.alone) { file, db in try file.known(marks, of: trackable, db) }
     }
 
-    /// See ``SpoolStorage/read(_:_:maximumCount:maximumBytes:)``.
+    /// Reads records of a stream in order of `seq`. See ``SpoolStorage/read(_:_:maximumCount:maximumBytes:)``.
     public func read(
         _ stream: StreamID, _ seqs: SeqSet, maximumCount: Int, maximumBytes: Int
     ) async throws(TrackingError) -> SpoolReading {
@@ -140,14 +141,14 @@ public final class SQLiteSpool: SpoolStorage {
         }
     }
 
-    /// See ``SpoolStorage/remove(_:of:)``.
+    /// Removes records that are safely stored elsewhere from the log. See ``SpoolStorage/remove(_:of:)``.
     public func remove(_ seqs: SeqSet, of stream: StreamID) async throws(TrackingError) {
         try await self.performOpen(.write(count: seqs.count, isDurable: false)) { file, db in
             try file.remove(seqs, of: stream, db)
         }
     }
 
-    /// See ``SpoolStorage/waiting(after:through:maximumCount:)``.
+    /// Returns the records in the log in order of appending. See ``SpoolStorage/waiting(after:through:maximumCount:)``.
     public func waiting(
         after place: Int64, through last: Int64, maximumCount: Int
     ) async throws(TrackingError) -> [WaitingRecord] {
@@ -156,14 +157,14 @@ public final class SQLiteSpool: SpoolStorage {
         }
     }
 
-    /// See ``SpoolStorage/quarantine(_:of:reason:)``.
+    /// Quarantines a record that can never be accepted. See ``SpoolStorage/quarantine(_:of:reason:)``.
     public func quarantine(_ seq: UInt64, of stream: StreamID, reason: String) async throws(TrackingError) {
         try await self.performOpen(.write(count: 1, isDurable: true)) { file, db in
             try file.quarantine(seq, of: stream, reason: reason, db)
         }
     }
 
-    /// See ``SpoolStorage/quarantined(after:maximumCount:)``.
+    /// Returns quarantined records, oldest first. See ``SpoolStorage/quarantined(after:maximumCount:)``.
     public func quarantined(
         after place: Int64, maximumCount: Int
     ) async throws(TrackingError) -> [QuarantinedRecord] {
@@ -172,7 +173,7 @@ public final class SQLiteSpool: SpoolStorage {
         }
     }
 
-    /// See ``SpoolStorage/putBack(_:of:in:)``.
+    /// Returns quarantined records to the backlog. See ``SpoolStorage/putBack(_:of:in:)``.
     public func putBack(
         _ records: [PutBackRecord], of trackable: TrackableID, in stream: StreamID
     ) async throws(TrackingError) {
@@ -184,19 +185,19 @@ public final class SQLiteSpool: SpoolStorage {
         }
     }
 
-    /// See ``SpoolStorage/dropQuarantined(_:)``.
+    /// Deletes quarantined records. See ``SpoolStorage/dropQuarantined(_:)``.
     public func dropQuarantined(_ places: [Int64]?) async throws(TrackingError) -> Int {
         try await self.performOpen(.write(count: places?.count ?? 1, isDurable: true)) { file, db in
             try file.dropQuarantined(places, db)
         }
     }
 
-    /// See ``SpoolStorage/forget(_:)``.
+    /// Forgets a stream without records. See ``SpoolStorage/forget(_:)``.
     public func forget(_ stream: StreamID) async throws(TrackingError) {
         try await self.performOpen(.write(count: 1, isDurable: false)) { file, db in try file.forget(stream, db) }
     }
 
-    /// See ``SpoolStorage/trim(to:now:)``.
+    /// Removes the oldest records until the log complies with the limits. See ``SpoolStorage/trim(to:now:)``.
     public func trim(to limits: SpoolLimits, now: UnixTime) async throws(TrackingError) -> [SpoolPart] {
         var gone: [StreamID: SpoolPart] = [:]
         while true {
@@ -216,12 +217,12 @@ public final class SQLiteSpool: SpoolStorage {
         return try await self.performOpen(kind) { file, db in try file.trim(to: limits, now: now, db) }
     }
 
-    /// See ``SpoolStorage/summary()``.
+    /// Returns the number and size of the records in the log. See ``SpoolStorage/summary()``.
     public func summary() async throws(TrackingError) -> SpoolSummary {
         try await self.performOpen(.alone) { file, db in try file.summary(db) }
     }
 
-    /// See ``SpoolStorage/erase(_:before:)``.
+    /// Erases records of a trackable from the log for good. See ``SpoolStorage/erase(_:before:)``.
     public func erase(_ trackable: TrackableID, before time: UnixTime?) async throws(TrackingError) {
         try await self.performOpen(.alone) { file, _ in try file.erase(trackable, before: time) }
     }
@@ -231,7 +232,7 @@ public final class SQLiteSpool: SpoolStorage {
         try await self.performOpen(.alone) { file, _ in file.book.unswept }
     }
 
-    /// See ``SpoolStorage/close()``.
+    /// Closes the log in order. See ``SpoolStorage/close()``.
     public func close() async throws(TrackingError) {
         let path = self.path
         try await self.perform(.alone) { file in

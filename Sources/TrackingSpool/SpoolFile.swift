@@ -57,7 +57,7 @@ final class SpoolFile {
         if !isOrderly { try self.transaction(isDurable: true) { _ in } }
     }
 
-    /// Runs `body` with the database, also from inside another call of this method.
+    /// Runs `body` with the database. `body` may call this method again.
     func use<Value>(_ body: (Database) throws -> Value) throws -> Value {
         if let inUse = self.inUse { return try body(inUse) }
         return try self.connection.writeWithoutTransaction { db in

@@ -151,8 +151,8 @@ public struct PauseStateMachine: Hashable, Sendable {
         }
     }
 
-    /// Returns `true` when a fix is certainly outside the radius: by more than its accuracy radius, which counts up to
-    /// the radius itself.
+    /// Returns `true` when a fix is certainly outside the radius around `place`: its distance exceeds the radius by
+    /// more than the fix's accuracy radius. An accuracy radius above the pause radius counts as the pause radius.
     private func isOutside(_ fix: Location, of place: Coordinate) -> Bool {
         let doubt = min(fix.accuracyHorizontal ?? 0, self.radius.value)
         return fix.coordinate.distance(to: place).value > self.radius.value + doubt

@@ -100,7 +100,7 @@ public struct StreamCoverage: Hashable, Sendable {
         return true
     }
 
-    /// Returns `true` when `seq` follows the highest known number and that number is stored.
+    /// Returns `true` when `seq` directly follows the highest number with a mark, and that number is stored.
     func isNext(_ seq: UInt64) -> Bool {
         seq > 0 && self[.stored].last == seq - 1 && self.sets.allSatisfy { ($0.last ?? 0) < seq }
     }
@@ -161,7 +161,8 @@ public struct StreamCoverage: Hashable, Sendable {
         for range in self[mark].ranges { self.declare(range, .erased) }
     }
 
-    /// Returns the unknown ranges below the highest known number or the declared end, at most `limit` of them.
+    /// Returns the ranges of numbers without a mark below the highest known number or the declared last number, at most
+    /// `limit` ranges.
     public func undeclaredGaps(limit: Int = .max) -> [ClosedRange<UInt64>] {
         let highest = max(self.end ?? 0, self.sets.compactMap(\.last).max() ?? 0)
         guard highest > self.handledThrough else { return [] }

@@ -60,7 +60,8 @@ struct TrackableIntake {
         return self.trackable.streams[stream]?.coverage.isKnown(seq) ?? false
     }
 
-    /// Declares numbers of a stream missing. `body` returns `true` when the stream had room for all of them.
+    /// Declares numbers of a stream missing. `body` changes the coverage, and returns `true` when the stream had room
+    /// for all ranges.
     private mutating func declare(
         of stream: StreamID, _ changes: inout RecordingChanges, _ body: (inout StreamCoverage) -> Bool
     ) {

@@ -14,7 +14,7 @@ public struct Fence: Hashable, Sendable {
     /// The maximum number of corners of a fence, all rings together: 10,000.
     public static let maximumCorners = 10_000
 
-    /// The name: 1 to 64 bytes of UTF-8.
+    /// The name of the fence: 1 to 64 bytes of UTF-8.
     public let name: String
     /// The covered area.
     public let shape: Shape

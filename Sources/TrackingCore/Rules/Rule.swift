@@ -21,7 +21,7 @@ public struct Rule: Hashable, Sendable {
     /// The range of the times of `dwell` and `silent`: 1 s to 30 days.
     public static let times: ClosedRange<Duration> = .seconds(1)...(.seconds(30 * 86_400))
 
-    /// The name: 1 to 64 bytes of UTF-8.
+    /// The name of the rule: 1 to 64 bytes of UTF-8.
     public let name: String
     /// The condition.
     public let condition: Condition

@@ -15,7 +15,7 @@ public struct RuleBook: Sendable {
         public var detail: [String: JSONValue]
         /// The time of the event.
         public var time: UnixTime
-        /// The last known position of the trackable; `nil` for none.
+        /// The last known position of the trackable at the event; `nil` when none is known.
         public var location: Location?
     }
 

@@ -44,12 +44,13 @@ public struct SuspectTopics: Sendable {
     public func verdict(on name: String, now: MonotonicTime) -> Verdict {
         guard let suspect = self.suspects[name], suspect.closes >= Self.patience - 1 else { return .send }
         guard let until = suspect.until, now < until else { return .sendAlone }
+        let wait = suspect.backoff.wait(after: suspect.backoff.failures).components.seconds
         return .refuse(
             TrackingError(
                 .notAuthorized,
                 """
-                '\(name)' is set aside for \(suspect.backoff.wait(after: suspect.backoff.failures).components.seconds) s: the broker closed the connection \
-                after it \(Self.patience) times running, as some do where their rules forbid a topic
+                cannot use '\(name)' for \(wait) s: the broker closed the connection \(Self.patience) times in a row \
+                after this topic or filter. Grant the right to it at the broker
                 """))
     }
 

@@ -2,7 +2,7 @@
 public struct SpoolRecord: Hashable, Sendable {
     /// The kind of a record. The raw values are stored in the log's files.
     public enum Kind: UInt8, Hashable, Sendable, CaseIterable {
-        /// A GeoJSON Feature.
+        /// A captured point, encoded as a GeoJSON Feature.
         case point = 0
         /// A version of a trip.
         case trip = 1

@@ -36,7 +36,7 @@ public struct TripStateMachine: Hashable, Sendable {
         }
     }
 
-    /// A trip in progress.
+    /// The state of a trip in progress.
     struct Journey: Hashable, Sendable {
         /// The last version of the trip.
         var trip: Trip

@@ -41,7 +41,7 @@ public struct TopicRoot: Hashable, Sendable, CustomStringConvertible {
     /// The prefix, with `/` between levels and without a slash at either end.
     public let path: String
 
-    /// The prefix.
+    /// The prefix of all topics of the deployment, the same as ``path``.
     public var description: String { self.path }
 
     /// The default root, `tracking`.

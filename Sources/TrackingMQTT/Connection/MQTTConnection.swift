@@ -75,7 +75,7 @@ actor MQTTConnection {
         self.machine = ConnectionStateMachine(configuration: configuration.decisions, seed: system.next())
     }
 
-    /// Connects, and returns when the state machine has ended.
+    /// Runs the connection: connects, and returns when the state machine has ended for good.
     func run() async {
         self.now = DeviceClock.now
         let key = self.loop.attach(self)

@@ -12,9 +12,9 @@ struct InboundBatch {
     private var entries: [Entry] = []
     private var bytes: [UInt8] = []
 
-    /// The number of events.
+    /// The number of events in the batch.
     var count: Int { self.entries.count }
-    /// The number of payload bytes.
+    /// The number of bytes of all payloads in the batch.
     var byteCount: Int { self.bytes.count }
     /// `true` when the batch is large enough for one pass, so that other connections have their turn.
     var isLarge: Bool { self.entries.count >= 256 || self.bytes.count >= 65_536 }

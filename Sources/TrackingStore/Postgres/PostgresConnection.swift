@@ -36,7 +36,7 @@ final class PostgresConnection: @unchecked Sendable {  // used only while the lo
         self.withOptions(address) { PQpingParams($0, $1, 1) == PQPING_OK }
     }
 
-    /// The variables of the environment that ``PostgresProtection`` knows.
+    /// The values of the environment variables that ``PostgresProtection/variables`` names.
     private static var environment: [String: String] {
         var environment: [String: String] = [:]
         for name in PostgresProtection.variables { environment[name] = getenv(name).map { String(cString: $0) } }

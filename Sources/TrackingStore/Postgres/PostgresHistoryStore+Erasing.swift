@@ -20,7 +20,7 @@ extension PostgresHistoryStore {
         }
     }
 
-    /// See ``HistoryStore/removeExpired(before:of:except:)``.
+    /// Removes records that are older than a limit. See ``HistoryStore/removeExpired(before:of:except:)``.
     public func removeExpired(
         before limit: UnixTime, of trackables: [TrackableID]?, except exceptions: Set<TrackableID>
     ) async throws(TrackingError) -> Int {

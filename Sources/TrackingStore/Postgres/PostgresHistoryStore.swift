@@ -47,7 +47,7 @@ public final class PostgresHistoryStore: HistoryStore {
         }
     }
 
-    /// See ``HistoryStore/store(_:)``.
+    /// Stores a batch of records in one durable commit. See ``HistoryStore/store(_:)``.
     public func store(_ batch: RecordingBatch) async throws(TrackingError) -> StoreReport {
         do throws(TrackingError) {
             return try await self.store(batch, how: .copying)
@@ -91,7 +91,7 @@ public final class PostgresHistoryStore: HistoryStore {
         }
     }
 
-    /// See ``HistoryStore/acknowledgement(of:)``.
+    /// Returns the acknowledgement of a trackable's streams. See ``HistoryStore/acknowledgement(of:)``.
     public func acknowledgement(of trackable: TrackableID) async throws(TrackingError) -> Acknowledgement {
         try await self.reader.perform { connection throws(TrackingError) in
             try PostgresLedger.load([trackable], connection).first?.trackable.acknowledgement
@@ -99,7 +99,7 @@ public final class PostgresHistoryStore: HistoryStore {
         }
     }
 
-    /// See ``HistoryStore/close()``.
+    /// Closes the history. See ``HistoryStore/close()``.
     public func close() async throws(TrackingError) {
         self.writer.close()
         self.reader.close()

@@ -99,7 +99,7 @@ final class PostgresThread: Sendable {
             do throws(TrackingError) {
                 let connection = if let open { open } else { try PostgresConnection(self.address) }
                 self.note(number, connection.socket)
-                // When the connection is released, its socket is closed, and the system may reuse the descriptor.
+                // A released connection closes its socket, and the system may reuse the descriptor.
                 defer { withExtendedLifetime(connection) { self.note(nil, nil) } }
                 // The caller may have been cancelled while the connection was made.
                 guard call.isWaitedFor else {

@@ -37,61 +37,62 @@ public final class AwaitedHistoryStore: HistoryStore {
     /// Always throws an error, because this history is opened for reading only.
     public func store(_ batch: RecordingBatch) async throws(TrackingError) -> StoreReport { throw self.onlyRead }
 
-    /// See ``HistoryStore/acknowledgement(of:)``.
+    /// Returns the acknowledgement of a trackable's streams. See ``HistoryStore/acknowledgement(of:)``.
     public func acknowledgement(of trackable: TrackableID) async throws(TrackingError) -> Acknowledgement {
         try await self.history()?.acknowledgement(of: trackable) ?? Acknowledgement(streams: [:])
     }
 
-    /// See ``HistoryStore/points(_:after:limit:)``.
+    /// Reads the next page of the points that a query selects. See ``HistoryStore/points(_:after:limit:)``.
     public func points(_ query: PointQuery, after: PointName?, limit: Int) async throws(TrackingError) -> PointPage {
         try await self.history()?.points(query, after: after, limit: limit) ?? PointPage(points: [], next: nil)
     }
 
-    /// See ``HistoryStore/coverage(of:)``.
+    /// Returns the state of each record number of a trackable's streams. See ``HistoryStore/coverage(of:)``.
     public func coverage(of trackable: TrackableID) async throws(TrackingError) -> [StreamID: StreamCoverage] {
         try await self.history()?.coverage(of: trackable) ?? [:]
     }
 
-    /// See ``HistoryStore/lastPositions(of:)``.
+    /// Returns the newest position of each trackable. See ``HistoryStore/lastPositions(of:)``.
     public func lastPositions(of trackables: [TrackableID]?) async throws(TrackingError) -> [LastPosition] {
         try await self.history()?.lastPositions(of: trackables) ?? []
     }
 
-    /// See ``HistoryStore/trackables(after:limit:)``.
+    /// Returns summaries of the next trackables, by id. See ``HistoryStore/trackables(after:limit:)``.
     public func trackables(after id: TrackableID?, limit: Int) async throws(TrackingError) -> [TrackableSummary] {
         try await self.history()?.trackables(after: id, limit: limit) ?? []
     }
 
-    /// See ``HistoryStore/summaries(of:)``.
+    /// Returns summaries of those given trackables that the history contains. See ``HistoryStore/summaries(of:)``.
     public func summaries(of trackables: [TrackableID]) async throws(TrackingError) -> [TrackableSummary] {
         try await self.history()?.summaries(of: trackables) ?? []
     }
 
-    /// See ``HistoryStore/trackables(in:during:)``.
+    /// Returns the trackables that have a point in a box during a time span. See
+    /// ``HistoryStore/trackables(in:during:)``.
     public func trackables(in box: GeoBox, during times: TimeSpan) async throws(TrackingError) -> [TrackableID] {
         try await self.history()?.trackables(in: box, during: times) ?? []
     }
 
-    /// See ``HistoryStore/trips(of:during:after:limit:)``.
+    /// Returns the next trips of a trackable during a time span. See ``HistoryStore/trips(of:during:after:limit:)``.
     public func trips(
         of trackable: TrackableID, during times: TimeSpan, after last: Trip?, limit: Int
     ) async throws(TrackingError) -> [Trip] {
         try await self.history()?.trips(of: trackable, during: times, after: last, limit: limit) ?? []
     }
 
-    /// See ``HistoryStore/events(of:during:after:limit:)``.
+    /// Returns the next events of a trackable during a time span. See ``HistoryStore/events(of:during:after:limit:)``.
     public func events(
         of trackable: TrackableID, during times: TimeSpan, after last: TrackingEvent?, limit: Int
     ) async throws(TrackingError) -> [TrackingEvent] {
         try await self.history()?.events(of: trackable, during: times, after: last, limit: limit) ?? []
     }
 
-    /// See ``HistoryStore/newest()``.
+    /// Returns the newest times in the history. See ``HistoryStore/newest()``.
     public func newest() async throws(TrackingError) -> NewestTimes {
         try await self.history()?.newest() ?? NewestTimes()
     }
 
-    /// See ``HistoryStore/verify(_:)``.
+    /// Returns a report on the completeness of a trackable's streams. See ``HistoryStore/verify(_:)``.
     public func verify(_ trackable: TrackableID) async throws(TrackingError) -> VerifyReport? {
         try await self.history()?.verify(trackable)
     }
@@ -106,12 +107,12 @@ public final class AwaitedHistoryStore: HistoryStore {
         before limit: UnixTime, of trackables: [TrackableID]?, except exceptions: Set<TrackableID>
     ) async throws(TrackingError) -> Int { throw self.onlyRead }
 
-    /// See ``HistoryStore/quarantined(limit:)``.
+    /// Returns the quarantined messages, newest first. See ``HistoryStore/quarantined(limit:)``.
     public func quarantined(limit: Int) async throws(TrackingError) -> [RefusedMessage] {
         try await self.history()?.quarantined(limit: limit) ?? []
     }
 
-    /// See ``HistoryStore/close()``.
+    /// Closes the history. See ``HistoryStore/close()``.
     public func close() async throws(TrackingError) {
         let opened = self.opened.withLock { opened in
             defer { opened = nil }

@@ -55,7 +55,7 @@ extension SQLiteHistoryStore {
         return "\(error.message ?? "") (SQLite \(error.extendedResultCode.rawValue)); \(advice)"
     }
 
-    /// See ``HistoryStore/removeExpired(before:of:except:)``.
+    /// Removes records that are older than a limit. See ``HistoryStore/removeExpired(before:of:except:)``.
     public func removeExpired(
         before limit: UnixTime, of trackables: [TrackableID]?, except exceptions: Set<TrackableID>
     ) async throws(TrackingError) -> Int {

@@ -4,7 +4,7 @@ import TrackingSQLite
 
 /// The reading of points from SQLite.
 extension SQLiteHistoryStore {
-    /// See ``HistoryStore/points(_:after:limit:)``.
+    /// Reads the next page of the points that a query selects. See ``HistoryStore/points(_:after:limit:)``.
     public func points(
         _ query: PointQuery, after: PointName?, limit: Int
     ) async throws(TrackingError) -> PointPage {
@@ -16,7 +16,7 @@ extension SQLiteHistoryStore {
         }
     }
 
-    /// See ``HistoryStore/lastPositions(of:)``.
+    /// Returns the newest position of each trackable. See ``HistoryStore/lastPositions(of:)``.
     public func lastPositions(of trackables: [TrackableID]?) async throws(TrackingError) -> [LastPosition] {
         try await self.read { db in
             let row = try DirectStatement(
@@ -44,7 +44,8 @@ extension SQLiteHistoryStore {
         }
     }
 
-    /// See ``HistoryStore/trackables(in:during:)``.
+    /// Returns the trackables that have a point in a box during a time span. See
+    /// ``HistoryStore/trackables(in:during:)``.
     public func trackables(
         in box: GeoBox, during times: TimeSpan
     ) async throws(TrackingError) -> [TrackableID] {

@@ -123,7 +123,7 @@ public final class SQLiteHistoryStore: HistoryStore {
         return configuration
     }
 
-    /// See ``HistoryStore/store(_:)``.
+    /// Stores a batch of records in one durable commit. See ``HistoryStore/store(_:)``.
     public func store(_ batch: RecordingBatch) async throws(TrackingError) -> StoreReport {
         try await self.write { db, ledger in
             try SQLiteLedger.fill(&ledger, for: batch, db)
@@ -132,7 +132,7 @@ public final class SQLiteHistoryStore: HistoryStore {
         }
     }
 
-    /// See ``HistoryStore/acknowledgement(of:)``.
+    /// Returns the acknowledgement of a trackable's streams. See ``HistoryStore/acknowledgement(of:)``.
     public func acknowledgement(of trackable: TrackableID) async throws(TrackingError) -> Acknowledgement {
         try await self.read { db in
             try SQLiteLedger.load(trackable, [], db)?.acknowledgement ?? Acknowledgement(streams: [:])
@@ -183,7 +183,7 @@ public final class SQLiteHistoryStore: HistoryStore {
                 : "cannot make the backup '\(path)': the file is there already. Name another file")
     }
 
-    /// See ``HistoryStore/close()``.
+    /// Closes the history. See ``HistoryStore/close()``.
     public func close() async throws(TrackingError) {
         try Self.explained(self.path) { try self.opened.withLock { try $0?.pool.close() } }
     }
