@@ -34,7 +34,7 @@ public struct PauseStateMachine: Hashable, Sendable {
     }
 
     private enum State: Hashable, Sendable {
-        /// No fix arrived yet. Can transition to: `moving`, `paused`.
+        /// No fix was processed yet. Can transition to: `moving`, `paused`.
         case unknown
         /// The trackable is not stationary for long enough. `quiet` is the arrival of the last fix if it was
         /// stationary. Can transition to: `paused`, `unknown`.
@@ -88,7 +88,7 @@ public struct PauseStateMachine: Hashable, Sendable {
         return quiet?.advanced(by: self.after)
     }
 
-    /// Takes a fix. Returns the begin or end of a pause; `nil` for neither.
+    /// Processes a fix. Returns the begin or the end of a pause; `nil` when neither happened.
     public mutating func moved(_ fix: Location, at moment: Moment) -> Change? {
         let quiet = Self.saysStanding(fix) ? moment.now : nil
         switch self.state {

@@ -69,8 +69,8 @@ public struct LocationAnimator: Sendable {
     /// The number of points on the path, for tests of its maximum.
     var waypointCount: Int { self.way.count }
 
-    /// Takes an update that has arrived. Pass only updates that ``UpdateOrder`` finds current: the animator also moves
-    /// to older positions.
+    /// Adds an update that has arrived to the marker's path. Pass only updates that ``UpdateOrder`` finds current,
+    /// because the animator also moves to older positions.
     public mutating func updated(_ update: LocationUpdate, now: MonotonicTime) {
         var way = self.rest(at: now)
         let isFirst = way.isEmpty

@@ -15,11 +15,11 @@ package struct Member: Hashable, Sendable {
     }
 }
 
-/// The decisions about the presence of other members. A member is present on a trackable while its presence message is
-/// retained, its client is online, both name the same session, and the lease has not ended (docs/reference/protocol.md,
-/// "Who is there").
+/// Decides which other members (publishers and subscribers) are present. A member is present on a trackable while its
+/// presence message is retained, its client is online, both name the same session, and the lease has not ended
+/// (docs/reference/protocol.md, "Who is there").
 ///
-/// Only messages of other clients are given to it, never those of the own client id.
+/// Only messages of other clients are passed to the machine, never those of the own client id.
 package struct PresenceStateMachine: Sendable {
     /// An action or a report that follows from a message or a deadline.
     package enum Change: Hashable, Sendable {

@@ -7,7 +7,7 @@
 package struct SessionStateMachine: Sendable {
     /// The phase of a connection.
     package enum Phase: Hashable, Sendable {
-        /// No connection. Can transition to: `reading`.
+        /// There is no connection to the broker. Can transition to: `reading`.
         case offline
         /// Connected; the retained liveness of the own client id is being received. `standing` is the session in that
         /// retained message. Can transition to: `online`, `takenOver`, `offline`.

@@ -4,7 +4,7 @@ import TrackingCore
 
 /// The failure of a libmosquitto call, which is converted to a ``TrackingError`` where it is handled.
 struct MosquittoResult: Error, Hashable {
-    /// One of `MOSQ_ERR_…`.
+    /// The error code that libmosquitto returned, one of `MOSQ_ERR_…`.
     let code: Int32
     /// The value of `errno` after the call.
     let systemError: Int32
