@@ -36,8 +36,7 @@ public protocol SpoolStorage: Sendable {
         _ records: [SpoolEntry], state: [String: [UInt8]?], now: UnixTime, knowsAges: Bool
     ) async throws(TrackingError)
 
-    /// Returns the name (stream and number) of each record that has one of these marks, including records that were
-    /// sent and have left the log.
+    /// Returns the names (stream and number) of the records with these marks, including those that left the log.
     ///
     /// - Throws: ``TrackingError/Code/spoolFailed`` or ``TrackingError/Code/spoolDamaged``.
     func known(_ marks: [RecordMark], of trackable: TrackableID) async throws(TrackingError) -> [RecordMark: RecordName]
@@ -79,8 +78,7 @@ public protocol SpoolStorage: Sendable {
     /// - Throws: ``TrackingError/Code/spoolFailed`` or ``TrackingError/Code/spoolDamaged``.
     func quarantine(_ seq: UInt64, of stream: StreamID, reason: String) async throws(TrackingError)
 
-    /// Returns the quarantined records after `place`, oldest first, at most `maximumCount`. A place is the
-    /// ``QuarantinedRecord/place`` of a record; 0 begins with the first.
+    /// Returns the quarantined records with a place above `place` (0: all), oldest first, at most `maximumCount`.
     ///
     /// - Throws: ``TrackingError/Code/spoolFailed`` or ``TrackingError/Code/spoolDamaged``.
     func quarantined(after place: Int64, maximumCount: Int) async throws(TrackingError) -> [QuarantinedRecord]
@@ -329,8 +327,7 @@ public struct SpoolLimits: Hashable, Sendable {
     public var maximumCount: Int?
     /// The maximum number of payload bytes, ≥ 0; `nil` for no limit.
     public var maximumBytes: Int?
-    /// The maximum age of a record; `nil` for no limit. A record with a time before 2001 or in the future has no known
-    /// age. It counts as no older than the next record with a known age.
+    /// The maximum age; `nil` for no limit. A record from before 2001 or the future is no older than the next record.
     public var maximumAge: Duration?
 
     /// Makes limits; `nil` means no limit.
