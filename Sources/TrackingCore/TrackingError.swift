@@ -55,7 +55,7 @@ public struct TrackingError: Error, Sendable, CustomStringConvertible {
         private let base: Base
         private init(_ base: Base) { self.base = base }
 
-        /// The name of the code, for logs.
+        /// The name of the error code, for logs.
         public var description: String { self.base.rawValue }
 
         /// A trackable id, client id, topic root, topic or filter violates a rule of the protocol.
@@ -124,15 +124,16 @@ public struct TrackingError: Error, Sendable, CustomStringConvertible {
     public let message: String
     /// The broker's reason code in the numbering of MQTT 5; `nil` when the broker sent none.
     public let reasonCode: UInt8?
-    /// `true` when the broker rejected a topic or filter as invalid (MQTT 5: 0x8F, 0x90). Repeating the request cannot help.
+    /// `true` when the broker rejected a topic or filter as invalid (MQTT 5: 0x8F, 0x90). Repeating the request cannot
+    /// help.
     public var isNameRefusal: Bool { self.reasonCode == 0x8F || self.reasonCode == 0x90 }
-    /// `true` when the broker rejected the content or the size of a message (MQTT 5: 0x95, 0x99, 0x83), not its topic. Other
-    /// messages on the topic may be accepted. A failing broker may return 0x83 for every message.
+    /// `true` when the broker rejected the content or the size of a message (MQTT 5: 0x95, 0x99, 0x83), not its topic.
+    /// Other messages on the topic may be accepted. A failing broker may return 0x83 for every message.
     public var isContentRefusal: Bool {
         self.code == .payloadTooLarge || self.reasonCode == 0x99 || self.reasonCode == 0x83
     }
-    /// `true` when the broker rejected the client's identity: its id, its credentials or its rights. Repeating the request
-    /// soon cannot help.
+    /// `true` when the broker rejected the client's identity: its id, its credentials or its rights. Repeating the
+    /// request soon cannot help.
     public var isIdentityRefusal: Bool {
         switch self.code {
         case .badCredentials, .notAuthorized: true

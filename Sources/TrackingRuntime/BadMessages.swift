@@ -2,7 +2,7 @@ package import Logging
 private import Synchronization
 package import TrackingCore
 
-/// Counts the messages that cannot be read, and logs them within the limits of ``WarningLimit``.
+/// Counts the received messages that cannot be read, and logs them within the limits of ``WarningLimit``.
 package final class BadMessages: Sendable {
     private struct State {
         var count = 0
@@ -15,10 +15,10 @@ package final class BadMessages: Sendable {
     /// Creates a counter at zero.
     package init(logger: Logger) { self.logger = logger }
 
-    /// The number of unreadable messages.
+    /// The number of received messages that could not be read.
     package var count: Int { self.state.withLock { $0.count } }
 
-    /// Counts a skipped message.
+    /// Counts a message on `topic` that was skipped because of `error`, and logs it unless too many were logged.
     package func skipped(_ topic: String, _ error: TrackingError, now: MonotonicTime) {
         let verdict = self.state.withLock { state in
             state.count += 1
@@ -26,6 +26,7 @@ package final class BadMessages: Sendable {
         }
         guard case .say(let suppressed) = verdict else { return }
         self.logger.warning(
-            "message skipped", metadata: ["topic": "\(topic)", "reason": "\(error)", "suppressed": "\(suppressed)"])
+            "Unreadable message skipped",
+            metadata: ["topic": "\(topic)", "reason": "\(error)", "suppressed": "\(suppressed)"])
     }
 }

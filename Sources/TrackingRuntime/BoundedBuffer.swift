@@ -1,7 +1,7 @@
 public import DequeModule
 
-/// The elements that wait for one listener, bounded by number and by bytes: a new element displaces the oldest ones.
-/// The newest element always stays, however large it is.
+/// The elements that wait for one listener, limited by number and by bytes. When a new element exceeds a limit, the
+/// oldest elements are dropped. The newest element always remains, however large it is.
 public struct BoundedBuffer<Element: Sendable>: Sendable {
     @usableFromInline
     struct Entry: Sendable {
@@ -20,18 +20,18 @@ public struct BoundedBuffer<Element: Sendable>: Sendable {
     @usableFromInline let maximumBytes: Int
 
     @usableFromInline var total = 0
-    /// The most elements since the buffer was last empty.
+    /// The greatest number of elements in the buffer since it was last empty.
     @usableFromInline var peak = 0
 
-    /// The number of bytes of the elements that wait.
+    /// The number of bytes of all waiting elements.
     @inlinable
     public var bytes: Int { self.total }
 
     /// Makes an empty buffer.
     ///
     /// - Parameters:
-    ///   - count: The most elements that wait, at least 1.
-    ///   - bytes: The most bytes that wait.
+    ///   - count: The maximum number of waiting elements, at least 1.
+    ///   - bytes: The maximum number of bytes of all waiting elements.
     @inlinable
     public init(count: Int, bytes: Int) {
         self.maximumCount = count

@@ -20,7 +20,7 @@ public final class Broadcast<Element: Sendable>: Sendable {
         @usableFromInline var next = 0
         @usableFromInline var lost = 0
         @usableFromInline var isFinished = false
-        /// The senders that wait in ``Broadcast/caughtUp()``.
+        /// The continuations of the senders that wait in ``Broadcast/caughtUp()``.
         @usableFromInline var waiting: [Receipt] = []
 
         @inlinable
@@ -37,9 +37,9 @@ public final class Broadcast<Element: Sendable>: Sendable {
     /// Makes a broadcast without listeners.
     ///
     /// - Parameters:
-    ///   - buffer: The most elements that wait for one slow listener, at least 1.
-    ///   - bytes: The most bytes that wait for one slow listener.
-    ///   - size: Returns the approximate number of bytes of an element; 0 where only the number of elements is bounded.
+    ///   - buffer: The maximum number of elements that wait for one slow listener, at least 1.
+    ///   - bytes: The maximum number of bytes that wait for one slow listener.
+    ///   - size: Returns the approximate number of bytes of an element; 0 if only the number of elements is limited.
     @inlinable
     public init(buffer: Int, bytes: Int = .max, size: @escaping @Sendable (Element) -> Int = { _ in 0 }) {
         self.buffer = buffer
@@ -49,13 +49,14 @@ public final class Broadcast<Element: Sendable>: Sendable {
 
     deinit { self.finish() }
 
-    /// The number of elements that slow listeners have lost, all listeners together.
+    /// The number of elements that slow listeners have lost since the start, all listeners together.
     public var lost: Int { self.state.withLock { $0.lost } }
 
-    /// Adds a listener. Its stream has every element from now on, until the stream is cancelled or released.
+    /// Adds a listener. Its stream delivers every element that is sent from now on, until the stream is cancelled or
+    /// released.
     ///
-    /// - Parameter losingNothing: `true` for an unbounded buffer; the sender then waits in ``caughtUp()`` from time to
-    ///   time.
+    /// - Parameter losingNothing: `true` for an unlimited buffer, so that the listener loses no element. The sender
+    ///   must then call ``caughtUp()`` from time to time.
     @inlinable
     public func listen(losingNothing: Bool = false) -> AsyncStream<Element> {
         let buffer = BoundedBuffer<Element>(
@@ -74,7 +75,7 @@ public final class Broadcast<Element: Sendable>: Sendable {
         return AsyncStream { await listener.next() }
     }
 
-    /// Delivers an element to every listener.
+    /// Adds an element to the buffer of every listener.
     @inlinable
     public func deliver(_ element: Element) {
         let listeners = self.state.withLock { $0.listeners }
@@ -84,8 +85,9 @@ public final class Broadcast<Element: Sendable>: Sendable {
         if lost > 0 { self.state.withLock { $0.lost += lost } }
     }
 
-    /// Waits until no listener that loses nothing has more waiting than the buffer of another listener holds. Returns
-    /// early when the task is cancelled. A listener whose stream is released meanwhile no longer counts.
+    /// Waits until each listener with an unlimited buffer has no more waiting elements than the limited buffer of
+    /// another listener holds. Returns early when the task is cancelled. A listener whose stream is released meanwhile
+    /// no longer counts.
     public func caughtUp() async {
         while !Task.isCancelled, self.isAnyListenerBehind {
             let receipt = Receipt()
@@ -100,7 +102,7 @@ public final class Broadcast<Element: Sendable>: Sendable {
         self.state.withLock { $0.listeners }.contains { $0.isBehind }
     }
 
-    /// Has every sender in ``caughtUp()`` look again.
+    /// Wakes every sender in ``caughtUp()``, which then checks its condition again.
     @usableFromInline
     func wakeWaiting() {
         let waiting = self.state.withLock { state in
@@ -138,7 +140,7 @@ struct ListenerLimit: Sendable {
     }
 }
 
-/// One stream's place in a broadcast, released together with the stream.
+/// One listener's stream and buffer in a broadcast. It is released together with the stream.
 @usableFromInline
 final class Listener<Element: Sendable>: Sendable {
     @usableFromInline
@@ -153,7 +155,7 @@ final class Listener<Element: Sendable>: Sendable {
 
     @usableFromInline let state: Mutex<State>
     @usableFromInline let limit: ListenerLimit
-    /// Called when the listener has caught up (`false`), and when it ends (`true`).
+    /// The closure that is called when the listener has caught up (`false`) and when it ends (`true`).
     @usableFromInline let onProgress: @Sendable (_ isEnd: Bool) -> Void
 
     @inlinable
@@ -168,6 +170,8 @@ final class Listener<Element: Sendable>: Sendable {
     @inlinable
     deinit { self.onProgress(true) }
 
+    /// Adds an element to the listener's buffer, or delivers it to a waiting reader.
+    ///
     /// - Returns: The number of older elements that were lost.
     @inlinable
     func deliver(_ element: Element, bytes: Int) -> Int {
@@ -180,7 +184,7 @@ final class Listener<Element: Sendable>: Sendable {
         return lost
     }
 
-    /// `true` while more waits than the limit allows.
+    /// `true` while more elements or bytes wait for the listener than the limit allows.
     var isBehind: Bool { self.state.withLock { self.limit.isExceeded(by: $0.buffer) } }
 
     /// Ends the stream once it has delivered the elements that wait.

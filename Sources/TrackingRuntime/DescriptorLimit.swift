@@ -2,16 +2,17 @@ private import SystemLibrary
 
 /// The number of files and connections that this program may have open: the system's `RLIMIT_NOFILE`.
 package enum DescriptorLimit {
-    /// The descriptors that a server leaves to everything but its connections: databases, the broker, event loops.
+    /// The number of descriptors that a server reserves for everything except its connections: databases, the broker,
+    /// event loops.
     package static let reserve = 200
     /// The number of connections that a server accepts however low the limit is.
     package static let minimumConnections = 16
 
-    /// The limit in force.
+    /// The number of descriptors that this program may have open now; 1024 if the system does not report it.
     package static var current: Int { Self.limits.map { Int(clamping: $0.rlim_cur) } ?? 1024 }
 
-    /// Raises the limit in force to the highest one that the system grants this program. A system that refuses leaves
-    /// the limit as it was.
+    /// Raises the number of descriptors that this program may have open to the highest number that the system grants
+    /// it. If the system refuses, the number remains unchanged.
     package static func raise() {
         guard var limits = Self.limits, limits.rlim_cur < limits.rlim_max else { return }
         limits.rlim_cur = limits.rlim_max
@@ -21,8 +22,8 @@ package enum DescriptorLimit {
     /// Returns the number of connections that a server may have open at once.
     ///
     /// - Parameters:
-    ///   - limit: The descriptors that the program may have.
-    ///   - maximum: The most connections, whatever the limit is.
+    ///   - limit: The number of descriptors that the program may have open.
+    ///   - maximum: The maximum number of connections, whatever the limit is.
     package static func connections(within limit: Int, atMost maximum: Int) -> Int {
         min(maximum, max(Self.minimumConnections, limit - Self.reserve))
     }

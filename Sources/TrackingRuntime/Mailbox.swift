@@ -1,7 +1,8 @@
 public import Synchronization
 public import TrackingCore
 
-/// The queue of events in front of a decider's task: any task posts events, and one task takes them out in order.
+/// The queue of events in front of the task of a decider (a state machine). Any task posts events, and one task takes
+/// them out in order.
 ///
 /// The reader takes all waiting events at once, so that a decider that is behind wakes only once for them. The type is
 /// inlinable, so that it is specialised for the events of its users.
@@ -29,8 +30,10 @@ public final class Mailbox<Event: Sendable>: Sendable {
         @inlinable
         init() {}
 
-        /// Appends events. Returns whether the mailbox is closed, and the waiting reader with the events to resume it
-        /// with.
+        /// Appends events to the queue.
+        ///
+        /// - Returns: `true` when the mailbox is closed; and the waiting reader, if there is one, with the events to
+        ///   resume it with.
         @inlinable
         mutating func add(
             _ added: some Collection<Envelope>
@@ -75,8 +78,9 @@ public final class Mailbox<Event: Sendable>: Sendable {
         await receipt.wait()
     }
 
-    /// Posts a batch of events. Waits after every ``stride`` events and at the end, so that a fast poster does not fill
-    /// the memory, and events of other posters wait behind ``stride`` events at most.
+    /// Posts a batch of events, each converted by `event`. Waits after every ``stride`` events and at the end until
+    /// they are handled. So a fast poster does not fill the memory, and events of other posters wait behind at most
+    /// ``stride`` events.
     @inlinable
     public func postAndWait<Other>(_ others: [Other], as event: (Other) -> Event) async {
         var start = 0
@@ -92,7 +96,7 @@ public final class Mailbox<Event: Sendable>: Sendable {
         }
     }
 
-    /// The number of events of a batch that are posted without waiting.
+    /// The number of events of a batch that are posted before the poster waits: 256.
     @inlinable
     public static var stride: Int { 256 }
 
@@ -138,7 +142,7 @@ public final class Mailbox<Event: Sendable>: Sendable {
     }
 }
 
-/// Signals to a waiting task that an event was handled.
+/// A signal to one waiting task that the reader of a mailbox has handled its event.
 public final class Receipt: Sendable {
     private enum State {
         case open
@@ -160,7 +164,7 @@ public final class Receipt: Sendable {
         if case .awaited(let waiter) = before { waiter.resume() }
     }
 
-    /// Returns once the receipt is resumed, or when the task is cancelled. For one task.
+    /// Waits until the receipt is resumed, or the task is cancelled. Call it from one task only.
     public func wait() async {
         await withTaskCancellationHandler {
             await withCheckedContinuation { waiter in
@@ -177,7 +181,7 @@ public final class Receipt: Sendable {
     }
 }
 
-/// A decider's reading end of its mailbox.
+/// The reading end of a decider's mailbox, for one task.
 public struct Inbox<Event: Sendable>: ~Copyable {
     @usableFromInline let mailbox: Mailbox<Event>
     @usableFromInline var taken: ArraySlice<Mailbox<Event>.Envelope> = []
@@ -187,7 +191,7 @@ public struct Inbox<Event: Sendable>: ~Copyable {
     public init(_ mailbox: Mailbox<Event>) { self.mailbox = mailbox }
 
     /// Returns the next event; `nil` once the mailbox is closed and empty. After ``Mailbox/stride`` events of one
-    /// batch, other tasks of the thread have their turn.
+    /// batch, it lets other tasks of the thread run.
     @inlinable
     public mutating func next() async -> Mailbox<Event>.Envelope? {
         if self.taken.isEmpty {
@@ -207,15 +211,18 @@ public struct Inbox<Event: Sendable>: ~Copyable {
     }
 }
 
-/// The schedule of a decider's deadlines. Call ``arm(_:now:)`` after each step, and start a task for each deadline that
-/// it returns.
+/// The schedule of a decider's deadlines. Call ``arm(_:now:)`` after each step of the decider, and start a task that
+/// sleeps until the deadline that it returns.
 public struct Alarm: Sendable {
     private var armed: MonotonicTime?
 
     /// Creates an alarm without a deadline.
     public init() {}
 
-    /// Returns the deadline for which a task must sleep; `nil` if a sleeping task wakes early enough.
+    /// Sets the decider's next deadline.
+    ///
+    /// - Returns: The deadline for which a new task must sleep; `nil` if a sleeping task wakes early enough, or there
+    ///   is no deadline.
     public mutating func arm(_ deadline: MonotonicTime?, now: MonotonicTime) -> MonotonicTime? {
         if let armed = self.armed, armed <= now { self.armed = nil }
         guard let deadline, self.armed.map({ deadline < $0 }) ?? true else { return nil }

@@ -1,13 +1,13 @@
 package import TrackingCore
 
-/// Limits similar warnings, so that strangers cannot fill a log. Of each kind the first 10 are logged, and then one
-/// every 10 s with the number of those that were not logged.
+/// Limits similar warnings, so that foreign programs cannot fill the program's log. Of each kind, the first 10 warnings
+/// are logged, and then one every 10 s with the number of those that were not logged.
 package struct WarningLimit<Kind: Hashable & Sendable>: Sendable {
-    /// The decision about one warning.
+    /// The decision whether a warning is logged.
     package enum Verdict: Hashable, Sendable {
-        /// Say it, and that this many before it were not said.
+        /// Log the warning, and that `suppressed` warnings of its kind before it were not logged.
         case say(suppressed: Int)
-        /// It is only counted.
+        /// Do not log the warning. It is counted.
         case keepQuiet
     }
 
@@ -19,7 +19,7 @@ package struct WarningLimit<Kind: Hashable & Sendable>: Sendable {
 
     /// The number of warnings of a kind that are logged without a pause.
     package static var atOnce: Int { 10 }
-    /// The time between two later warnings of a kind.
+    /// The time after which another warning of a kind is logged, once the first ones were logged.
     package static var interval: Duration { .seconds(10) }
 
     private var tallies: [Kind: Tally] = [:]
@@ -27,7 +27,7 @@ package struct WarningLimit<Kind: Hashable & Sendable>: Sendable {
     /// Creates a limit without warnings.
     package init() {}
 
-    /// Counts a warning and decides about it.
+    /// Counts a warning of a kind and decides whether it is logged.
     package mutating func happened(_ kind: Kind, now: MonotonicTime) -> Verdict {
         var tally = self.tallies[kind] ?? Tally(last: now)
         defer { self.tallies[kind] = tally }
@@ -40,7 +40,8 @@ package struct WarningLimit<Kind: Hashable & Sendable>: Sendable {
         return .say(suppressed: suppressed)
     }
 
-    /// Nothing more comes: how many were not said, of any kind. They are counted anew.
+    /// Returns the number of warnings of any kind that were not logged and not reported yet, and resets the number.
+    /// Call it at the end of the program.
     package mutating func takeSuppressed() -> Int {
         let suppressed = self.tallies.values.reduce(0) { $0 + $1.suppressed }
         for kind in self.tallies.keys { self.tallies[kind]?.suppressed = 0 }

@@ -1,7 +1,7 @@
 private import SystemLibrary
 
-/// The target of writing to a path. Only a regular file can be replaced as a whole; replacing would destroy a pipe, a
-/// device or a link.
+/// The kind of file that a path for output refers to. Only a regular file can be replaced as a whole; replacing would
+/// destroy a pipe, a device or a link.
 public enum WriteTarget: Hashable, Sendable {
     /// A regular file at this path, or no file yet. The path is not a link.
     case file(String)

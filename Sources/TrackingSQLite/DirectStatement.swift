@@ -1,7 +1,8 @@
 package import GRDB
 import GRDBSQLite
 
-/// Binds and reads without GRDB's values between: a log writes and reads many rows.
+/// A prepared statement of SQLite that binds and reads values directly, without GRDB's value types. Device logs and
+/// histories use it for statements that run once for each record.
 package struct DirectStatement {
     private let pointer: OpaquePointer
 
@@ -14,13 +15,13 @@ package struct DirectStatement {
     package func bind(_ value: Double, _ place: Int32) { sqlite3_bind_double(self.pointer, place, value) }
     package func bindNull(_ place: Int32) { sqlite3_bind_null(self.pointer, place) }
 
-    /// A copy is bound.
+    /// Binds a copy of a text to the parameter at `place`, counted from 1; `nil` is bound as NULL.
     package func bind(_ value: String?, _ place: Int32) {
         guard let value else { return self.bindNull(place) }
         sqlite3_bind_text(self.pointer, place, value, Int32(value.utf8.count), Self.copying)
     }
 
-    /// A copy of what is UTF-8 is bound as text.
+    /// Binds a copy of UTF-8 bytes as a text to the parameter at `place`, counted from 1; `nil` is bound as NULL.
     package func bind(text value: [UInt8]?, _ place: Int32) {
         guard let value else { return self.bindNull(place) }
         value.withUnsafeBytes { bytes in
@@ -30,17 +31,17 @@ package struct DirectStatement {
         }
     }
 
-    /// `nil` is bound as NULL.
+    /// Binds a number to the parameter at `place`, counted from 1; `nil` is bound as NULL.
     package func bind(_ value: Double?, _ place: Int32) {
         if let value { self.bind(value, place) } else { self.bindNull(place) }
     }
 
-    /// `nil` is bound as NULL.
+    /// Binds an integer to the parameter at `place`, counted from 1; `nil` is bound as NULL.
     package func bind(_ value: Int64?, _ place: Int32) {
         if let value { self.bind(value, place) } else { self.bindNull(place) }
     }
 
-    /// A copy is bound.
+    /// Binds a copy of bytes as a blob to the parameter at `place`, counted from 1; `nil` is bound as NULL.
     package func bind(_ value: [UInt8]?, _ place: Int32) {
         guard let value else { return self.bindNull(place) }
         _ = value.withUnsafeBytes { bytes in
@@ -51,9 +52,10 @@ package struct DirectStatement {
         }
     }
 
-    /// Goes to the next row.
+    /// Advances the statement to the next row of its result.
     ///
-    /// - Returns: Whether there is one.
+    /// - Returns: `true` if there is a row; `false` at the end of the result.
+    /// - Throws: The error of SQLite.
     package func step() throws -> Bool {
         switch sqlite3_step(self.pointer) {
         case SQLITE_ROW: return true
@@ -67,13 +69,18 @@ package struct DirectStatement {
         }
     }
 
-    /// Runs it to its end, and makes it ready for the next time.
+    /// Runs the statement to its end, and resets it for the next run.
+    ///
+    /// - Throws: The error of SQLite.
     package func run() throws {
         defer { self.reset() }
         while try self.step() {}
     }
 
-    /// Binds bytes without a copy, and runs it to its end.
+    /// Runs the statement to its end with bytes that are bound without a copy to the parameter at `place`, counted from
+    /// 1.
+    ///
+    /// - Throws: The error of SQLite.
     package func run(binding bytes: [UInt8], _ place: Int32) throws {
         guard !bytes.isEmpty else {
             self.bind([], place)
@@ -100,7 +107,7 @@ package struct DirectStatement {
     package func text(_ column: Int32) -> String { String(decoding: self.buffer(column, isText: true), as: UTF8.self) }
     package func bytes(_ column: Int32) -> [UInt8] { Array(self.buffer(column, isText: false)) }
 
-    /// The bytes of a column, without a copy: until the next step or reset.
+    /// Returns the bytes of a column of the current row, without a copy. They are valid until the next step or reset.
     package func buffer(_ column: Int32, isText: Bool) -> UnsafeRawBufferPointer {
         let start =
             isText

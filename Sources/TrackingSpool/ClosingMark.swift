@@ -1,13 +1,14 @@
 import Foundation
 
-/// A small file beside a log that was closed in order: it says which file that was, so that a copy, a restored file or one
-/// that was changed by others is not taken for it; and which records it had, so that an index that lists others is noticed.
+/// A small file beside a device's log that states that the log was closed in order, so that its streams may continue.
 ///
+/// The file identifies the log's file, so that it does not apply to a copy, a restored file or a file that another
+/// program changed. It also contains a digest of the records, so that a damaged index with other records is detected.
 /// It is removed before anything is written to the log.
 struct ClosingMark {
     /// The state of a log that was closed in order.
     struct Closing: Hashable {
-        /// The digest of the book of the log, see ``SpoolBook/digest``.
+        /// The digest of the numbers of the log's records and rows. See ``SpoolBook/digest``.
         var digest: UInt64
     }
 
@@ -27,7 +28,8 @@ struct ClosingMark {
         return "\(status.st_ino) \(status.st_size) \(changed.tv_sec).\(changed.tv_nsec)\n"
     }
 
-    /// Notes that the log was closed in order. A mark that cannot be written is none.
+    /// Writes the mark that the log was closed in order. If the mark cannot be written, the log counts as not closed in
+    /// order.
     func leave(_ closing: Closing) {
         // The time of change is on the disk before the mark is.
         guard Self.synchronize(self.log), let identity = Self.identity(self.log) else { return }

@@ -1,7 +1,7 @@
 import Foundation
 import TrackingCore
 
-/// A row of a log, told by the number of its columns.
+/// A row of a log's tables. The number of its columns identifies the table.
 enum LogRow {
     case stream(SpoolBook.Stream)
     case record(place: Int64, stream: Int64, SpoolRecord, checksum: UInt64)
@@ -53,7 +53,8 @@ enum LogRow {
         self = .stream(stream)
     }
 
-    /// Of its number, time, kind, trip and payload.
+    /// Returns the record with this number whose time, kind, trip and payload are in the remaining columns; `nil` when
+    /// a column has the wrong type.
     private static func record(_ seq: ScannedValue, _ rest: ArraySlice<ScannedValue>) -> SpoolRecord? {
         let columns = Array(rest)
         guard let seq = seq.integer, seq > 0, let time = columns[0].number,
@@ -65,7 +66,8 @@ enum LogRow {
     }
 }
 
-/// Every row that is left on the pages of a log and of its write-ahead log; some are old versions, some come twice.
+/// All rows that can be found on the pages of a damaged log and of its write-ahead log. Some are old versions of rows,
+/// and some occur twice.
 final class LogRows {
     private static let walHeader = 32
     private static let frameHeader = 24
@@ -74,7 +76,7 @@ final class LogRows {
     private let ahead: FileHandle?
     private let pages: Int
     private let frames: Int
-    /// The last frame of a page.
+    /// The number of the last frame in the write-ahead log that contains a page, by the page's number.
     private var frameOfPage: [UInt32: Int] = [:]
 
     init(path: String) {
@@ -99,9 +101,9 @@ final class LogRows {
         return (attributes?[.size] as? NSNumber)?.intValue ?? 0
     }
 
-    /// Calls `body` with each row.
+    /// Calls `body` with each row that was found.
     func forEach(_ body: (LogRow) throws -> Void) throws {
-        // The newest first: of two versions the first is kept.
+        // The newest pages are read first, because the first of two versions of a row counts.
         for frame in (0..<self.frames).reversed() { try self.scan(self.page(frame: frame), body) }
         for number in 0..<self.pages { try self.scan(self.page(number: UInt32(number + 1)), body) }
     }

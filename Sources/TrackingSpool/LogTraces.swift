@@ -1,12 +1,12 @@
 import SystemLibrary
 
-/// Evidence that a file is, or once was, a log. A damaged log is salvaged and set aside. A file of another program
-/// is left unchanged.
+/// Evidence that a file is, or once was, a device's log. A damaged log is salvaged and set aside. A file of another
+/// program is left unchanged.
 ///
 /// The first page of a log has the SQL text of its tables, and the other pages have rows with checksums. The
-/// write-ahead log may have both as well. A flipped bit, a truncated file or a lost page never destroys all of it.
-/// A file without content (an empty file, a database without tables, or a file of zeroes after a power cut) can
-/// become a log.
+/// write-ahead log may have both as well. A flipped bit, a truncated file or a lost page never destroys all of it. A
+/// file without content (an empty file, a database without tables, or a file of zeroes after a power cut) can become a
+/// log.
 struct LogTraces {
     let path: String
 
@@ -15,7 +15,7 @@ struct LogTraces {
     private static let header = Array("SQLite format 3\0".utf8)
     private static let statements = SpoolSchema.statements.map { Array($0.utf8) }
 
-    /// `true` if the file exists and was never a log.
+    /// `true` if the file exists and shows no evidence that it ever was a device's log.
     var areMissing: Bool {
         var status = stat()
         // The attempt to open a path that is not a regular file reports the cause.
@@ -30,7 +30,7 @@ struct LogTraces {
         return !Self.isZero(descriptor) && !self.hasRows && !self.isNamedAhead
     }
 
-    /// `true` if a page has an intact row of a log.
+    /// `true` if a page of the file has an intact row of a log.
     private var hasRows: Bool {
         do {
             try LogRows(path: self.path).forEach { _ in throw Found() }
@@ -38,7 +38,8 @@ struct LogTraces {
         } catch { return true }
     }
 
-    /// A log that was not closed may have its tables in the write-ahead log alone.
+    /// `true` if the write-ahead log contains the tables of a log. A log that was not closed may have them nowhere
+    /// else.
     private var isNamedAhead: Bool {
         let descriptor = open(self.path + "-wal", O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return false }
@@ -55,7 +56,7 @@ struct LogTraces {
         self.statements.contains { page.firstRange(of: $0) != nil }
     }
 
-    /// A database of SQLite's whose first page lists nothing.
+    /// Returns `true` if a page is the first page of an SQLite database without tables.
     private static func hasNoTable(_ page: [UInt8]) -> Bool {
         page.starts(with: self.header) && page.dropFirst(103).prefix(2).allSatisfy { $0 == 0 }
     }
@@ -69,7 +70,8 @@ struct LogTraces {
         return true
     }
 
-    /// Returns the bytes of the page at an offset; fewer at the end of the file, and none behind it.
+    /// Returns the bytes of the page at a byte offset of the file. At the end of the file the result is shorter; beyond
+    /// it, empty.
     private static func page(of descriptor: Int32, at offset: Int) -> [UInt8] {
         [UInt8](unsafeUninitializedCapacity: SpoolSchema.pageSize) { buffer, count in
             count = max(0, pread(descriptor, buffer.baseAddress, buffer.count, off_t(offset)))

@@ -1,29 +1,35 @@
 import TrackingCore
 
-/// Records of a damaged log whose stream's row is gone: they are not taken over.
+/// The orphaned records of a damaged log: intact records whose stream has no intact row. They are not recovered.
 ///
-/// A record's row has the number of its stream alone. Its checksum is over the stream's name as well, so it tells which of the
-/// streams it is of that marks still name: such a mark would say of a record that is lost that it is safe.
+/// The row of a record contains only the number of its stream. But its checksum covers the stream's id too, so the
+/// checksum shows the stream among those that marks of ingested records name. Such a mark must not be recovered: it
+/// would state that the lost record is stored safely.
 struct OrphanedRecords {
     private var seqs: [Int64: SeqSet] = [:]
-    /// Of the streams that marks name and that are not known.
+    /// The checksum functions of the streams that marks name and that have no intact row.
     private var sums: [StreamID: RecordChecksum] = [:]
     private var named: [StreamID: SeqSet] = [:]
-    /// The stream of the last record of a number: the next is most often of the same.
+    /// The stream of the last record with each stream number. The next record most often belongs to the same stream.
     private var last: [Int64: StreamID] = [:]
 
     /// The number of orphaned records.
     var count: Int { self.seqs.values.reduce(0) { $0 + $1.count } }
 
-    /// A mark names a stream.
+    /// Adds a stream that a mark names, and whose row was not found.
     mutating func expect(_ id: StreamID) {
         if self.sums[id] == nil { self.sums[id] = RecordChecksum(id) }
     }
 
-    /// A stream's row is there after all.
+    /// Removes a stream whose row was found.
     mutating func expectNone(of id: StreamID) { self.sums[id] = nil }
 
-    /// Takes in a record of a stream with this number, which is not known.
+    /// Adds an orphaned record.
+    ///
+    /// - Parameters:
+    ///   - record: The record.
+    ///   - number: The number of its stream, for which there is no stream's row.
+    ///   - checksum: The checksum in the record's row.
     mutating func add(_ record: SpoolRecord, number: Int64, _ checksum: UInt64) {
         self.seqs[number, default: SeqSet()].insert(record.seq)
         guard let id = self.stream(of: record, number: number, checksum) else { return }

@@ -1,4 +1,4 @@
-/// A value in a row of SQLite's file format.
+/// A value in a row that is read directly from the bytes of an SQLite file.
 enum ScannedValue: Hashable {
     case null
     case integer(Int64)
@@ -9,7 +9,7 @@ enum ScannedValue: Hashable {
     var integer: Int64? { if case .integer(let value) = self { value } else { nil } }
     var bytes: [UInt8]? { if case .bytes(let value) = self { value } else { nil } }
     var text: String? { self.bytes.flatMap { String(validating: $0, as: UTF8.self) } }
-    /// SQLite stores a number without a fraction as an integer.
+    /// The value as a number; `nil` for NULL, texts and blobs. SQLite stores a number without a fraction as an integer.
     var number: Double? {
         switch self {
         case .number(let value): value
@@ -19,20 +19,20 @@ enum ScannedValue: Hashable {
     }
 }
 
-/// Reads rows off one page of a SQLite file, as <https://www.sqlite.org/fileformat2.html> describes it: whatever the page
-/// says, nothing outside of it is read, and what makes no sense is passed over.
+/// Reads the rows of one page of a possibly damaged SQLite file (<https://www.sqlite.org/fileformat2.html>). Whatever
+/// the page's bytes are, nothing outside of the page is read. Parts that are not valid are skipped.
 struct PageScan {
     let page: [UInt8]
-    /// The content of another page, where a row is larger than this one.
+    /// Returns the content of another page by its number, for rows that are larger than this page.
     let overflow: (UInt32) -> [UInt8]?
 
-    /// The longest row that is read.
+    /// The maximum number of bytes of a row that is read. Longer rows are skipped.
     private static let longestRow = 4 << 20
     private static let mostColumns = 16
 
-    /// Calls `body` with each row: its place and its columns.
+    /// Calls `body` with each row of the page: its row id and its columns.
     ///
-    /// - Returns: Whether rows go on on other pages.
+    /// - Returns: `true` if a row continues on other pages.
     func eachRow(_ body: (Int64, [ScannedValue]) throws -> Void) rethrows -> Bool {
         guard self.page.count == SpoolSchema.pageSize else { return false }
         let count = min(self.big(at: 3, bytes: 2), (self.page.count - 8) / 2)
@@ -94,7 +94,8 @@ struct PageScan {
         return Int64(bitPattern: value)
     }
 
-    /// The columns of a row: types first, then values.
+    /// Returns the columns of a row from its bytes, which contain first the types and then the values; `nil` if they
+    /// are not valid.
     private static func columns(_ payload: [UInt8]) -> [ScannedValue]? {
         var cursor = 0
         guard let size = self.variableInteger(payload, &cursor), size > 1, size <= Int64(payload.count) else {

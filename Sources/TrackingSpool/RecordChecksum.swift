@@ -1,10 +1,11 @@
 import TrackingCore
 
-/// The checksum of a record's row: 64 bits over stream, seq, time, kind, trip and payload, eight bytes at a time.
+/// The checksum of a record's row: 64 bits over stream, `seq`, time, kind, trip and payload, computed from eight bytes
+/// at a time.
 ///
-/// Each word goes in by `rotate((sum ^ word) * odd)`, which can be undone: a change of any bytes of one word always changes the
-/// sum, and so do any two words that change places with all but one in 2⁶⁴ chance. A payload goes through four sums side by
-/// side, so that one multiplication need not wait for the other.
+/// Each word is added by `rotate((sum ^ word) * odd)`, which is reversible. Therefore a change of any bytes of one word
+/// always changes the sum. An exchange of two words remains undetected with a probability of 1 in 2⁶⁴. A payload is
+/// divided among four sums, so that the processor can multiply in parallel.
 struct RecordChecksum: Hashable, Sendable {
     private let seed: UInt64
 
@@ -14,9 +15,9 @@ struct RecordChecksum: Hashable, Sendable {
         }
     }
 
-    /// Of what a row says.
+    /// Returns the checksum of the values in a record's row.
     ///
-    /// - Parameter trip: Empty where there is none.
+    /// - Parameter trip: The bytes of the trip id; empty for none.
     func value(
         seq: UInt64, time: Double, kind: UInt8, trip: UnsafeRawBufferPointer, payload: UnsafeRawBufferPointer
     ) -> UInt64 {
@@ -30,7 +31,7 @@ struct RecordChecksum: Hashable, Sendable {
         return sum ^ sum >> 29
     }
 
-    /// Of a record.
+    /// Returns the checksum of a record.
     func value(of record: SpoolRecord) -> UInt64 {
         var trip = record.tripID ?? ""
         return trip.withUTF8 { trip in

@@ -1,19 +1,19 @@
 import TrackingCore
 import TrackingSQLite
 
-/// Takes in the rows of a reading, straight from SQLite's own memory.
+/// Collects the records of one read from the log, directly from SQLite's memory.
 struct RecordReader {
-    /// The number of the stream.
+    /// The number of the records' stream in the log's tables.
     let number: Int64
     private let sum: RecordChecksum
     private let maximumCount: Int
     private let maximumBytes: Int
     private var records = SpoolRecords()
-    /// The number of the last that was read.
+    /// The number (`seq`) of the last record that was read; 0 before the first one.
     private(set) var last: UInt64 = 0
-    /// The number of the first that went beyond the limits.
+    /// The number (`seq`) of the first record that exceeded the limits of the read; `nil` for none.
     private(set) var excess: UInt64?
-    /// The trip of the last record: the next is most often of the same.
+    /// The bytes of the last record's trip id. The next record most often has the same trip.
     private var trip: [UInt8] = []
     private var tripID: String?
 
@@ -24,13 +24,13 @@ struct RecordReader {
         self.maximumBytes = maximumBytes
     }
 
-    /// A point has some 300 bytes.
+    /// Reserves memory for `count` records of about 300 bytes, the size of a point.
     mutating func reserve(_ count: Int) {
         let count = min(count, 10_000)
         self.records.reserve(count, bytes: min(320 * count, self.maximumBytes))
     }
 
-    /// Takes in a row of seq, time, kind, trip, payload and checksum, unless it is damaged.
+    /// Adds the record of a row with the columns seq, time, kind, trip, payload and checksum. A damaged row is skipped.
     mutating func take(_ row: DirectStatement) {
         let payload = row.buffer(4, isText: false)
         guard let kind = UInt8(exactly: row.integer(2)).flatMap(SpoolRecord.Kind.init),
@@ -50,7 +50,7 @@ struct RecordReader {
             seq: seq, time: UnixTime(time), kind: kind, tripID: row.isNull(3) ? nil : self.text(trip), payload: payload)
     }
 
-    /// Returns the records that were read, and those of `seqs` that are missing.
+    /// Returns the records that were read, and the numbers in `seqs` whose records are missing.
     func reading(of seqs: SeqSet) -> SpoolReading {
         var missing = seqs
         missing.subtract(self.records.seqs)

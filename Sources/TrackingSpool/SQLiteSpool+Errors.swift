@@ -1,9 +1,10 @@
 import GRDB
 import TrackingCore
 
-/// The errors of a log, as its users see them.
+/// The conversion of errors of SQLite and of the log's file to ``TrackingError``.
 extension SQLiteSpool {
-    /// Translates an error. Damage is noted, so that the log is salvaged when it is opened the next time.
+    /// Converts an error for the caller. Damage is also stored beside the file, so that the log is salvaged when it is
+    /// opened the next time.
     func explain(_ error: any Error) -> TrackingError {
         switch error {
         case let error as TrackingError: return error

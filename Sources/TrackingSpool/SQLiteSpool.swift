@@ -2,12 +2,13 @@ import GRDB
 import Synchronization
 public import TrackingCore
 
-/// A durable log in one SQLite file.
+/// A device's durable log in one SQLite file.
 ///
-/// All calls of SQLite are made on one dedicated thread. Records that are appended while a transaction runs go into the next
-/// transaction together, so that many writers share one wait for the disk. While no transaction runs, a record is written at once.
+/// All calls of SQLite are made on one dedicated thread. Records that are appended while a transaction runs are written
+/// together in the next transaction, so that many writers share one wait for the disk. While no transaction runs, a
+/// record is written at once.
 public final class SQLiteSpool: SpoolStorage {
-    /// The event that an append waits for.
+    /// The degree of safety that an append waits for before it returns.
     public enum Durability: Hashable, Sendable {
         /// A record survives a power cut once its append has returned.
         case full
@@ -26,7 +27,7 @@ public final class SQLiteSpool: SpoolStorage {
     private let sweepPause: Duration
     private let overwritesRemoved: Bool
 
-    /// The jobs that wait for the thread.
+    /// The jobs that wait for the log's thread.
     private struct Waiting {
         var jobs: [Job] = []
         var isWorking = false
@@ -39,7 +40,7 @@ public final class SQLiteSpool: SpoolStorage {
         var lastReading: ContinuousClock.Instant?
     }
 
-    /// One call.
+    /// One call of the log, to be performed on the log's thread.
     private struct Job: Sendable {
         enum Kind: Hashable {
             /// A job that opens, closes or reads. It runs alone.
@@ -49,29 +50,35 @@ public final class SQLiteSpool: SpoolStorage {
         }
 
         var kind: Kind
-        /// Runs the job, and returns a closure that resumes the caller once the transaction is committed.
+        /// Performs the job, and returns a closure that resumes the caller once the transaction is committed.
         var run: @Sendable (inout SpoolFile?) throws -> @Sendable () -> Void
         var fail: @Sendable (SpoolFile?, TrackingError) -> Void
     }
 
-    /// The most records in one transaction, unless one call has more.
+    /// The maximum number of records in one transaction, unless a single call has more.
     private static let recordsTogether = 10_000
-    /// The most bytes in one transaction, unless one call has more: the write-ahead log stays small.
+    /// The maximum number of bytes in one transaction, unless a single call has more. It keeps the write-ahead log
+    /// small.
     private static let bytesTogether = 1 << 20
 
     /// Makes a log. The file is not opened yet.
     ///
     /// - Parameters:
-    ///   - path: The path of the file. Its folder must exist. The log adds files with the same name and the suffixes `-wal`,
-    ///     `.closed`, `.lock`, `.reserve` and `.salvage`, and `.damaged-` with the time for a file that was set aside.
-    ///   - durability: The event that an append waits for.
-    ///   - overwritesRemoved: `true` to overwrite the rows of removed records, at the cost of writes: see ``erase(_:before:)``.
+    ///   - path: The path of the file. Its folder must exist. The log adds files with the same name and the suffixes
+    ///     `-wal`, `.closed`, `.lock`, `.reserve` and `.salvage`, and `.damaged-` with the time for a file that was set
+    ///     aside.
+    ///   - durability: The degree of safety that an append waits for.
+    ///   - overwritesRemoved: `true` to overwrite the rows of removed records, at the cost of writes. See
+    ///     ``erase(_:before:)``.
     public convenience init(path: String, durability: Durability = .full, overwritesRemoved: Bool = false) {
         self.init(path: path, durability: durability, sweepPause: .seconds(1), overwritesRemoved: overwritesRemoved)
     }
 
-    /// A log that was not closed in order is checked as a whole when it has at most `checkedSize` bytes.
-    /// Rows of removed records are deleted once it was not read for `sweepPause`.
+    /// Makes a log with settings for tests.
+    ///
+    /// - Parameters:
+    ///   - checkedSize: The size in bytes up to which a log that was not closed in order is checked as a whole.
+    ///   - sweepPause: The time without a read after which rows of removed records are deleted.
     package init(
         path: String, durability: Durability = .full, checkedSize: Int64 = 32 << 20,
         sweepPause: Duration = .seconds(1), overwritesRemoved: Bool = false
@@ -83,14 +90,16 @@ public final class SQLiteSpool: SpoolStorage {
         self.overwritesRemoved = overwritesRemoved
     }
 
-    /// See ``SpoolStorage/executor``: its own thread.
+    /// The dedicated thread of the log. See ``SpoolStorage/executor``.
     public var executor: (any TaskExecutor)? { self.thread }
 
-    /// See ``SpoolStorage/open(now:)``.
+    /// Opens the log, or creates it if there is none. See ``SpoolStorage/open(now:)``.
     public func open(now: UnixTime) async throws(TrackingError) -> SpoolContents {
         let (path, checkedSize, overwritesRemoved) = (self.path, self.checkedSize, self.overwritesRemoved)
         return try await self.perform(.alone) { file in
-            guard file == nil else { throw TrackingError(.spoolFailed, "the log \(path) is open already") }
+            guard file == nil else {
+                throw TrackingError(.spoolFailed, "cannot open the log \(path): it is open already")
+            }
             let opening = SpoolOpening(path: path, checkedSize: checkedSize, now: now)
             let (opened, contents) = try opening.run()
             if overwritesRemoved { try opened.overwriteRemoved() }
@@ -99,7 +108,8 @@ public final class SQLiteSpool: SpoolStorage {
         }
     }
 
-    /// See ``SpoolStorage/append(_:state:now:knowsAges:)``.
+    /// Appends records to the log and stores values of the publisher, all or nothing. See
+    /// ``SpoolStorage/append(_:state:now:knowsAges:)``.
     public func append(
         _ records: [SpoolEntry], state: [String: [UInt8]?], now: UnixTime, knowsAges: Bool
     ) async throws(TrackingError) {
@@ -114,14 +124,14 @@ public final class SQLiteSpool: SpoolStorage {
         }
     }
 
-    /// See ``SpoolStorage/known(_:of:)``.
+    /// Returns the names of the records that have the given marks. See ``SpoolStorage/known(_:of:)``.
     public func known(
         _ marks: [RecordMark], of trackable: TrackableID
     ) async throws(TrackingError) -> [RecordMark: RecordName] {
         try await self.performOpen(.alone) { file, db in try file.known(marks, of: trackable, db) }
     }
 
-    /// See ``SpoolStorage/read(_:_:maximumCount:maximumBytes:)``.
+    /// Reads records of a stream in order of `seq`. See ``SpoolStorage/read(_:_:maximumCount:maximumBytes:)``.
     public func read(
         _ stream: StreamID, _ seqs: SeqSet, maximumCount: Int, maximumBytes: Int
     ) async throws(TrackingError) -> SpoolReading {
@@ -131,14 +141,14 @@ public final class SQLiteSpool: SpoolStorage {
         }
     }
 
-    /// See ``SpoolStorage/remove(_:of:)``.
+    /// Removes records that are safely stored elsewhere from the log. See ``SpoolStorage/remove(_:of:)``.
     public func remove(_ seqs: SeqSet, of stream: StreamID) async throws(TrackingError) {
         try await self.performOpen(.write(count: seqs.count, isDurable: false)) { file, db in
             try file.remove(seqs, of: stream, db)
         }
     }
 
-    /// See ``SpoolStorage/waiting(after:through:maximumCount:)``.
+    /// Returns the records in the log in order of appending. See ``SpoolStorage/waiting(after:through:maximumCount:)``.
     public func waiting(
         after place: Int64, through last: Int64, maximumCount: Int
     ) async throws(TrackingError) -> [WaitingRecord] {
@@ -147,14 +157,14 @@ public final class SQLiteSpool: SpoolStorage {
         }
     }
 
-    /// See ``SpoolStorage/quarantine(_:of:reason:)``.
+    /// Quarantines a record that can never be accepted. See ``SpoolStorage/quarantine(_:of:reason:)``.
     public func quarantine(_ seq: UInt64, of stream: StreamID, reason: String) async throws(TrackingError) {
         try await self.performOpen(.write(count: 1, isDurable: true)) { file, db in
             try file.quarantine(seq, of: stream, reason: reason, db)
         }
     }
 
-    /// See ``SpoolStorage/quarantined(after:maximumCount:)``.
+    /// Returns quarantined records, oldest first. See ``SpoolStorage/quarantined(after:maximumCount:)``.
     public func quarantined(
         after place: Int64, maximumCount: Int
     ) async throws(TrackingError) -> [QuarantinedRecord] {
@@ -163,7 +173,7 @@ public final class SQLiteSpool: SpoolStorage {
         }
     }
 
-    /// See ``SpoolStorage/putBack(_:of:in:)``.
+    /// Returns quarantined records to the backlog. See ``SpoolStorage/putBack(_:of:in:)``.
     public func putBack(
         _ records: [PutBackRecord], of trackable: TrackableID, in stream: StreamID
     ) async throws(TrackingError) {
@@ -175,19 +185,19 @@ public final class SQLiteSpool: SpoolStorage {
         }
     }
 
-    /// See ``SpoolStorage/dropQuarantined(_:)``.
+    /// Deletes quarantined records. See ``SpoolStorage/dropQuarantined(_:)``.
     public func dropQuarantined(_ places: [Int64]?) async throws(TrackingError) -> Int {
         try await self.performOpen(.write(count: places?.count ?? 1, isDurable: true)) { file, db in
             try file.dropQuarantined(places, db)
         }
     }
 
-    /// See ``SpoolStorage/forget(_:)``.
+    /// Forgets a stream without records. See ``SpoolStorage/forget(_:)``.
     public func forget(_ stream: StreamID) async throws(TrackingError) {
         try await self.performOpen(.write(count: 1, isDurable: false)) { file, db in try file.forget(stream, db) }
     }
 
-    /// See ``SpoolStorage/trim(to:now:)``.
+    /// Removes the oldest records until the log complies with the limits. See ``SpoolStorage/trim(to:now:)``.
     public func trim(to limits: SpoolLimits, now: UnixTime) async throws(TrackingError) -> [SpoolPart] {
         var gone: [StreamID: SpoolPart] = [:]
         while true {
@@ -195,7 +205,7 @@ public final class SQLiteSpool: SpoolStorage {
                 guard let parts = try await self.trimSome(to: limits, now: now) else { return Array(gone.values) }
                 for part in parts { gone[part.stream, default: part].seqs.formUnion(part.seqs) }
             } catch {
-                // The records that are gone are returned. The next trim throws the error again.
+                // The records that were dropped before the error are returned. The next call throws the error again.
                 guard gone.isEmpty else { return Array(gone.values) }
                 throw error
             }
@@ -207,12 +217,12 @@ public final class SQLiteSpool: SpoolStorage {
         return try await self.performOpen(kind) { file, db in try file.trim(to: limits, now: now, db) }
     }
 
-    /// See ``SpoolStorage/summary()``.
+    /// Returns the number and size of the records in the log. See ``SpoolStorage/summary()``.
     public func summary() async throws(TrackingError) -> SpoolSummary {
         try await self.performOpen(.alone) { file, db in try file.summary(db) }
     }
 
-    /// See ``SpoolStorage/erase(_:before:)``.
+    /// Erases records of a trackable from the log for good. See ``SpoolStorage/erase(_:before:)``.
     public func erase(_ trackable: TrackableID, before time: UnixTime?) async throws(TrackingError) {
         try await self.performOpen(.alone) { file, _ in try file.erase(trackable, before: time) }
     }
@@ -222,7 +232,7 @@ public final class SQLiteSpool: SpoolStorage {
         try await self.performOpen(.alone) { file, _ in file.book.unswept }
     }
 
-    /// See ``SpoolStorage/close()``.
+    /// Closes the log in order. See ``SpoolStorage/close()``.
     public func close() async throws(TrackingError) {
         let path = self.path
         try await self.perform(.alone) { file in
@@ -236,15 +246,17 @@ public final class SQLiteSpool: SpoolStorage {
     }
 }
 
-/// The thread.
+/// The work on the log's dedicated thread.
 extension SQLiteSpool {
-    /// Runs a job with the open file.
+    /// Runs a job with the open file on the log's thread, and returns its result.
+    ///
+    /// - Throws: `stopped` when the log is not open; the job's error, converted by ``explain(_:)``.
     private func performOpen<Value: Sendable>(
         _ kind: Job.Kind, _ body: @escaping @Sendable (SpoolFile, Database) throws -> Value,
         failed: @escaping @Sendable (SpoolFile?) -> Void = { _ in }
     ) async throws(TrackingError) -> Value {
         try await self.perform(kind) { file in
-            guard let file else { throw TrackingError(.stopped, "the log is not open") }
+            guard let file else { throw TrackingError(.stopped, "cannot use the device's log: it is not open") }
             return try file.use { try body(file, $0) }
         } failed: {
             failed($0)
@@ -277,7 +289,7 @@ extension SQLiteSpool {
         if isIdle { self.thread.async { self.work() } }
     }
 
-    /// Runs jobs until none waits.
+    /// Runs waiting jobs on the log's thread until there are none.
     private func work() {
         while true {
             let jobs = self.waiting.withLock { waiting in
@@ -295,8 +307,8 @@ extension SQLiteSpool {
         }
     }
 
-    /// Deletes twice as many rows of removed records as the jobs added, so that the file does not grow while it
-    /// has such rows. A transaction of its own keeps damage in those rows away from the jobs.
+    /// Deletes twice as many rows of removed records as the jobs added rows, so that the file does not grow while it
+    /// contains such rows. The transaction is separate, so that damage in those rows does not affect the jobs.
     private func sweepBehind(_ jobs: [Job], _ file: SpoolFile?) {
         guard let file, file.book.unswept > 0 else { return }
         let added = jobs.reduce(0) { count, job in
@@ -319,7 +331,7 @@ extension SQLiteSpool {
         self.thread.async(after: self.sweepPause) { [weak self] in self?.sweep() }
     }
 
-    /// Deletes some rows of removed records. Jobs that arrive meanwhile run before the next part.
+    /// Deletes a part of the rows of removed records. Jobs that arrive meanwhile run before the next part.
     private func sweep() {
         let isReading = self.sweeping.withLock { sweeping in
             sweeping.lastReading.map { $0.duration(to: .now) < self.sweepPause } ?? false
@@ -331,19 +343,21 @@ extension SQLiteSpool {
         self.thread.async { [weak self] in self?.sweep() }
     }
 
+    /// Deletes at most `count` rows of removed records.
+    ///
     /// - Returns: `true` if there are more such rows.
     private func sweep(_ file: SpoolFile, atMost count: Int) -> Bool {
         do {
             try file.transaction(isDurable: false) { try file.sweep(atMost: count, $0) }
             return file.book.unswept > 0
         } catch {
-            // Damage is noted. After another error, the next job tries the deletion again.
+            // Damage is stored beside the file. After any other error, the next job tries the deletion again.
             _ = self.explain(error)
             return false
         }
     }
 
-    /// Returns the number of jobs, from the first, that go into one transaction.
+    /// Returns the number of waiting jobs, from the first on, that one transaction performs.
     private static func together(_ jobs: [Job]) -> Int {
         var (records, bytes) = (0, 0)
         for (place, job) in jobs.enumerated() {

@@ -1,8 +1,9 @@
 import TrackingCore
 
-/// The numbers of the records and rows in a log, in memory, so that most questions need no read from the file.
+/// The numbers of the records and rows in a log's file, held in memory, so that most questions need no read from the
+/// file.
 struct SpoolBook {
-    /// One stream.
+    /// The numbers of one stream.
     struct Stream {
         let number: Int64
         let id: StreamID
@@ -11,18 +12,21 @@ struct SpoolBook {
         let sum: RecordChecksum
         var stored = SeqSet()
         var last: UInt64 = 0
-        /// Everything below was removed: what rows there still are of it count for nothing.
+        /// The lowest number that a record of the stream may have. All records with lower numbers were removed; rows of
+        /// such records may still be in the file and do not count.
         var floor: UInt64 = 1
-        /// The number of rows below the floor that are not deleted yet.
+        /// The number of rows of removed records below ``floor`` that are not deleted yet.
         var unswept = 0
         var isEnded = false
-        /// It goes with the last of its rows.
+        /// `true` when the caller has forgotten the stream. The stream's row is deleted together with the last row of
+        /// its records.
         var isForgotten = false
-        /// The bytes of the payloads: of the records, and of the rows from ``weighed`` up to the floor.
+        /// The number of payload bytes of the records, and of the rows of removed records from ``weighed`` up to
+        /// ``floor``.
         var bytes = 0
-        /// Below it no row counts in ``bytes``.
+        /// The record number from which rows are included in ``bytes``.
         var weighed: UInt64 = 1
-        /// `true` if the row in the file lacks a change.
+        /// `true` if the stream has changed since its row in the file was written.
         var isDirty = true
 
         init(number: Int64, id: StreamID, trackable: TrackableID, isEnded: Bool = false) {
@@ -34,26 +38,27 @@ struct SpoolBook {
         }
     }
 
-    /// Oldest first.
+    /// The streams of all trackables, oldest first.
     private(set) var streams: [Stream] = []
     private var places: [StreamID: Int] = [:]
-    /// The place of the next record.
+    /// The place (row id) of the next record.
     var nextPlace: Int64 = 1
-    /// The number of the next stream.
+    /// The number that the next stream gets in the log's tables.
     var nextStream: Int64 = 1
-    /// The version of the next small value.
+    /// The version number that the next stored value of the publisher gets.
     var nextVersion: Int64 = 1
-    /// The number of marks of each trackable that was given marks since the log was opened.
+    /// The number of marks of each trackable that got marks since the log was opened. A mark identifies an ingested
+    /// record.
     var marks: [TrackableID: Int] = [:]
     /// The number of quarantined records.
     var quarantined = 0
-    /// The number of records that were dropped to comply with the limits, in the life of the log.
+    /// The number of records that were dropped in the lifetime of the log to comply with its limits.
     var dropped = 0
 
     var count: Int { self.streams.reduce(0) { $0 + $1.stored.count } }
-    /// See ``Stream/bytes``.
+    /// The number of payload bytes of all streams. See ``Stream/bytes``.
     var bytes: Int { self.streams.reduce(0) { $0 + $1.bytes } }
-    /// The number of rows of removed records that are not deleted yet.
+    /// The number of rows of removed records of all streams that are not deleted yet.
     private(set) var unswept = 0
 
     subscript(id: StreamID) -> Stream? { self.places[id].map { self.streams[$0] } }
@@ -67,7 +72,8 @@ struct SpoolBook {
         self.nextStream = max(self.nextStream, stream.number + 1)
     }
 
-    /// Begins a stream; the one that its trackable had ends, unless the new one is an old one that came back.
+    /// Begins a stream of a trackable. The trackable's previous stream ends, unless the new one has already ended
+    /// (`isEnded`), as an old stream that is recovered.
     mutating func begin(_ id: StreamID, of trackable: TrackableID, isEnded: Bool = false) -> Stream {
         if !isEnded { self.end(trackable) }
         let stream = Stream(number: self.nextStream, id: id, trackable: trackable, isEnded: isEnded)
@@ -75,8 +81,8 @@ struct SpoolBook {
         return stream
     }
 
-    /// No stream of this trackable goes on. Only their rows are behind then: a log of thousands of trackables would write all of
-    /// them for each that comes.
+    /// Ends all streams of one trackable. Only the rows of these streams then have to be written. Otherwise, in a log
+    /// of thousands of trackables, each new stream would cause all rows to be written.
     private mutating func end(_ trackable: TrackableID) {
         for place in self.streams.indices
         where !self.streams[place].isEnded && self.streams[place].trackable == trackable {
@@ -91,7 +97,7 @@ struct SpoolBook {
         self.places = Dictionary(uniqueKeysWithValues: self.streams.enumerated().map { ($1.id, $0) })
     }
 
-    /// Changes every stream, and notes that the rows are behind.
+    /// Changes every stream, and marks all of them as changed since their rows were written.
     mutating func update(_ change: (inout Stream) -> Void) {
         for place in self.streams.indices {
             change(&self.streams[place])
@@ -112,7 +118,7 @@ struct SpoolBook {
         self.recall(id)
     }
 
-    /// Records and their rows are gone, and so many bytes with them.
+    /// Registers that records were removed together with their rows, `bytes` payload bytes in total.
     mutating func removed(_ seqs: SeqSet, of id: StreamID, bytes: Int) {
         guard let place = self.places[id] else { return }
         self.streams[place].stored.subtract(seqs)
@@ -121,13 +127,13 @@ struct SpoolBook {
         self.streams[place].isDirty = true
     }
 
-    /// Records that are the lowest of their stream are gone; their rows stay for now.
+    /// Registers that the lowest records of a stream were removed. Their rows remain in the file for now.
     mutating func left(_ seqs: SeqSet, of id: StreamID) {
         self.removed(seqs, of: id, bytes: 0)
         self.found(unswept: seqs.count, of: id)
     }
 
-    /// So many rows of removed records were found.
+    /// Registers that the file contains `count` more rows of removed records of a stream.
     mutating func found(unswept count: Int, of id: StreamID) {
         guard let place = self.places[id] else { return }
         self.streams[place].unswept += count
@@ -141,7 +147,7 @@ struct SpoolBook {
         self.streams[place].weighed = self.streams[place].floor
     }
 
-    /// So many rows below the floor of a stream were deleted.
+    /// Registers that `count` rows below the floor of a stream were deleted.
     mutating func swept(_ count: Int, of id: StreamID) {
         guard let place = self.places[id] else { return }
         let swept = min(count, self.streams[place].unswept)
@@ -149,21 +155,22 @@ struct SpoolBook {
         self.unswept -= swept
     }
 
-    /// Nobody asks for a stream any more, whose rows are still there.
+    /// Forgets a stream for callers, while rows of its removed records are still in the file.
     mutating func letGo(_ id: StreamID) {
         guard let place = self.places[id] else { return }
         self.streams[place].isForgotten = true
         self.streams[place].isDirty = true
     }
 
-    /// A stream that was forgotten is asked for again.
+    /// Makes a stream known to callers again that was forgotten, because it is used again.
     mutating func recall(_ id: StreamID) {
         guard let place = self.places[id], self.streams[place].isForgotten else { return }
         self.streams[place].isForgotten = false
         self.streams[place].isDirty = true
     }
 
-    /// Everything of a stream below a number was removed before, and has no rows here.
+    /// Registers that all records of a stream below the number `floor` were removed earlier and have no rows in this
+    /// file.
     mutating func begins(at floor: UInt64, _ id: StreamID) {
         guard let place = self.places[id] else { return }
         self.streams[place].floor = floor
@@ -171,7 +178,7 @@ struct SpoolBook {
         self.streams[place].isDirty = true
     }
 
-    /// A number was given out, whatever became of its record.
+    /// Registers that the number `seq` was assigned, whether its record was stored or not.
     mutating func gaveOut(_ seq: UInt64, of id: StreamID) {
         guard let place = self.places[id], self.streams[place].last < seq else { return }
         self.streams[place].last = seq
@@ -180,7 +187,8 @@ struct SpoolBook {
 
     mutating func written() { for place in self.streams.indices { self.streams[place].isDirty = false } }
 
-    /// Of which records there are, and how many rows of removed ones.
+    /// A digest of the numbers of all records, and of the number of rows of removed records. It detects a file or an
+    /// index with other records.
     var digest: UInt64 {
         var sum = FNV1a()
         for stream in self.streams {
@@ -194,7 +202,7 @@ struct SpoolBook {
         return sum.value
     }
 
-    /// As the publisher sees it.
+    /// The streams of each trackable, as the publisher is given them when the log is opened.
     var trackables: [TrackableID: SpoolContents.Trackable] {
         var trackables: [TrackableID: SpoolContents.Trackable] = [:]
         for stream in self.streams where !stream.isForgotten {
@@ -212,7 +220,7 @@ extension SpoolBook {
 
     static func dropped(_ value: [UInt8]?) -> Int { Int(String(decoding: value ?? [], as: UTF8.self)) ?? 0 }
 
-    /// The value for the file.
+    /// Returns the number of dropped records as a named value to be written to the file.
     mutating func droppedValue() -> StoredValue {
         defer { self.nextVersion += 1 }
         return StoredValue(name: Self.droppedName, value: Array("\(self.dropped)".utf8), version: self.nextVersion)

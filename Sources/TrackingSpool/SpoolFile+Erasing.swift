@@ -2,15 +2,15 @@ import GRDB
 import TrackingCore
 import TrackingSQLite
 
-/// Erasing for good: no byte of an erased record stays in the file or in its write-ahead log.
+/// The erasure of records for good: no byte of an erased record remains in the log's file or in its write-ahead log.
 extension SpoolFile {
-    /// The pages that one row fills while free pages are overwritten.
+    /// The maximum number of free pages that one temporary row fills in order to overwrite them.
     private static let pagesAtOnce = 50_000
 
-    /// Has SQLite overwrite what is deleted from now on.
+    /// Makes SQLite overwrite the content of rows that are deleted from now on.
     func overwriteRemoved() throws { try self.use { try $0.execute(sql: "PRAGMA secure_delete = ON") } }
 
-    /// See ``SpoolStorage/erase(_:before:)``.
+    /// Erases records of a trackable for good. See ``SpoolStorage/erase(_:before:)``.
     func erase(_ trackable: TrackableID, before time: UnixTime?) throws {
         try self.overwriteRemoved()
         try self.transaction(isDurable: true) { db in
@@ -50,7 +50,8 @@ extension SpoolFile {
         self.book.quarantined -= db.changesCount
     }
 
-    /// Overwrites the first pages of tables without rows, which SQLite does where all of a table is deleted.
+    /// Overwrites the first page of each table without rows. SQLite does that when all rows of a table are deleted at
+    /// once.
     private func overwriteEmptyTables(_ db: Database) throws {
         for table in ["record", "quarantine"] {
             guard try Int.fetchOne(db, sql: "SELECT 1 FROM \(table) NOT INDEXED LIMIT 1") == nil else { continue }
@@ -58,8 +59,9 @@ extension SpoolFile {
         }
     }
 
-    /// Overwrites the pages that hold nothing any more, by rows that fill them all and are deleted again: an earlier release left
-    /// there what it deleted. To write the file anew (`VACUUM`) would put its tables into an order that is no log's.
+    /// Overwrites the free pages of the file with rows that fill them and are deleted again. Without overwriting (see
+    /// ``overwriteRemoved()``), deleted content remains on these pages. `VACUUM` is not used, because it would store
+    /// the tables in an order that a log's file never has.
     private func overwriteFreePages(_ db: Database) throws {
         var left = try Int.fetchOne(db, sql: "PRAGMA freelist_count") ?? 0
         guard left > 0 else { return }

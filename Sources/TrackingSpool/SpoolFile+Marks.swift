@@ -2,15 +2,17 @@ import GRDB
 import TrackingCore
 import TrackingSQLite
 
-/// The marks by which ingested records are recognized, inside a transaction.
+/// The marks in the log's file, which identify ingested records that are received again. All methods run inside a
+/// transaction.
 extension SpoolFile {
-    /// The time, in seconds, that expired marks wait for others, so that the log is searched for them once a
-    /// day.
+    /// The time in seconds by which the oldest mark must have expired before expired marks are deleted. So they are
+    /// searched for at most once a day.
     private static let markPause: Int64 = 86_400
     /// The maximum number of expired marks that one transaction deletes.
     private static let marksLetGo = 100_000
 
-    /// Adds the marks of these records, and lets the oldest go: those that are too old only where it is known how old they are.
+    /// Adds the marks of these records, and deletes the oldest marks beyond the limits. Marks are deleted for their age
+    /// only when `knowsAges` is `true`.
     func remember(_ entries: [SpoolEntry], now: UnixTime, knowsAges: Bool, _ db: Database) throws {
         let marked = entries.filter { $0.mark != nil }
         guard !marked.isEmpty else { return }
@@ -19,7 +21,7 @@ extension SpoolFile {
             guard let mark = entry.mark else { continue }
             let name = RecordName(stream: entry.stream, seq: entry.record.seq)
             let row = StoredMark(trackable: entry.trackable, key: mark.key, name: name, added: added)
-            // One that is there already is damaged, or the record would be known.
+            // A stored mark with the same key is damaged; otherwise the record would have been found by it.
             try self.insert(row, isNewest: true, db)
         }
         for (id, own) in Dictionary(grouping: marked, by: \.trackable) {
@@ -30,7 +32,9 @@ extension SpoolFile {
         try self.letGoMarks(before: added - RecordMark.maximumAge.components.seconds, db)
     }
 
-    /// - Parameter isNewest: Whether it takes the place of one that is there.
+    /// Writes one mark.
+    ///
+    /// - Parameter isNewest: `true` if the mark replaces an existing mark with the same key.
     func insert(_ mark: StoredMark, isNewest: Bool = false, _ db: Database) throws {
         let statement = try DirectStatement(
             """
@@ -44,7 +48,8 @@ extension SpoolFile {
         try statement.run(binding: mark.key, 2)
     }
 
-    /// The names of those that are known; a row that is damaged knows nothing.
+    /// Returns the names of the records that have these marks. Marks that are not stored, or whose row is damaged, are
+    /// absent from the result.
     func known(_ marks: [RecordMark], of id: TrackableID, _ db: Database) throws -> [RecordMark: RecordName] {
         let statement = try DirectStatement(
             "SELECT name, added, checksum FROM mark WHERE trackable = ? AND key = ?", in: db)
@@ -61,7 +66,7 @@ extension SpoolFile {
         return known
     }
 
-    /// These records are not known any more. One pass over the marks of their trackable.
+    /// Deletes the marks of these records, in one pass over the marks of their trackable.
     func forgetMarks(of seqs: SeqSet, in stream: SpoolBook.Stream, _ db: Database) throws {
         let places = try self.placesOfMarks(of: seqs, in: stream, db)
         let deletion = try DirectStatement("DELETE FROM mark WHERE place = ?", in: db)
@@ -102,7 +107,7 @@ extension SpoolFile {
         }
     }
 
-    /// The marks of a record that have this time, and their places.
+    /// Returns the marks of a record that have this time, with their places (row ids).
     private func marks(
         of entry: SpoolEntry, at time: UnixTime, _ db: Database
     ) throws -> [(place: Int64, mark: StoredMark)] {
@@ -129,7 +134,7 @@ extension SpoolFile {
         try Int.fetchOne(db, sql: "SELECT count(*) FROM mark WHERE trackable = ?", arguments: [id.rawValue]) ?? 0
     }
 
-    /// The oldest of a trackable that has too many, a hundredth of them together.
+    /// Deletes the oldest marks of a trackable that has more than ``markLimit``, a hundredth of them together.
     private func letGoMarks(of id: TrackableID, _ db: Database) throws {
         let slack = max(1, self.markLimit / 100)
         guard let count = self.book.marks[id], count >= self.markLimit + slack else { return }
@@ -141,7 +146,7 @@ extension SpoolFile {
         self.book.marks[id] = self.markLimit
     }
 
-    /// Those that are too old.
+    /// Deletes the marks that were added before a time, in seconds of Unix time.
     private func letGoMarks(before time: Int64, _ db: Database) throws {
         let oldest = try DirectStatement("SELECT added FROM mark ORDER BY place LIMIT 1", in: db)
         defer { oldest.reset() }

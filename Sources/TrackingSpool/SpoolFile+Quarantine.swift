@@ -2,7 +2,7 @@ import GRDB
 import TrackingCore
 import TrackingSQLite
 
-/// The quarantined records.
+/// The quarantined records in the log's file.
 extension SpoolFile {
     func quarantine(_ seq: UInt64, of id: StreamID, reason: String, _ db: Database) throws {
         guard let stream = self.book[id], stream.stored.contains(seq) else { return }
@@ -17,14 +17,14 @@ extension SpoolFile {
             let text = String(decoding: reason.utf8.prefix(500), as: UTF8.self)
             try self.insert(QuarantinedRecord(place: query.integer(0), entry: entry, reason: text), db)
         } else {
-            // A damaged record is not worth keeping: it may come once more.
+            // A damaged record is not quarantined. Its marks are removed, so its sender may send it again.
             self.noteDamage()
             try self.forgetMarks(of: own, in: stream, db)
         }
         query.reset()
-        // It is there now: no second copy of it waits to be swept.
+        // The record is in the quarantine now, so its row is deleted at once instead of later.
         guard try self.delete(own, of: stream, db) else {
-            throw SpoolDamage(reason: "the index of its records leads to others")
+            throw SpoolDamage(reason: "the index of its records leads to other records")
         }
     }
 
@@ -44,7 +44,7 @@ extension SpoolFile {
         self.book.quarantined += 1
     }
 
-    /// Those after a place whose rows are whole.
+    /// Returns the quarantined records after a place whose rows are intact, oldest first, at most `maximumCount`.
     func quarantined(after place: Int64, maximumCount: Int, _ db: Database) throws -> [QuarantinedRecord] {
         let statement = try DirectStatement(
             """
@@ -79,7 +79,7 @@ extension SpoolFile {
             guard let row, row.place == record.place else {
                 throw TrackingError(
                     .spoolFailed,
-                    "cannot put a record back: it is not in the quarantine any more. List the quarantine again")
+                    "cannot return a record to the backlog: it is no longer quarantined. List the quarantine again")
             }
             try self.renameMarks(of: row.entry, to: entry.name, db)
         }

@@ -2,7 +2,7 @@ import GRDB
 import TrackingCore
 import TrackingSQLite
 
-/// Writing and reading records, inside a transaction.
+/// The writing and reading of records in the log's file, inside a transaction.
 extension SpoolFile {
     func append(
         _ entries: [SpoolEntry], state: [String: [UInt8]?], now: UnixTime, knowsAges: Bool = true, _ db: Database
@@ -63,7 +63,8 @@ extension SpoolFile {
         try statement.run()
     }
 
-    /// Reads until a limit is reached. Where the file and the book disagree the log tells what is missing.
+    /// Reads records of a stream until a limit is reached. The result also names the records that the file should
+    /// contain and does not.
     func read(
         _ id: StreamID, _ seqs: SeqSet, maximumCount: Int, maximumBytes: Int, _ db: Database
     ) throws -> SpoolReading {
@@ -78,7 +79,8 @@ extension SpoolFile {
         return reader.reading(of: seqs)
     }
 
-    /// Most records of a stream were added one behind the other: their rows are next to each other, and need no index.
+    /// Reads records of a range in the order of their rows, without the index. Most records of a stream were appended
+    /// one after the other, so their rows are adjacent.
     private func readRun(_ range: ClosedRange<UInt64>, _ reader: inout RecordReader, _ db: Database) throws {
         guard range.upperBound - range.lowerBound >= Self.shortestRun else { return }
         let first = try DirectStatement("SELECT place FROM record WHERE stream = ? AND seq = ?", in: db)
@@ -100,7 +102,7 @@ extension SpoolFile {
         }
     }
 
-    /// Reads the records of a range behind the last one that was read, by the index.
+    /// Reads the records of a range after the last one that was read, by the index.
     private func readRest(_ range: ClosedRange<UInt64>, _ reader: inout RecordReader, _ db: Database) throws {
         guard reader.excess == nil, reader.last < range.upperBound else { return }
         let rows = try DirectStatement(
@@ -115,10 +117,11 @@ extension SpoolFile {
         while reader.excess == nil, try rows.step() { reader.take(rows) }
     }
 
-    /// The minimum length of a range that is read in the order of the rows.
+    /// The minimum number of records of a range that is read in the order of the rows instead of by the index.
     private static let shortestRun = 16
 
-    /// The record of a row that has seq, time, kind, trip, payload and checksum from a column on; `nil` when it is damaged.
+    /// Returns the record of a row whose columns from the given one on are seq, time, kind, trip, payload and checksum;
+    /// `nil` when the row is damaged.
     static func record(
         _ row: DirectStatement, from first: Int32, of stream: SpoolBook.Stream
     ) -> SpoolRecord? {
@@ -131,7 +134,8 @@ extension SpoolFile {
         return stream.sum.value(of: record) == UInt64(bitPattern: row.integer(first + 5)) ? record : nil
     }
 
-    /// Removes records. Those below all others need no row changed but the stream's, and theirs are swept later.
+    /// Removes records of a stream. For the lowest records of the stream, only the stream's row changes; their own rows
+    /// are deleted later.
     func remove(_ seqs: SeqSet, of id: StreamID, _ db: Database) throws {
         guard let stream = self.book[id] else { return }
         var above = seqs.intersection(stream.stored)
@@ -144,9 +148,10 @@ extension SpoolFile {
         if !above.isEmpty, try !self.delete(above, of: stream, db) { self.noteDamage() }
     }
 
-    /// Removes records with their rows. Where the index leads to another record, that one stays: each row is asked itself.
+    /// Removes records together with their rows. A row to which a damaged index leads is not deleted if it contains
+    /// another record.
     ///
-    /// - Returns: Whether every row was where the index says.
+    /// - Returns: `true` if every row was where the index leads.
     func delete(_ seqs: SeqSet, of stream: SpoolBook.Stream, _ db: Database) throws -> Bool {
         let deletion = try DirectStatement(
             """
@@ -182,7 +187,7 @@ extension SpoolFile {
         if try self.sweep(stream, atMost: Self.sweptAtOnce, db) < Self.sweptAtOnce { try self.drop(stream, db) }
     }
 
-    /// A stream without rows goes.
+    /// Deletes the row of a stream that has no rows of records.
     func drop(_ stream: SpoolBook.Stream, _ db: Database) throws {
         for sql in ["DELETE FROM stream WHERE number = ?", "DELETE FROM stream_copy WHERE number = ?"] {
             let statement = try DirectStatement(sql, in: db)
@@ -193,14 +198,14 @@ extension SpoolFile {
     }
 }
 
-/// Limits and figures.
+/// The enforcement of the log's limits, and the number and size of its records.
 extension SpoolFile {
     /// The maximum number of records that one transaction drops.
     static let trimmedAtOnce = 10_000
 
-    /// Lets the first records go, at most ``trimmedAtOnce`` rows.
+    /// Drops the oldest records in order of appending to comply with the limits, at most ``trimmedAtOnce`` rows.
     ///
-    /// - Returns: What went; `nil` when nothing has to.
+    /// - Returns: The dropped records; `nil` when none has to be dropped.
     func trim(to limits: SpoolLimits, now: UnixTime, _ db: Database) throws -> [SpoolPart]? {
         if limits != SpoolLimits() { try self.weigh(db) }
         var trimming = SpoolTrimming(limits: limits, count: self.book.count, bytes: self.book.bytes, now: now)
@@ -210,16 +215,17 @@ extension SpoolFile {
         return try self.trim(cut.rows, through: cut.place, db)
     }
 
-    /// A row that goes.
+    /// A row that is deleted to comply with the limits of the log.
     private struct Trimmed {
         let stream: Int64
         let seq: UInt64
         let size: Int
-        /// `true` if the row is a record, and `false` if the record was removed.
+        /// `true` if the row is a record of the log; `false` if the record was removed before.
         let isHeld: Bool
     }
 
-    /// The first rows that go, and the place of the last of them. What removed records left behind goes with what is before it.
+    /// Returns the first rows in order of appending that are dropped, and the place (row id) of the last of them; 0 for
+    /// none. Rows of removed records are deleted together with the dropped record before them.
     private func cut(
         _ trimming: inout SpoolTrimming, _ db: Database
     ) throws -> (rows: ArraySlice<Trimmed>, place: Int64) {
@@ -242,14 +248,14 @@ extension SpoolFile {
             }
             last = statement.integer(0)
         }
-        // Of more that are undecided than go together the first decided one decides.
+        // If all rows of this part are undecided, the first decided row after them decides for the whole part.
         if cut.rows == 0, rows.count == Self.trimmedAtOnce, try self.nextGoes(statement, &trimming) {
             cut = (rows.count, last)
         }
         return (rows[..<cut.rows], cut.place)
     }
 
-    /// Returns `true` if the next row that decides is to be dropped.
+    /// Returns `true` if the next record whose age is known is to be dropped.
     private func nextGoes(_ rows: DirectStatement, _ trimming: inout SpoolTrimming) throws -> Bool {
         while try rows.step() {
             let floor = self.book.stream(number: rows.integer(1))?.floor ?? 0
@@ -321,7 +327,7 @@ extension SpoolFile {
         return try statement.step() ? (statement.integer(0), UnixTime(statement.number(1))) : nil
     }
 
-    /// Those between two places whose rows are whole.
+    /// Returns the records between two places (row ids) whose rows are intact, at most `maximumCount`.
     func waiting(after place: Int64, through last: Int64, maximumCount: Int, _ db: Database) throws -> [WaitingRecord] {
         let statement = try DirectStatement(
             """

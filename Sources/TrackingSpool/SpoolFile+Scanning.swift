@@ -2,10 +2,10 @@ import GRDB
 import TrackingCore
 import TrackingSQLite
 
-/// Reading what the index does not lead to.
+/// The reading of records that a damaged index does not lead to.
 extension SpoolFile {
-    /// Reads until a limit is reached. What the index misses is looked for in the table, all of it; only what is not whole
-    /// there either is lost, and let go.
+    /// Reads records until a limit is reached. Records that the index does not lead to are searched for in the whole
+    /// table. Records that are missing or damaged there too are lost, and are removed from the log.
     func readOrLetGo(
         _ id: StreamID, _ seqs: SeqSet, maximumCount: Int, maximumBytes: Int, _ db: Database
     ) throws -> SpoolReading {
@@ -18,13 +18,13 @@ extension SpoolFile {
         return found
     }
 
-    /// Removes lost records and their marks. A sender may then send the records again.
+    /// Removes lost records and their marks from the log. A sender of such a record may then send it again.
     private func letGo(_ lost: SeqSet, of stream: SpoolBook.Stream, _ db: Database) throws {
         try self.forgetMarks(of: lost, in: stream, db)
         try self.remove(lost, of: stream.id, db)
     }
 
-    /// Reads without the index: one pass over the table.
+    /// Reads records without the index, in one pass over the table.
     private func scan(
         _ stream: SpoolBook.Stream, _ seqs: SeqSet, maximumCount: Int, maximumBytes: Int, _ db: Database
     ) throws -> SpoolReading {
@@ -40,7 +40,7 @@ extension SpoolFile {
         return reader.reading(of: reader.excess.map { seqs.through($0 - 1) } ?? seqs)
     }
 
-    /// Returns the places of the rows that name these records, in the order of their numbers.
+    /// Returns the places (row ids) of the rows that name these records, in the order of the records' numbers.
     private func places(of seqs: SeqSet, in stream: SpoolBook.Stream, _ db: Database) throws -> [Int64] {
         let held = seqs.intersection(stream.stored)
         let rows = try DirectStatement(

@@ -4,13 +4,13 @@ import TrackingSQLite
 
 /// The deletion of the rows of removed records.
 ///
-/// To remove the lowest records of a stream, the log raises the floor of the stream. Their rows are deleted while
-/// the log is idle, when their room is needed for new records, and when the disk is full.
+/// To remove the lowest records of a stream, the log only raises the stream's floor, the lowest number that counts. The
+/// rows below it are deleted while the log is idle, when new records need their room, and when the disk is full.
 extension SpoolFile {
     /// The maximum number of rows that one transaction in the background deletes. It takes 1 to 2 ms.
     static let sweptAtOnce = 1000
 
-    /// Deletes rows below the floors of their streams.
+    /// Deletes rows of removed records, which are below the floors of their streams: at most `count`.
     func sweep(atMost count: Int, _ db: Database) throws {
         var left = count
         for stream in self.book.streams where stream.unswept > 0 && left > 0 {
@@ -19,8 +19,8 @@ extension SpoolFile {
         }
     }
 
-    /// Deletes rows of a stream below its floor. A row to which a damaged index leads is not deleted if the row
-    /// itself is not below the floor.
+    /// Deletes rows of a stream below its floor, at most `count`. A row to which a damaged index leads is not deleted
+    /// if the row itself is not below the floor.
     ///
     /// - Returns: The number of deleted rows.
     @discardableResult
@@ -42,8 +42,8 @@ extension SpoolFile {
         return deleted
     }
 
-    /// Counts the bytes of the rows below the floors. That takes a read, and is done when the size of the log
-    /// is needed.
+    /// Subtracts the bytes of rows below the floors of their streams from the size of the log. That takes a read of
+    /// these rows, so it is done only when the size is needed.
     func weigh(_ db: Database) throws {
         for stream in self.book.streams where stream.weighed < stream.floor { try self.weigh(stream, db) }
     }

@@ -3,30 +3,31 @@ import SystemLibrary
 import TrackingCore
 import TrackingSQLite
 
-/// A fact about a file that is true of no intact log. The file is salvaged and set aside.
+/// The error for a log's file that is damaged. The file is then salvaged and set aside.
 struct SpoolDamage: Error {
     var reason: String
-    /// `true` if the file may belong to another program.
+    /// `true` if the file has tables that no log has, so that it may belong to another program.
     var hasOtherTables = false
 }
 
-/// An open file of a log, and the book of its contents. It is used on one thread only.
+/// An open file of a device's log, and the book (``SpoolBook``) of its contents. It is used on one thread only.
 final class SpoolFile {
     let connection: DatabaseQueue
     var book = SpoolBook()
-    /// The minimum number of marks that are stored for a trackable.
+    /// The number of marks stored for a trackable before the oldest are deleted.
     var markLimit = RecordMark.maximumCount
-    /// Held while the file is open.
+    /// The lock that keeps other programs from the log while the file is open.
     var lock: SpoolLock?
     private var isSynchronous: Bool?
     private var inUse: Database?
     private var reserve: SpoolReserve
 
-    /// Opens a file, or makes it.
+    /// Opens the file of a log, or makes it.
     ///
     /// - Parameters:
+    ///   - path: The path of the file.
     ///   - isOrderly: `true` if the log was closed in order, so that its streams continue.
-    ///   - checkedSize: A file that was not closed in order is checked as a whole when it has at most so many bytes.
+    ///   - checkedSize: The size in bytes up to which a file that was not closed in order is checked as a whole.
     ///   - isDamaged: `true` if the log is known to be damaged. Then only its pages are checked, not its indexes.
     /// - Throws: ``SpoolDamage``, or SQLite's own error.
     init(path: String, isOrderly: Bool, checkedSize: Int64, isDamaged: Bool = false) throws {
@@ -34,7 +35,7 @@ final class SpoolFile {
         configuration.busyMode = .immediateError
         configuration.foreignKeysEnabled = false
         configuration.prepareDatabase { db in
-            // One program at a time; the index of the write-ahead log stays in memory.
+            // Only one program opens the log, so the index of the write-ahead log can stay in memory.
             try db.execute(sql: "PRAGMA locking_mode = EXCLUSIVE")
             try db.execute(sql: "PRAGMA page_size = \(SpoolSchema.pageSize)")
             try db.execute(sql: "PRAGMA cache_size = -2000")
@@ -56,7 +57,7 @@ final class SpoolFile {
         if !isOrderly { try self.transaction(isDurable: true) { _ in } }
     }
 
-    /// Runs `body` with the database, also from inside another call of this method.
+    /// Runs `body` with the database. `body` may call this method again.
     func use<Value>(_ body: (Database) throws -> Value) throws -> Value {
         if let inUse = self.inUse { return try body(inUse) }
         return try self.connection.writeWithoutTransaction { db in
@@ -66,9 +67,11 @@ final class SpoolFile {
         }
     }
 
-    /// Runs `body` in one transaction, which covers the file and the book.
+    /// Runs `body` in one transaction. If it fails, both the file and the book remain unchanged.
     ///
-    /// - Parameter growth: The number of bytes that `body` adds; 0 if it makes room, so that it may run on a full disk.
+    /// - Parameters:
+    ///   - isDurable: `true` if the transaction must survive a power cut once it has returned.
+    ///   - growth: The number of bytes that `body` adds; 0 if it makes room, so that it may run on a full disk.
     func transaction<Value>(isDurable: Bool, growth: Int = 0, _ body: (Database) throws -> Value) throws -> Value {
         try self.use { db in
             if growth > 0, try !self.makeRoom(for: growth, db) {
@@ -77,10 +80,10 @@ final class SpoolFile {
             do {
                 return try self.attempt(isDurable: isDurable, db, body)
             } catch let error as DatabaseError where error.resultCode == .SQLITE_FULL {
-                // The write-ahead log may be what fills the disk: there is room to bring it into the file.
+                // The write-ahead log may fill the disk. The released reserve is enough to move it into the file.
                 self.reserve.release()
                 _ = try? db.checkpoint(.truncate)
-                // Before the reserve is taken again: to delete takes room as well.
+                // Rows are deleted before the reserve is taken again, because deleting takes room as well.
                 if growth > 0, self.book.unswept > 0 {
                     try self.attempt(isDurable: false, db) { try self.sweep(atMost: Self.sweptAtOnce, $0) }
                 }
@@ -90,7 +93,8 @@ final class SpoolFile {
         }
     }
 
-    /// Returns `true` if `growth` bytes can be added. Deletes rows of removed records if there is no room.
+    /// Returns `true` if the limits of the file permit `growth` more bytes. Deletes rows of removed records if there is
+    /// no room.
     private func makeRoom(for growth: Int, _ db: Database) throws -> Bool {
         while try !self.hasRoom(for: growth, db) {
             guard self.book.unswept > 0 else { return false }
@@ -99,7 +103,7 @@ final class SpoolFile {
         return true
     }
 
-    /// Returns `true` if `growth` bytes can be added and the room to remove them again remains.
+    /// Returns `true` if `growth` bytes can be added and enough room remains to remove records again.
     private func hasRoom(for growth: Int, _ db: Database) throws -> Bool {
         if self.reserve.hold() { return true }
         let free = try Int.fetchOne(db, sql: "PRAGMA freelist_count") ?? 0
@@ -128,7 +132,7 @@ final class SpoolFile {
         }
     }
 
-    /// Brings the rows of the streams up to date.
+    /// Writes the rows of the streams that have changed since they were written.
     private func writeStreams(_ db: Database) throws {
         for stream in self.book.streams where stream.isDirty {
             for table in ["stream", "stream_copy"] {
@@ -146,10 +150,10 @@ final class SpoolFile {
         }
     }
 
-    /// Notes that the file is damaged, so that it is salvaged when it is opened the next time.
+    /// Stores beside the file that it is damaged, so that it is salvaged when it is opened the next time.
     func noteDamage() { SpoolOpening.wantSalvage(of: self.connection.path) }
 
-    /// Writes what the book knows, and closes.
+    /// Writes the rows of all changed streams, and closes the file.
     func close() throws {
         self.book.update { _ in }
         try self.transaction(isDurable: true) { _ in }
@@ -158,12 +162,12 @@ final class SpoolFile {
     }
 }
 
-/// Opening.
+/// The steps of opening a log's file.
 extension SpoolFile {
     private func prepare(_ db: Database, checkedSize: Int64, by check: String) throws {
         let found = try String.fetchAll(db, sql: "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY rowid")
         if found.isEmpty, try Int64.fetchOne(db, sql: "PRAGMA page_count") ?? 0 > 1 {
-            throw SpoolDamage(reason: "its tables are not there")
+            throw SpoolDamage(reason: "its tables are missing")
         }
         guard !found.isEmpty else { return try self.makeTables(db) }
         try self.checkVersion(db)
@@ -187,7 +191,8 @@ extension SpoolFile {
         }
     }
 
-    /// Refuses a file of another version, which this program can neither read nor salvage. A number that is no version is damage.
+    /// Refuses a file with another version of the tables, which this program can neither read nor salvage. A version
+    /// number that was never used means damage.
     private func checkVersion(_ db: Database) throws {
         let version = try Int.fetchOne(db, sql: "PRAGMA user_version") ?? 0
         guard version != SpoolSchema.version else { return }
@@ -228,8 +233,8 @@ extension SpoolFile {
         }
     }
 
-    /// Reads the numbers off their index, all of it: the records themselves stay where they are. An index that is damaged is most
-    /// often out of order, and to look something up in it would miss what is there.
+    /// Reads the numbers of all records from the index, without the records themselves. The whole index is read,
+    /// because a damaged index is most often out of order, and a search in it could miss records.
     private func loadRecords(_ db: Database) throws {
         let rows = try DirectStatement("SELECT stream, seq, size FROM record ORDER BY stream, seq", in: db)
         defer { rows.reset() }
@@ -253,7 +258,7 @@ extension SpoolFile {
         if let tally { self.book.take(tally) }
     }
 
-    /// The small values, and the version of the newest.
+    /// Returns the publisher's stored values by name, and sets the version of the next value.
     func loadState() throws -> [String: [UInt8]] {
         try self.use { db in
             let statement = try DirectStatement("SELECT name, value, version, checksum FROM state", in: db)
@@ -273,7 +278,7 @@ extension SpoolFile {
     }
 }
 
-/// Adds up the rows of one stream.
+/// The sums of the rows of one stream, counted in the order of the index.
 private struct StreamTally {
     let id: StreamID
     private let floor: Int64
@@ -289,9 +294,9 @@ private struct StreamTally {
         self.floor = Int64(clamping: stream.floor)
     }
 
-    /// The next row, in order.
+    /// Adds the next row in the order of the index.
     ///
-    /// - Returns: Whether it may be the next.
+    /// - Returns: `false` if the row cannot follow the previous one, because the index is damaged.
     mutating func add(_ seq: Int64, size: Int64) -> Bool {
         guard seq > self.last, seq < Int64.max, (0..<1 << 32).contains(size), self.bytes < 1 << 50 else { return false }
         self.last = seq

@@ -1,14 +1,15 @@
 import SystemLibrary
 import TrackingCore
 
-/// The lock that gives a log to one program. It is taken before the files of the log are examined, because a second program must not
-/// set aside a file that the first one writes. It is released with the value, or when the program ends.
+/// The lock that gives a device's log to one program. It is taken before the files of the log are examined, because a
+/// second program must not set aside a file that the first one writes. It is released with this value, or when the
+/// program ends.
 final class SpoolLock {
     private let descriptor: CInt
 
-    /// Takes the lock beside the log. Where no such file can be made SQLite's own lock must do.
+    /// Takes the lock, a file beside the log. If that file cannot be made, only SQLite's own lock protects the log.
     ///
-    /// - Throws: `spoolFailed` where another program has it.
+    /// - Throws: `spoolFailed` when another program has the lock.
     init(log path: String) throws(TrackingError) {
         self.descriptor = open(path + ".lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
         guard self.descriptor >= 0, flock(self.descriptor, LOCK_EX | LOCK_NB) != 0, errno == EWOULDBLOCK else { return }
@@ -19,7 +20,8 @@ final class SpoolLock {
 
     deinit {
         guard self.descriptor >= 0 else { return }
-        // A program that is being started meanwhile has the descriptor too until it runs: to close ours alone lets nothing go.
+        // A child program that is being started inherits the descriptor until it runs, so closing ours would not
+        // release the lock.
         flock(self.descriptor, LOCK_UN)
         close(self.descriptor)
     }

@@ -2,7 +2,7 @@ import Foundation
 import GRDB
 import TrackingCore
 
-/// Opens a log, and salvages it if it is damaged.
+/// Opens a device's log, and salvages it if it is damaged.
 struct SpoolOpening {
     let path: String
     let checkedSize: Int64
@@ -14,13 +14,13 @@ struct SpoolOpening {
     private var next: String { self.path + ".new" }
     private var wish: String { self.path + ".salvage" }
 
-    /// Notes beside the log that it is to be salvaged when it is opened the next time.
+    /// Stores beside the log that it is to be salvaged when it is opened the next time.
     static func wantSalvage(of path: String) {
         _ = FileManager.default.createFile(atPath: path + ".salvage", contents: nil)
     }
 
     func run() throws -> (SpoolFile, SpoolContents) {
-        // Before anything is made beside it.
+        // The file is examined before any file is made beside it.
         if !self.exists(self.wish), LogTraces(path: self.path).areMissing { throw self.isForeign }
         let lock = try SpoolLock(log: self.path)
         try self.finishSalvage()
@@ -53,21 +53,21 @@ struct SpoolOpening {
     private func open(_ closing: ClosingMark.Closing?) throws -> SpoolFile {
         let file = try SpoolFile(path: self.path, isOrderly: closing != nil, checkedSize: self.checkedSize)
         _ = try file.loadState()
-        // A page of the index may be whole, and of another day.
+        // A page of the index may be intact but older than the rest of the file.
         if let closing, closing.digest != file.book.digest {
             throw SpoolDamage(reason: "its index does not list the records that it was closed with")
         }
         return file
     }
 
-    /// The damage that is known before the file is opened; `nil` if there is none.
+    /// A description of damage that is known before the file is opened; `nil` if none is known.
     private var knownDamage: String? {
         if FileManager.default.fileExists(atPath: self.wish) { return "parts of it could not be read" }
         return self.damageAhead
     }
 
-    /// Damage because of which SQLite would delete the write-ahead log, or ignore a part of it; `nil` if there
-    /// is none.
+    /// A description of damage in the write-ahead log because of which SQLite would delete that log or ignore a part of
+    /// it; `nil` if there is none.
     private var damageAhead: String? {
         // SQLite would delete the write-ahead log of an empty file.
         if LogRows.size(of: self.path) == 0, LogRows.size(of: self.path + "-wal") > 0 { return "the file is empty" }
@@ -85,7 +85,7 @@ struct SpoolOpening {
         case .SQLITE_BUSY, .SQLITE_LOCKED, .SQLITE_FULL, .SQLITE_NOMEM, .SQLITE_CANTOPEN, .SQLITE_PERM, .SQLITE_AUTH:
             return nil
         case .SQLITE_IOERR: return error.extendedResultCode == .SQLITE_IOERR_SHORT_READ ? reason : nil
-        // The file says it of itself, if it may be written.
+        // SQLite also reports a damaged header as read-only. It is damage if the file's permissions allow writing.
         case .SQLITE_READONLY: return FileManager.default.isWritableFile(atPath: self.path) ? reason : nil
         default: return reason
         }
@@ -93,10 +93,11 @@ struct SpoolOpening {
 
     // MARK: - Salvage
 
-    /// Copies the intact records into a new log, sets the damaged log aside and puts the new one in its place. An interruption at any
-    /// point loses nothing.
+    /// Copies the intact records into a new log, sets the damaged log aside and puts the new one in its place. An
+    /// interruption at any point loses nothing.
     ///
-    /// - Returns: The damaged log if a new one cannot be made and the damaged one can be used until the next opening; otherwise `nil`.
+    /// - Returns: The damaged log if a new one cannot be made and the damaged one can be used until the next opening;
+    ///   otherwise `nil`.
     private func salvageOrOpen(_ reason: String, _ contents: inout SpoolContents) throws -> SpoolFile? {
         Self.wantSalvage(of: self.path)
         try self.remove(self.next)
@@ -104,10 +105,10 @@ struct SpoolOpening {
         do {
             report = try self.makeDraft(reason)
         } catch {
-            // It would take the last room.
+            // The incomplete new log would take the last room on the disk.
             self.removeDraft()
             guard let file = self.openAsItIs() else { throw error }
-            contents.damage = "\(reason); to make it anew failed: \(error)"
+            contents.damage = "\(reason); a new log could not be made: \(error)"
             return file
         }
         try FileManager.default.moveItem(atPath: self.draft, toPath: self.next)
@@ -131,15 +132,15 @@ struct SpoolOpening {
         for name in [self.draft, self.draft + ".reserve"] { try? self.remove(name) }
     }
 
-    /// Opens the damaged log if its B-trees, its list of free pages and its write-ahead log are intact, so that new records overwrite
-    /// nothing that can be salvaged.
+    /// Opens the damaged log if its B-trees, its list of free pages and its write-ahead log are intact, so that new
+    /// records overwrite nothing that can be salvaged.
     private func openAsItIs() -> SpoolFile? {
         guard self.exists(self.path), self.damageAhead == nil else { return nil }
         let file = try? SpoolFile(path: self.path, isOrderly: false, checkedSize: .max, isDamaged: true)
         return (try? file?.loadState()) == nil ? nil : file
     }
 
-    /// Renames the log and what belongs to it.
+    /// Renames the damaged log and the files that belong to it. Returns the new path.
     private func setAside() throws -> String {
         let time = Date(timeIntervalSince1970: self.now.seconds).formatted(
             .iso8601.dateSeparator(.omitted).timeSeparator(.omitted))
@@ -149,7 +150,8 @@ struct SpoolOpening {
             number += 1
             aside = "\(self.path).damaged-\(time)-\(number)"
         }
-        // The file first: a write-ahead log without one is seen, a file without its write-ahead log is not.
+        // The file is renamed first. After an interruption, a write-ahead log without its file is detected; the reverse
+        // is not.
         if self.exists(self.path) { try FileManager.default.moveItem(atPath: self.path, toPath: aside) }
         if self.exists(self.path + "-wal") {
             try FileManager.default.moveItem(atPath: self.path + "-wal", toPath: aside + "-wal")
@@ -157,7 +159,7 @@ struct SpoolOpening {
         return aside
     }
 
-    /// The number of damaged files that were set aside so far, and their size in bytes.
+    /// The number of damaged logs that were set aside so far and still exist, and their total size in bytes.
     private var kept: (files: Int, bytes: Int) {
         let url = URL(filePath: self.path)
         let folder = url.deletingLastPathComponent()
@@ -168,7 +170,7 @@ struct SpoolOpening {
         return (paths.count, paths.reduce(0) { $0 + LogRows.size(of: $1) })
     }
 
-    /// Puts a log that was made anew in the place of the one that was set aside.
+    /// Moves the completely salvaged log to the path of the damaged log, which was set aside.
     private func finishSalvage() throws {
         guard self.exists(self.next), !self.exists(self.path) else { return }
         if self.exists(self.path + "-wal") { _ = try self.setAside() }

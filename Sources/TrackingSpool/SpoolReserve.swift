@@ -1,8 +1,10 @@
 import Foundation
 
-/// Room on the disk that is kept for the day when it is full: to remove a record takes room as well, for a while.
+/// A file that reserves room on the disk. When the disk is full, the file is removed, because removing records
+/// temporarily takes room as well.
 struct SpoolReserve {
-    /// More than the write-ahead log takes before it goes into the file.
+    /// The number of reserved bytes. It is larger than the write-ahead log becomes before its content is moved into the
+    /// log's file.
     static let size = 8 << 20
 
     let path: String
@@ -10,9 +12,9 @@ struct SpoolReserve {
 
     init(path: String) { self.path = path }
 
-    /// Takes the room, unless it is held.
+    /// Reserves the room, unless it is reserved already.
     ///
-    /// - Returns: Whether it is held now.
+    /// - Returns: `true` if the room is reserved now; `false` if the disk is too full.
     mutating func hold() -> Bool {
         if self.isHeld { return true }
         let descriptor = open(self.path, O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
@@ -28,7 +30,7 @@ struct SpoolReserve {
         return isThere
     }
 
-    /// Gives the room free.
+    /// Removes the file, so that its room can be used.
     mutating func release() {
         unlink(self.path)
         self.isHeld = false

@@ -2,11 +2,12 @@ import GRDB
 import TrackingCore
 import TrackingSQLite
 
-/// Takes over what is whole of a damaged log into a new one.
+/// Copies the intact records, streams, values and marks of a damaged log into a new one.
 struct SpoolSalvager {
     private static let recordsTogether = 2000
 
-    /// Every stream that is known, by the number that its records carry: a number may have had two names.
+    /// The ids of the streams that were found, by the stream number in the rows of their records. The same number may
+    /// have been given to two streams.
     private var streams: [Int64: [StreamID]] = [:]
     private var known: [StreamID: SpoolBook.Stream] = [:]
     private var values: [String: StoredValue] = [:]
@@ -17,7 +18,9 @@ struct SpoolSalvager {
     private var marks: [StoredMark] = []
     private var count = 0
 
-    /// Fills `file` with what is left of the log at `path`, which stays as it is.
+    /// Copies all that is intact of the log at `path` into `file`. The log at `path` remains unchanged.
+    ///
+    /// - Parameter reason: The description of the damage, for the result.
     static func salvage(_ path: String, into file: SpoolFile, reason: String) throws -> SpoolSalvage {
         let rows = LogRows(path: path)
         var salvager = SpoolSalvager()
@@ -37,7 +40,8 @@ struct SpoolSalvager {
         return report
     }
 
-    /// First the streams and the values: of several versions what is furthest counts.
+    /// Processes a row in the first pass: collects the streams and the publisher's values. Of several versions of a
+    /// row, the latest counts.
     private mutating func meet(_ row: LogRow) {
         switch row {
         case .stream(let stream):
@@ -69,7 +73,7 @@ struct SpoolSalvager {
         }
     }
 
-    /// Then what counts in the streams.
+    /// Processes a row in the second pass: copies records and quarantined records of the collected streams.
     private mutating func take(_ row: LogRow, _ file: SpoolFile) throws {
         switch row {
         case .stream, .value, .mark: return
@@ -93,7 +97,7 @@ struct SpoolSalvager {
         }
     }
 
-    /// Copies a mark, unless its record is lost. A sender may then send the lost record again.
+    /// Copies a mark of an ingested record, unless the record is lost. A sender may then send the lost record again.
     private mutating func takeMark(_ row: LogRow, _ file: SpoolFile) throws {
         guard case .mark(let mark) = row, !self.isLost(mark.name) else { return }
         self.marks.append(mark)
@@ -111,7 +115,7 @@ struct SpoolSalvager {
         self.marks = []
     }
 
-    /// The place that a row had, unless that is taken or out of range.
+    /// Returns the place (row id) for a copied row: the one that it had, unless that is taken or out of range.
     private mutating func place(_ wanted: Int64) -> Int64 {
         let isFree = (1..<Int64(1) << 53).contains(wanted) && !self.places.contains(UInt64(wanted))
         let place = isFree ? UInt64(wanted) : (self.places.last ?? 0) + 1

@@ -4,11 +4,11 @@ import TrackingCore
 /// The tables of a log.
 ///
 /// Each row can be read from its page alone, and has a checksum of its own. A damaged file can therefore be salvaged
-/// without the B-trees of its tables. The number of columns identifies the table of a row. The rows of the streams are stored
-/// twice, on different pages.
+/// without the B-trees of its tables. The number of columns identifies the table of a row. The rows of the streams are
+/// stored twice, on different pages.
 ///
-/// A row of `record` is a record of the log if its number is at least the `floor` of its stream. Records below the floor were
-/// removed; their rows are deleted later, in bulk.
+/// A row of `record` is a record of the log if its number is at least the `floor` of its stream. Records below the
+/// floor were removed; their rows are deleted later, in bulk.
 enum SpoolSchema {
     static let pageSize = 4096
     /// The version of the tables, which the file stores in `PRAGMA user_version`.
@@ -54,7 +54,7 @@ enum SpoolSchema {
         """,
     ]
 
-    /// The number of columns of each table.
+    /// The number of columns of each table, which identifies the table of a row on a damaged page.
     enum Columns {
         static let stream = 7
         static let record = 9
@@ -65,7 +65,7 @@ enum SpoolSchema {
 }
 
 extension SpoolBook.Stream {
-    /// The column `ended` of a stream's row.
+    /// The value of the column `ended` in the row of a stream.
     enum Ending: UInt8 {
         case goesOn = 0
         case ended = 1
@@ -74,7 +74,7 @@ extension SpoolBook.Stream {
 
     var ending: Ending { self.isForgotten ? .forgotten : self.isEnded ? .ended : .goesOn }
 
-    /// Over everything that its row says.
+    /// The checksum over all values of the row.
     var checksum: Int64 {
         var sum = FNV1a()
         sum.add(number: UInt64(bitPattern: self.number))
@@ -88,7 +88,7 @@ extension SpoolBook.Stream {
         return Int64(bitPattern: sum.value)
     }
 
-    /// Reads a row; `nil` when it is damaged.
+    /// Makes the value from the columns of a row; `nil` when the row is damaged.
     init?(
         number: Int64, trackable: String, name: String, last: Int64, floor: Int64, ended: Int64, checksum: Int64
     ) {
@@ -105,8 +105,8 @@ extension SpoolBook.Stream {
     }
 }
 
-/// A small value of the publisher's, as it is stored: one that was removed stays, without a value, so that no older version
-/// of it comes back.
+/// A small named value of the publisher, as it is stored. The row of a removed value remains, without a value, so that
+/// salvaging a damaged log does not restore an older version.
 struct StoredValue {
     var name: String
     var value: [UInt8]?
@@ -123,10 +123,10 @@ struct StoredValue {
     }
 }
 
-/// The stored form of a mark, by which an ingested record is recognized.
+/// A mark as it is stored. A mark identifies an ingested record that is received again.
 struct StoredMark: Hashable {
     var trackable: TrackableID
-    /// See ``RecordMark``.
+    /// The mark as bytes, time first. See ``RecordMark``.
     var key: [UInt8]
     var name: RecordName
     /// The time at which the mark was added, in whole seconds of Unix time.
@@ -146,7 +146,7 @@ struct StoredMark: Hashable {
 }
 
 extension QuarantinedRecord {
-    /// Over everything that its row says.
+    /// The checksum over all values of the row.
     var checksum: Int64 {
         var sum = FNV1a()
         sum.add(number: self.entry.record.checksum(in: self.entry.stream))

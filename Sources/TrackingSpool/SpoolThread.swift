@@ -1,6 +1,6 @@
 import Dispatch
 
-/// The one thread on which all of a log's SQLite happens, and the executor of tasks that prefer it.
+/// The one thread on which a log makes all its calls of SQLite. It is also the executor of tasks that prefer it.
 final class SpoolThread: TaskExecutor {
     private let queue = DispatchQueue(label: "godwit.spool")
 
@@ -9,10 +9,10 @@ final class SpoolThread: TaskExecutor {
         self.queue.async { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
     }
 
-    /// Does something soon, in order.
+    /// Runs `body` on the thread after everything that was enqueued before.
     func async(_ body: @escaping @Sendable () -> Void) { self.queue.async(execute: body) }
 
-    /// Does something later.
+    /// Runs `body` on the thread after `wait`.
     func async(after wait: Duration, _ body: @escaping @Sendable () -> Void) {
         let (seconds, attoseconds) = wait.components
         self.queue.asyncAfter(deadline: .now() + Double(seconds) + Double(attoseconds) / 1e18, execute: body)

@@ -23,7 +23,7 @@ enum WriteAheadCheck {
             let head = bytes[start..<(start + 24)]
             let isCommit = head[(start + 4)..<(start + 8)].contains { $0 != 0 }
             if isWhole {
-                // Frames of an earlier round may follow: they are in the file already.
+                // Frames of an earlier round may follow. Their content is in the file already.
                 guard head[(start + 8)..<(start + 16)] == salts else {
                     if isCommit, Self.isOfThisRound(head[(start + 8)..<(start + 16)], salts) { return true }
                     isWhole = false
@@ -50,7 +50,7 @@ enum WriteAheadCheck {
         bytes.reduce(0) { $0 << 8 | UInt64($1) } == UInt64(sum.first) << 32 | UInt64(sum.second)
     }
 
-    /// The checksum of the format.
+    /// The checksum that the format of SQLite's write-ahead log defines.
     private struct Sum {
         let isBigEndian: Bool
         var first: UInt32 = 0

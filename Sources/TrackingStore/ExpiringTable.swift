@@ -1,11 +1,13 @@
-/// The tables whose rows go when they are older than they are to be kept, in the SQL of both stores.
+/// The tables of a history whose rows are removed when they are older than the configured time, for the SQL of both
+/// stores.
 enum ExpiringTable: String, CaseIterable {
     case point, event, trip, state
 
-    /// So many rows of a trackable go in one transaction, and those of the time of the last: storing goes on between them.
+    /// The number of rows of a trackable that one transaction removes, together with all rows of the same time as the
+    /// last. Records can be stored between two such transactions.
     static let together = 5000
 
-    /// `true` if the rows count as records.
+    /// `true` if the rows of the table are counted as records: points, trips and events.
     var hasRecords: Bool { self != .state }
 
     /// The column with the time from which the age of a row counts.
@@ -27,7 +29,8 @@ enum ExpiringTable: String, CaseIterable {
         return "(\(each.joined(separator: " OR ")))"
     }
 
-    /// Deletes the oldest rows of a trackable up to a time: one more than `offset` of them, and those of the time of the last.
+    /// Returns the SQL statement that deletes the oldest rows of a trackable up to a time: one more than `offset` rows,
+    /// and those with the same time as the last.
     func deletion(of trackable: String, through time: String, offset: String) -> String {
         let last = "SELECT \(self.time) \(self.rows(of: trackable, through: time)) ORDER BY 1 LIMIT 1 OFFSET \(offset)"
         return "DELETE \(self.rows(of: trackable, through: "coalesce((\(last)), \(time))"))"

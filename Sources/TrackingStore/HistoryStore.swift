@@ -2,14 +2,15 @@ public import TrackingCore
 
 /// A history of recorded points, trips, events and states.
 ///
-/// A store has each record once, even if it is received twice, late or out of order. Calls take effect in the order in which they
-/// return. A call that throws an error has no effect. Any number of tasks may call a store concurrently.
+/// A store has each record once, even if it is received twice, late or out of order. Calls take effect in the order in
+/// which they return. A call that throws an error has no effect. Any number of tasks may call a store concurrently.
 public protocol HistoryStore: Sendable {
     /// Stores a batch in one commit. It is durable on return.
     ///
     /// - Returns: The acknowledgement of each trackable in the batch, and the number of new records.
-    /// - Throws: `storeFailed` when the database is full or cannot be reached, and `storeBusy` when another program writes to it; in
-    ///   both cases the same batch can be stored later. `storeRefused` when the database rejects the content of a record.
+    /// - Throws: `storeFailed` when the database is full or cannot be reached, and `storeBusy` when another program
+    ///   writes to it; in both cases the same batch can be stored later. `storeRefused` when the database rejects the
+    ///   content of a record.
     func store(_ batch: RecordingBatch) async throws(TrackingError) -> StoreReport
 
     /// Returns the acknowledgement of a trackable: for each of the streams that changed last, the number up to
@@ -53,8 +54,9 @@ public protocol HistoryStore: Sendable {
     /// - Throws: `storeFailed`.
     func trackables(in box: GeoBox, during times: TimeSpan) async throws(TrackingError) -> [TrackableID]
 
-    /// Returns the trips of a trackable that were under way in `times`, by their start, then their id: at most `limit`. A trip
-    /// without a recorded end counts as under way for ``TripStateMachine/longestSilence`` after its last recorded version.
+    /// Returns the trips of a trackable that were under way in `times`, by their start, then their id: at most `limit`.
+    /// A trip without a recorded end counts as under way for ``TripStateMachine/longestSilence`` after its last
+    /// recorded version.
     ///
     /// - Parameter last: The last trip of the page before; `nil` for the first page.
     /// - Throws: `storeFailed`.
@@ -83,8 +85,8 @@ public protocol HistoryStore: Sendable {
 
     /// Erases a trackable's points, trips, events and states for good.
     ///
-    /// Records from before `before` that are received later are not stored, and count as acknowledged. All quarantined messages of
-    /// the trackable are erased, because the times of unreadable messages are not known.
+    /// Records from before `before` that are received later are not stored, and count as acknowledged. All quarantined
+    /// messages of the trackable are erased, because the times of unreadable messages are not known.
     ///
     /// - Parameters:
     ///   - trackable: The trackable.
@@ -95,8 +97,8 @@ public protocol HistoryStore: Sendable {
 
     /// Removes records that are older than a limit, in several transactions, so that storing goes on between them.
     ///
-    /// Removed points, trips and events still count as stored: they are not stored again. The age of a state or of a quarantined
-    /// message is the time since it was received.
+    /// Removed points, trips and events still count as stored: they are not stored again. The age of a state or of a
+    /// quarantined message is the time since it was received.
     ///
     /// - Parameters:
     ///   - limit: The time before which records are removed.
@@ -177,7 +179,8 @@ extension HistoryStore {
 
 /// The fixed limits of a store.
 public enum StoreLimits {
-    /// The maximum number of quarantined messages. Beyond it, the oldest messages of the trackable with the most are removed.
+    /// The maximum number of quarantined messages. Beyond it, the oldest messages of the trackable with the most are
+    /// removed.
     public static let quarantine = 10_000
     /// The maximum number of notes of possible gaps. Beyond it, the oldest are removed.
     public static let keptGaps = 1000

@@ -2,8 +2,8 @@ public import TrackingCore
 
 /// A check for points that a query with a box left out because of their place, between two points that it found.
 ///
-/// The check is needed where the numbers of a stream between the two points are stored, or where the points have no numbers. It reads
-/// many points at once as long as the query finds consecutive points.
+/// The check is needed where the numbers of a stream between the two points are stored, or where the points have no
+/// numbers. It reads many points at once as long as the query finds consecutive points.
 public struct LeftOutPoints: Sendable {
     private let store: any HistoryStore
     /// The query without the box; `nil` if the query has no box and leaves nothing out.
@@ -23,7 +23,8 @@ public struct LeftOutPoints: Sendable {
         self.query = query.box == nil ? nil : everywhere
     }
 
-    /// Returns `true` if points were left out between a time and a point. The points must be passed in order.
+    /// Returns `true` if the box of the query left out points between a time and a point. The points must be passed in
+    /// order.
     ///
     /// - Throws: `storeFailed`.
     public mutating func areAny(after time: UnixTime, before point: Location) async throws(TrackingError) -> Bool {
@@ -36,7 +37,7 @@ public struct LeftOutPoints: Sendable {
             self.limit = min(self.limit * 2, Self.maximumLimit)
         }
         guard let next = self.times.first, next < point.time else { return false }
-        // The query goes on elsewhere.
+        // The box left out points here, so the next read begins with a single point again.
         self.limit = 1
         return true
     }

@@ -1,6 +1,6 @@
 import TrackingCore
 
-/// A page of points that is being read.
+/// A page of points while it is being read.
 struct PageDraft {
     /// A point and its place in the order of reading.
     struct Entry {
@@ -9,17 +9,18 @@ struct PageDraft {
     }
 
     private var entries: [Entry] = []
-    /// The point at which the next page begins.
+    /// The key of the point at which the next page begins; `nil` if no page follows.
     var next: PointName?
 
     /// The number of points.
     var count: Int { self.entries.count }
-    /// The last point's name.
+    /// The key of the last point that was read.
     var last: PointName? { self.entries.last?.name }
 
     mutating func append(_ entry: Entry) { self.entries.append(entry) }
 
-    /// The points. Those of one time are in the order of their streams' names, whatever the order in which they were stored.
+    /// The finished page. Points of one time are in the order of their streams' names, not in the order in which they
+    /// were stored.
     var page: PointPage {
         let sorted = self.entries.sorted { left, right in
             guard left.name.time == right.name.time else { return left.name.time < right.name.time }
@@ -44,10 +45,11 @@ struct RunSpan {
     private var covered: (from: Double, to: Double)?
     private var count = 0
 
-    /// Nothing is covered; what is before `from` does not matter.
+    /// Makes a span that covers nothing. Only times from `from` on matter.
     init(from: Double) { self.from = from }
 
-    /// The next run, by its first time; `false` when it is not one with those before.
+    /// Adds the next run, in the order of first times. Returns `false`, without adding the run, when it does not
+    /// overlap the runs before.
     mutating func add(first: Double, last: Double) -> Bool {
         guard let known = self.covered else {
             self.covered = (max(first, self.from), last.nextUp)
@@ -60,7 +62,7 @@ struct RunSpan {
         return true
     }
 
-    /// Returns the time span that the page covers, at most until `end`; `nil` if it covers none.
+    /// Returns the time span that the added runs cover, at most until `end`; `nil` if they cover none.
     func times(until end: Double) -> TimeSpan? {
         self.covered.map { TimeSpan(from: UnixTime($0.from), to: UnixTime(min($0.to, end))) }
     }

@@ -6,8 +6,8 @@ enum QuarantineTrim {
     /// every quarantined message requires a search of the table.
     private static let left = StoreLimits.quarantine * 19 / 20
 
-    /// The condition that a row is the note of a possible gap. Such notes are limited separately, so that bad
-    /// messages do not displace them.
+    /// The SQL condition that a row is the note of a possible gap (see ``RefusedMessage/possibleGapReason``). Such
+    /// notes are limited separately, so that unreadable messages do not displace them.
     static let isGap = "trackable IS NULL AND reason = '\(RefusedMessage.possibleGapReason)'"
 
     /// Returns the messages of a batch that are written to the table.
@@ -16,7 +16,7 @@ enum QuarantineTrim {
         return refused.filter(\.isGap) + refused.filter { !$0.isGap }.suffix(StoreLimits.quarantine)
     }
 
-    /// The query for the number of messages.
+    /// The SQL query for the number of quarantined messages, without notes of possible gaps.
     static let count = "SELECT count(*) FROM quarantine WHERE NOT (\(isGap))"
 
     /// Returns the statement that reduces a number of messages to the limit; `nil` if the number is below it.
@@ -38,6 +38,6 @@ enum QuarantineTrim {
 }
 
 extension RefusedMessage {
-    /// `true` if the message is the note of a possible gap.
+    /// `true` if the entry is the note of a possible gap instead of a quarantined message.
     var isGap: Bool { self.trackable == nil && self.reason == Self.possibleGapReason }
 }

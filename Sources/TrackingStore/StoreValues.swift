@@ -10,8 +10,8 @@ public struct StoreReport: Hashable, Sendable {
     public var duplicates: Int
     /// The number of messages and records that were quarantined.
     public var refused: Int
-    /// In how many streams a record was not taken, because of more than ``StreamCoverage/maximumRanges`` gaps: it is not
-    /// acknowledged, and comes again.
+    /// The number of streams of which a record was not accepted, because the stream has more than
+    /// ``StreamCoverage/maximumRanges`` gaps. Such a record is not acknowledged, so its device sends it again.
     public var overfull: Int
 
     init(_ changes: RecordingChanges, newPoints: Int) {
@@ -23,23 +23,23 @@ public struct StoreReport: Hashable, Sendable {
     }
 }
 
-/// From a moment, included, to another, excluded.
+/// A time span from a first moment, which is included, to an end, which is excluded.
 public struct TimeSpan: Hashable, Sendable {
-    /// The first moment; `nil` for since ever.
+    /// The first moment of the span; `nil` for no limit.
     public var from: UnixTime?
-    /// The end, which does not belong to it; `nil` for none.
+    /// The end of the span, which is excluded; `nil` for no limit.
     public var to: UnixTime?
 
-    /// Makes a span.
+    /// Makes a time span; `nil` means no limit.
     public init(from: UnixTime? = nil, to: UnixTime? = nil) {
         self.from = from
         self.to = to
     }
 
-    /// All of time.
+    /// The time span without limits.
     public static let all = TimeSpan()
 
-    /// The ends of the span in seconds of Unix time; infinite where an end is open.
+    /// The limits of the span in seconds of Unix time; infinite where the span has no limit.
     var bounds: (from: Double, to: Double) { (self.from?.seconds ?? -.infinity, self.to?.seconds ?? .infinity) }
 }
 
@@ -54,7 +54,7 @@ public struct PointQuery: Hashable, Sendable {
     /// The trip of the points; `nil` for points of any trip or of none.
     public var tripID: String?
 
-    /// Makes a query.
+    /// Makes a selection of the points of one trackable; by default, all its points.
     public init(
         _ trackable: TrackableID, during times: TimeSpan = .all, in box: GeoBox? = nil, tripID: String? = nil
     ) {
@@ -81,7 +81,7 @@ public struct PointPage: Hashable, Sendable {
     /// The point at which the next page begins; `nil` if this page is the last.
     public var next: PointName?
 
-    /// The page after the last.
+    /// The empty page that follows the last page.
     static let end = PointPage(points: [], next: nil)
 }
 
@@ -127,9 +127,9 @@ extension Sequence<LastPosition> {
 public struct TrackableSummary: Hashable, Sendable {
     /// The trackable's identifier.
     public var id: TrackableID
-    /// The time of its earliest point.
+    /// The time of the trackable's earliest point; `nil` without points.
     public var first: UnixTime?
-    /// The time of the last position with a right clock.
+    /// The time of the trackable's last position that was recorded with a right clock; `nil` for none.
     public var last: UnixTime?
     /// The number of the trackable's streams.
     public var streams: Int
@@ -145,7 +145,7 @@ public struct TrackableSummary: Hashable, Sendable {
 
 /// A report on the completeness of a trackable's records.
 public struct VerifyReport: Hashable, Sendable {
-    /// Its streams, by name.
+    /// The reports on the trackable's streams, by name.
     public var streams: [StreamReport]
     /// The number of points, including those without a stream.
     public var points: Int
@@ -153,7 +153,7 @@ public struct VerifyReport: Hashable, Sendable {
     public var unnumbered: Int
     /// The number of points without a stream that were recorded with a wrong clock.
     public var unnumberedClockFaults: Int
-    /// The time before which everything was erased.
+    /// The time before which all records of the trackable were erased; `nil` if none were.
     public var erasedBefore: UnixTime?
     /// The times at which a recorder reconnected and the broker had not kept its session. Records of any
     /// trackable from before such a time may be missing, unless the devices send them again. The newest first,
@@ -165,7 +165,7 @@ public struct VerifyReport: Hashable, Sendable {
 
     /// A report on the completeness of one stream.
     public struct StreamReport: Hashable, Sendable {
-        /// Its name.
+        /// The id of the stream.
         public var id: StreamID
         /// The state of each record number of the stream.
         public var coverage: StreamCoverage
@@ -174,7 +174,8 @@ public struct VerifyReport: Hashable, Sendable {
         /// The number of points that were recorded with a wrong clock.
         public var clockFaults: Int
 
-        /// The ranges of numbers that are neither stored nor declared missing: at most about twice ``StreamCoverage/maximumRanges``.
+        /// The ranges of numbers that are neither stored nor declared missing: at most about twice
+        /// ``StreamCoverage/maximumRanges``.
         public var undeclaredGaps: [ClosedRange<UInt64>] { self.coverage.undeclaredGaps() }
     }
 }

@@ -1,6 +1,7 @@
 import TrackingCore
 
-/// The small numbers that words are stored as; the views have the words. A number once given is never given another meaning.
+/// The small numbers as which the words of a point (mode, motion, source) are stored; the views translate them back.
+/// The meaning of a number never changes.
 extension TrackingMode {
     var code: Int64 {
         switch self {
@@ -36,7 +37,7 @@ extension SourceKind {
 }
 
 extension Motion {
-    /// The bit of each.
+    /// The bit that represents the kind of motion in a stored number.
     var bit: Int64 {
         switch self {
         case .driving: 1
@@ -47,18 +48,19 @@ extension Motion {
         }
     }
 
-    /// The sum of the bits; `nil` of none.
+    /// Returns the sum of the bits of kinds of motion; `nil` for an empty list.
     static func code(of motion: [Motion]) -> Int64? {
         motion.isEmpty ? nil : motion.reduce(0) { $0 | $1.bit }
     }
 
-    /// The words of a sum of bits.
+    /// Returns the kinds of motion whose bits are in a stored number.
     static func all(in code: Int64) -> [Motion] { Self.allCases.filter { $0.bit & code != 0 } }
 }
 
-/// Writes the words of codes for views.
+/// SQL expressions that translate stored numbers to words, for the views.
 enum CodeWords {
-    /// `CASE column WHEN 1 THEN 'ACTIVE' … END`.
+    /// Returns an SQL expression that translates the numbers of a column to words: `CASE column WHEN 1 THEN 'ACTIVE' …
+    /// END`.
     static func sql<Word: CaseIterable & RawRepresentable<String>>(
         _ column: String, _ type: Word.Type, _ code: (Word) -> Int64
     ) -> String {

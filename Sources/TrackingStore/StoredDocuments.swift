@@ -1,6 +1,7 @@
 import TrackingCore
 
-/// Reading the JSON that a record came as; the stream is that of its row, whatever it says itself.
+/// The reading of trips from the JSON with which they were received. The stream is that of the row, whatever the JSON
+/// states.
 extension Trip {
     init?(stored json: [UInt8], stream: StreamID) {
         guard var trip = try? MessageCodec.decodeStoredTrip(json) else { return nil }
@@ -18,7 +19,7 @@ extension TrackingEvent {
 }
 
 extension RecordingLedger.Trackable {
-    /// The keys of the recent streams with commas between, as the tables have them.
+    /// The keys of the recent streams, separated by commas, as the tables store them.
     var recentNumbers: String {
         self.recent.compactMap { self.streams[$0].map { String($0.number) } }.joined(separator: ",")
     }

@@ -11,7 +11,7 @@ import Synchronization
 ///
 /// The proxy stops listening when the last reference to it is released.
 public final class FaultProxy: Sendable {
-    /// The proxy's treatment of connections and bytes.
+    /// The way in which the proxy treats connections and bytes.
     public enum Mode: Hashable, Sendable {
         /// Bytes are forwarded at once.
         case pass
@@ -67,7 +67,7 @@ public final class FaultProxy: Sendable {
         self.cut()
     }
 
-    /// The treatment of all connections from now on.
+    /// The way in which all connections are treated from now on.
     public var mode: Mode {
         get { self.state.withLock { $0.mode } }
         set { self.state.withLock { $0.mode = newValue } }
@@ -76,7 +76,7 @@ public final class FaultProxy: Sendable {
     /// The number of open connections.
     public var connections: Int { self.state.withLock { $0.pairs.count } }
 
-    /// Closes all connections on both sides. New connections are accepted.
+    /// Closes all connections on both sides. Later connections are forwarded normally.
     public func cut() {
         for pair in self.state.withLock({ Array($0.pairs.values) }) { pair.end() }
     }
@@ -91,12 +91,13 @@ public final class FaultProxy: Sendable {
     /// a forbidden topic this way. An empty array disables it.
     public func closes(on bytes: [UInt8]) { self.state.withLock { $0.trigger = bytes } }
 
-    /// Damages each of the next connections once, in order; later connections are not damaged.
+    /// Damages each of the next connections once, in order: some bytes of the connection are lost. Later connections
+    /// are not damaged.
     ///
     /// Damages from earlier calls that were not applied yet are discarded.
     public func damage(_ damages: [StreamDamage]) { self.state.withLock { $0.damages = damages[...] } }
 
-    /// The damages that were applied.
+    /// The number and the time of the damages that the proxy applied to connections.
     public struct Losses: Hashable, Sendable {
         /// The number of damaged connections.
         public var count = 0
@@ -104,7 +105,7 @@ public final class FaultProxy: Sendable {
         public var last: ContinuousClock.Instant?
     }
 
-    /// The damages that were applied so far.
+    /// The number and the time of the damages that were applied so far.
     public var losses: Losses { self.state.withLock { $0.losses } }
 
     // MARK: - On its threads
@@ -148,8 +149,8 @@ private final class Pair: Sendable {
     let isSwallowed = Atomic<Bool>(false)
     private let client: Int32
     private let server: Int32
-    /// The number of running pumps. The last one closes the descriptors, because their numbers may be reused after
-    /// that.
+    /// The number of running pumps, the threads that forward one direction each. The last one closes the descriptors,
+    /// because the system may reuse their numbers after that.
     private let pumps = Mutex(2)
 
     private let damage: StreamDamage?
@@ -162,7 +163,7 @@ private final class Pair: Sendable {
         self.onLoss = onLoss
     }
 
-    /// Ends both connections, which also ends the pumps.
+    /// Ends both connections of the pair, which also ends the threads that forward their bytes.
     func end() {
         self.pumps.withLock { pumps in
             guard pumps > 0 else { return }
@@ -171,9 +172,9 @@ private final class Pair: Sendable {
         }
     }
 
-    /// Records that one pump has ended. Closes the descriptors after the second.
+    /// Registers that the forwarding of one direction has ended. Closes the descriptors after the second.
     ///
-    /// - Returns: `true` when both pumps have ended.
+    /// - Returns: `true` when both directions have ended.
     func finish() -> Bool {
         self.pumps.withLock { pumps in
             pumps -= 1

@@ -47,7 +47,7 @@ public final class InMemoryBroker: Sendable {
     /// Returns the payload of a topic's retained message; `nil` when there is none.
     public func retained(_ topic: String) -> [UInt8]? { self.state.withLock { $0.retained(topic) } }
 
-    /// Changes the sessions under one lock, so that all clients receive events in the same order.
+    /// Runs `body` with the broker's sessions under one lock, so that all clients receive events in the same order.
     fileprivate func update<Result: Sendable>(_ body: (inout sending InMemorySessions) -> sending Result) -> Result {
         self.state.withLock(body)
     }
@@ -58,7 +58,7 @@ extension InMemoryBroker {
     public final class Client: MessageTransport {
         private struct State {
             var isClosed = false
-            /// The number of the next connection.
+            /// The number that the client's next connection gets.
             var next = 0
             /// The number of the connection whose `.connected` was last delivered; -1 before the first.
             var known = -1
@@ -107,7 +107,7 @@ extension InMemoryBroker {
             self.broker.update { $0.execute(commands, of: self, on: known) }
         }
 
-        /// Connects at once. A connection with the same client id is taken over.
+        /// Connects the client at once. An existing connection with the same client id is closed.
         fileprivate func connect() {
             let number = self.state.withLock { state -> Int? in
                 guard !state.isClosed else { return nil }
@@ -131,13 +131,13 @@ extension InMemoryBroker {
             }
         }
 
-        /// Ends the events.
+        /// Ends the stream of the client's events.
         func finish() {
             self.continuation.finish()
             self.returns.continuation.finish()
         }
 
-        /// Connects again after a delay.
+        /// Connects the client again after a delay.
         func comeBack(after wait: Duration) { self.returns.continuation.yield(wait) }
     }
 }

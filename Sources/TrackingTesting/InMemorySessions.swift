@@ -19,7 +19,8 @@ struct InMemorySessions {
     var refusedTopics: [ClientID: Set<String>] = [:]
     private var kept: [String: Retained] = [:]
     private var connections: [ClientID: Connection] = [:]
-    /// The number of messages distributed by each shared subscription, which selects the next member.
+    /// The number of messages that each shared subscription has distributed. It selects the member that gets the next
+    /// message.
     private var turns: [String: Int] = [:]
 
     mutating func forgetRetained() { self.kept = [:] }
@@ -37,8 +38,12 @@ struct InMemorySessions {
         client.deliver(.connected(connection: number, sessionPresent: false))
     }
 
-    /// Ends a connection without a DISCONNECT and publishes its will.
+    /// Ends a client's connection without a DISCONNECT and publishes its will.
     ///
+    /// - Parameters:
+    ///   - id: The client id.
+    ///   - reason: The reason that the client is given.
+    ///   - retry: The wait before the client connects again.
     /// - Returns: The client of the connection; `nil` when there is no connection.
     @discardableResult
     mutating func end(_ id: ClientID, reason: TrackingError, retry: Duration) -> InMemoryBroker.Client? {

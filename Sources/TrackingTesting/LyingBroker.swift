@@ -19,7 +19,7 @@ public final class LyingBroker: Sendable {
         case sendByteByByte([UInt8])
         /// Wait until the client sends more bytes.
         case receive
-        /// Close the connection. Without it the connection stays open until the client closes it.
+        /// Close the connection. Without this step, the connection stays open until the client closes it.
         case close
     }
 

@@ -1,4 +1,4 @@
-/// A loss of bytes within a stream, as a faulty proxy or a damaged line causes it.
+/// A loss of bytes within a stream, as a faulty proxy or a damaged cable causes it.
 public struct StreamDamage: Hashable, Sendable {
     /// The number of bytes that pass before the loss.
     public let offset: Int
@@ -21,7 +21,7 @@ public struct StreamDamage: Hashable, Sendable {
     /// `true` after bytes were lost.
     public var hasBegun: Bool { self.lost > 0 }
 
-    /// Returns the next portion of the stream without the lost bytes.
+    /// Returns the bytes of the next portion of the stream that are not lost.
     public mutating func apply(to bytes: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
         let before = min(bytes.count, max(0, self.offset - self.passed))
         let losing = min(bytes.count - before, self.count - self.lost)

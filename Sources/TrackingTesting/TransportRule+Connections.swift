@@ -1,6 +1,6 @@
 import TrackingCore
 
-/// Rules about the begin and the end of connections.
+/// The checks of the rules about the begin and the end of connections.
 extension TransportStage {
     func connectsFirst() async throws {
         try await self.with("first") { talk in

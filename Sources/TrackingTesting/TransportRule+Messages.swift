@@ -1,6 +1,6 @@
 import TrackingCore
 
-/// Rules about retained messages.
+/// The checks of the rules about retained messages.
 extension TransportStage {
     func retainedComesBeforeTheNextAnswer() async throws {
         try await self.withConnected("keeper") { talk in
@@ -67,7 +67,7 @@ extension TransportStage {
     }
 }
 
-/// Rules about publishing and receiving.
+/// The checks of the rules about publishing and receiving.
 extension TransportStage {
     func ownMessagesComeBack() async throws {
         try await self.withConnected("echo") { talk in

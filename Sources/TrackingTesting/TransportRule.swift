@@ -9,7 +9,8 @@ public import TrackingCore
 public enum TransportRule: String, CaseIterable, Sendable {
     /// The first event is `.connected` with number 0 and without a previous session.
     case connectsFirst
-    /// Commands are ignored before the first `.connected` was read, and when they refer to a previous connection.
+    /// Commands have no effect before the role has read the first `.connected`, and when they refer to a previous
+    /// connection.
     case commandsAreForTheConnectionThatWasSeen
     /// Retained messages arrive before the answer to the next subscription and are marked as retained; live messages
     /// are not.

@@ -9,8 +9,8 @@ public struct TransportStage<Transport: MessageTransport>: Sendable {
 
     /// The function that makes clients.
     public var makeClient: MakeClient
-    /// A function that cuts the connection of the client with this id. The client must connect again by itself within
-    /// seconds.
+    /// A function that cuts the connection of the client with this id. The client's transport must connect again by
+    /// itself within seconds.
     public var cut: @Sendable (_ id: ClientID) throws -> Void
     /// A topic that no client is permitted to publish to.
     public var forbiddenTopic: String
@@ -70,14 +70,14 @@ extension TransportStage {
     }
 }
 
-/// One client's side of a conversation: a way to send commands, and the events received so far.
+/// A test's conversation through one client: it sends commands, and keeps the events received so far.
 struct TransportTalk<Transport: MessageTransport> {
     let transport: Transport
     private var iterator: Transport.Events.AsyncIterator
-    /// Events that were read from the transport, but not examined.
+    /// Events that were read from the transport and not yet examined by the test.
     private var waiting: ArraySlice<TransportEvent> = []
     private var lastToken: TransportToken = 0
-    /// All examined events.
+    /// All events that the test has examined.
     private(set) var events: [TransportEvent] = []
 
     init(_ transport: Transport) {
@@ -85,7 +85,7 @@ struct TransportTalk<Transport: MessageTransport> {
         self.iterator = transport.events.makeAsyncIterator()
     }
 
-    /// The messages among the examined events.
+    /// The received messages among the examined events.
     var messages: [IncomingMessage] { self.events.compactMap(\.message) }
 
     /// Reads events until one matches.

@@ -10,7 +10,8 @@ public struct CaptureFilter: Hashable, Sendable {
         case tooInaccurate
         /// Recorded: there is no reference, because no fix was recorded yet or the clock was stepped.
         case first
-        /// Recorded: the fix is older than the last recorded one. A step of a clock is no reason to lose a point.
+        /// Recorded: the fix is older than the last recorded one, for example because the receiver's clock was set
+        /// back. An older time is no reason to lose a point.
         case wentBack
         /// Recorded: the distance from the last recorded fix is a ``SignificantChange``, which overrides the minimums.
         case significant
@@ -20,7 +21,8 @@ public struct CaptureFilter: Hashable, Sendable {
         case tooSoon
         /// Dropped: the fix is within ``CaptureFilter/minimumDistance`` of the last recorded one.
         case tooClose
-        /// Dropped: the fix is finer than the resolution in force.
+        /// Dropped: since the last recorded fix, neither the interval nor the distance that
+        /// ``CaptureFilter/resolution`` requires has been reached (with the rule `both`: at least one has not).
         case tooFine
         /// Recorded: no rule excludes the fix.
         case recorded
@@ -34,9 +36,9 @@ public struct CaptureFilter: Hashable, Sendable {
         }
     }
 
-    /// The effect of a large distance from the last recorded fix.
+    /// The way in which a large distance between a fix and the last recorded fix decides whether the fix is recorded.
     public enum SignificantChange: Hashable, Sendable {
-        /// A large distance has no effect.
+        /// The distance has no effect beyond ``CaptureFilter/minimumDistance``.
         case off
         /// A fix at least this many metres (> 0) from the last recorded one is recorded regardless of the minimum time.
         case also(Meters)
@@ -58,16 +60,17 @@ public struct CaptureFilter: Hashable, Sendable {
     public var minimumTime: Duration
     /// The maximum accuracy radius (68 %) of a recorded point, in metres; `nil` disables the filter.
     public var maximumAccuracyRadius: Meters?
-    /// The effect of a large distance from the last recorded fix.
+    /// The way in which a large distance from the last recorded fix decides whether a fix is recorded.
     public var significantChange: SignificantChange
-    /// The resolution to enforce here, for receivers that cannot apply one themselves; `nil` leaves it to the receiver.
+    /// The minimum interval and displacement between two recorded fixes, for receivers that cannot apply a resolution
+    /// themselves. With `nil`, the receiver applies the resolution and this filter does not.
     public var resolution: Resolution?
     /// The rule that combines the resolution's interval and displacement: both must be reached, or one of them.
     public var rule: FilterRule
 
     private var reference: Reference?
 
-    /// Makes a filter without a reference. With the default values, it records every fix.
+    /// Makes a filter without a last recorded fix. With the default values, it records every fix.
     ///
     /// - Throws: ``TrackingError/Code/invalidConfiguration`` when a minimum is negative or not finite, or when the
     ///   accuracy radius or the significant distance is not finite or not above zero.
@@ -97,18 +100,19 @@ public struct CaptureFilter: Hashable, Sendable {
         self.rule = rule
     }
 
-    /// Decides about a fix. A recorded fix becomes the reference for the next one.
+    /// Decides whether a fix is recorded. A recorded fix becomes the one that the next fix is compared with.
     public mutating func consider(_ fix: Location) -> Verdict {
         let verdict = self.verdict(on: fix)
         if verdict.isRecorded { self.reference = Reference(time: fix.time, coordinate: fix.coordinate) }
         return verdict
     }
 
-    /// Takes over the reference of another filter.
+    /// Copies the last recorded fix from the filter that this filter replaces, so that new settings apply from that fix
+    /// on.
     mutating func goOn(from other: CaptureFilter) { self.reference = other.reference }
 
-    /// Forgets the reference after the clock was set. Times before and after the step are not comparable, so the next
-    /// fix counts as the first.
+    /// Forgets the last recorded fix after the device's clock was set. Times before and after the step are not
+    /// comparable, so the next fix counts as the first.
     public mutating func clockStepped() { self.reference = nil }
 
     private func verdict(on fix: Location) -> Verdict {
@@ -139,8 +143,8 @@ public struct CaptureFilter: Hashable, Sendable {
         }
     }
 
-    /// Returns the interval less a tolerance of a tenth, at most 100 ms. Without it, a receiver at 1 Hz ± jitter would
-    /// lose every second fix.
+    /// Returns the least time between two fixes that satisfies `interval`: the interval less a tenth of it, at most 100
+    /// ms less. Without this tolerance, a receiver that sends a fix about once a second would lose every second fix.
     private static func tolerated(_ interval: Duration) -> Duration {
         interval - min(interval / 10, .milliseconds(100))
     }

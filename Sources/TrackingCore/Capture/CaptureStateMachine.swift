@@ -1,5 +1,6 @@
-/// Processes a fix between the receiver and the log, with all filters of the capture in their order (`docs/reference/capture.md`,
-/// "The order"). A device has one such machine; trips are separate, one machine for each trackable.
+/// Processes a fix between the receiver and the log, with all filters of the capture in their order
+/// (`docs/reference/capture.md`, "The order"). A device has one such machine; trips are separate, one machine for each
+/// trackable.
 public struct CaptureStateMachine: Hashable, Sendable {
     /// The decision whether a fix becomes a record, with its reason.
     public enum Verdict: Hashable, Sendable {
@@ -9,7 +10,7 @@ public struct CaptureStateMachine: Hashable, Sendable {
         case hidden
         /// Dropped: the trackable is stationary, and recording is paused.
         case paused
-        /// Decided by the capture filter.
+        /// The fix passed all other checks, and the capture filter decided with this verdict.
         case filtered(CaptureFilter.Verdict)
     }
 
@@ -30,7 +31,8 @@ public struct CaptureStateMachine: Hashable, Sendable {
     public struct Configuration: Hashable, Sendable {
         /// The treatment of mock positions.
         public var mock = MockPolicy.mark
-        /// The use of the device.
+        /// The use of the device. It sets the radius and the time of pauses and the kinds of motion that are
+        /// distinguished.
         public var activity = Activity.other
         /// The machine that pauses recording; `nil` when recording never pauses.
         public var pause: PauseStateMachine?
@@ -40,9 +42,9 @@ public struct CaptureStateMachine: Hashable, Sendable {
         public var mode: TrackingMode?
         /// The statistics to add to each point; `nil` for none.
         public var stats: TrackingStats?
-        /// The time below which the device's clock counts as not set.
+        /// The wall-clock time below which the device's clock counts as not set. See ``ClockTrust``.
         public var clockFloor = ClockTrust.buildFloor
-        /// The time below which a receiver's time counts as wrong.
+        /// The time below which the time that a receiver gives to a fix counts as wrong.
         public var fixFloor = ClockTrust.buildFloor
 
         /// Makes a configuration that leaves fixes unchanged, apart from marking mocks.
@@ -59,7 +61,7 @@ public struct CaptureStateMachine: Hashable, Sendable {
     private var motion: MotionStateMachine
     private var pause: PauseStateMachine?
 
-    /// Makes a machine without fixes.
+    /// Makes a machine that has not processed a fix yet.
     public init(filter: CaptureFilter, zones: PrivacyZones, configuration: Configuration = Configuration()) {
         self.configuration = configuration
         self.filter = filter
@@ -83,10 +85,10 @@ public struct CaptureStateMachine: Hashable, Sendable {
         Moment(now: moment.now, wall: self.clock.stamp(at: moment).time)
     }
 
-    /// Takes over the settings of another machine. The state remains: clock, motion, occupied zones, pause, last
-    /// recorded point.
+    /// Takes over the settings of another machine. This machine keeps its state: the clock's trust, the motion, the
+    /// zones that the trackable is in, the pause and the last recorded point.
     ///
-    /// - Returns: The events to publish, because a pause ends.
+    /// - Returns: The events to publish, because the new settings end a pause. Usually empty.
     public mutating func configure(as other: CaptureStateMachine, at moment: Moment) -> [Happening] {
         let last = self
         self = other
@@ -136,7 +138,8 @@ public struct CaptureStateMachine: Hashable, Sendable {
         self.events(of: self.pause?.timerFired(now: now))
     }
 
-    /// Handles a step of the device's clock. Times before and after it are not comparable.
+    /// Handles a step of the device's clock: forgets what was measured by times before the step, because times before
+    /// and after it are not comparable.
     public mutating func clockStepped() {
         self.filter.clockStepped()
         self.motion.clockStepped()

@@ -22,7 +22,8 @@ public struct ClockTrust: Hashable, Sendable {
         /// The origin of the time.
         public var basis: Basis
 
-        /// The members that an event's detail gets for its time: `clock` = `unset`, or none.
+        /// The members to add to the detail of an event with this time: `"clock": "unset"` when the clock was not set,
+        /// otherwise none.
         public var detail: [String: TrackingEvent.DetailValue] {
             self.basis == .unset ? ["clock": .text(self.basis.rawValue)] : [:]
         }
@@ -45,16 +46,16 @@ public struct ClockTrust: Hashable, Sendable {
     public let fixFloor: UnixTime
     private var receiverTime: ReceiverTime?
 
-    /// Makes a value without a receiver's time.
+    /// Makes a value that knows no time of a receiver yet.
     public init(floor: UnixTime = ClockTrust.buildFloor, fixFloor: UnixTime = ClockTrust.buildFloor) {
         self.floor = floor
         self.fixFloor = fixFloor
     }
 
-    /// Takes over the receiver's time of another value.
+    /// Copies the last time of a receiver from the value that this value replaces.
     mutating func goOn(from other: ClockTrust) { self.receiverTime = other.receiverTime }
 
-    /// Returns the time stamp for an event that happens now.
+    /// Returns the best known time for an event that happens at `moment`, with the origin of the time.
     public func stamp(at moment: Moment) -> Stamp {
         if moment.wall >= self.floor { return Stamp(time: moment.wall, basis: .clock) }
         guard let last = self.receiverTime else { return Stamp(time: moment.wall, basis: .unset) }

@@ -11,7 +11,7 @@ enum ExtraMember: Hashable, Sendable {
     }
 }
 
-/// A name written as a literal in the source code.
+/// The name of a JSON member, written as a literal in the source code and therefore never in need of escaping.
 struct StaticStringKey: Hashable, Sendable, ExpressibleByStringLiteral {
     let name: StaticString
 

@@ -1,7 +1,7 @@
 /// An event that the capture detected, to be published. It has no position: the publisher adds the last position that
 /// may be shown.
 public struct Happening: Hashable, Sendable {
-    /// The kind of event.
+    /// The kind of the event, for example `PAUSED`.
     public var kind: TrackingEvent.Kind
     /// The details of the event, by name.
     public var detail: [String: TrackingEvent.DetailValue]

@@ -32,8 +32,8 @@ public struct LowBatteryDetector: Hashable, Sendable {
     /// Returns a charge in percent rounded to a tenth, as it appears in events.
     public static func rounded(_ percent: Double) -> Double { (percent * 10).rounded() / 10 }
 
-    /// Takes a reading of the charge in percent. `nil` and values outside 0…100 mean that it is unknown, and are
-    /// ignored.
+    /// Processes a reading of the battery's charge in percent. `nil` and values outside 0…100 mean that the charge is
+    /// unknown, and are ignored.
     ///
     /// - Returns: `true` when the charge has just fallen below the threshold.
     public mutating func read(_ percent: Double?) -> Bool {

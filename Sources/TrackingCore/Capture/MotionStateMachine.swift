@@ -9,10 +9,10 @@ public struct MotionStateMachine: Hashable, Sendable {
     static let fastest: [Motion: Double] = [.walking: 2.2, .running: 4.5, .cycling: 9, .driving: .infinity]
     /// The time for which a speed must indicate another motion before it changes.
     public static let dwell: Duration = .seconds(5)
-    /// The time after driving speed during which slower motion counts as driving, so that traffic lights and jams do
-    /// not turn a drive into a walk.
+    /// The time after the last fix at driving speed during which slower motion still counts as driving, so that traffic
+    /// lights and jams do not turn a drive into a walk.
     public static let driveMemory: Duration = .seconds(120)
-    /// The margin beyond a boundary, as a fraction of the boundary.
+    /// The part of a boundary speed by which a speed must lie beyond the boundary before the motion changes: a sixth.
     private static let margin = 1.0 / 6
     /// The maximum accuracy radius, in metres, of a fix that is used to determine the motion.
     static let worstAccuracy = 200.0
@@ -37,21 +37,21 @@ public struct MotionStateMachine: Hashable, Sendable {
 
     /// The use of the device, which determines the distinguished kinds of motion.
     public var activity: Activity
-    /// The motion in force; `nil` while it is unknown or has no name.
+    /// The trackable's current kind of motion; `nil` while it is unknown or the activity has no name for it.
     public private(set) var motion: Motion?
-    /// `true` after the first decision.
+    /// `true` after the machine has determined the motion for the first time, even if the motion has no name.
     public private(set) var isKnown = false
 
     private var candidate: Candidate?
-    /// The last time at which driving was in force at driving speed.
+    /// The time of the last fix at driving speed while the motion was driving.
     private var lastDrive: UnixTime?
     private var places: [Place] = []
 
     /// Makes a machine without fixes.
     public init(activity: Activity = .other) { self.activity = activity }
 
-    /// Decides from a fix and returns the fix with its motion. A motion that the source provides is retained and takes
-    /// effect.
+    /// Determines the motion from a fix, and returns the fix with the motion. A motion that the fix already contains
+    /// remains in the fix and becomes the current motion.
     public mutating func label(_ fix: Location) -> Location {
         guard fix.motion.isEmpty else {
             self.set(fix.motion.contains(.stationary) ? .stationary : fix.motion[0], at: fix.time)
@@ -90,7 +90,8 @@ public struct MotionStateMachine: Hashable, Sendable {
         }
     }
 
-    /// Returns the motion that a speed indicates, or driving shortly after driving.
+    /// Returns `wanted`, the motion that a speed indicates, or driving while ``driveMemory`` has not passed since the
+    /// last drive.
     private mutating func remembered(_ wanted: Motion?, at time: UnixTime) -> Motion? {
         if wanted == .driving, self.motion == .driving { self.lastDrive = time }
         guard let lastDrive = self.lastDrive, wanted != .stationary, time.since(lastDrive) < Self.driveMemory else {
@@ -107,7 +108,8 @@ public struct MotionStateMachine: Hashable, Sendable {
         self.candidate = nil
     }
 
-    /// Remembers the positions of the last 30 s, and the one before them.
+    /// Adds a fix to the positions of the last 30 s, and keeps the newest position before them as the start of the
+    /// measurement.
     private mutating func note(_ fix: Location) {
         if let last = self.places.last, fix.time < last.time { self.clockStepped() }
         self.places.append(Place(time: fix.time, coordinate: fix.coordinate))
@@ -118,15 +120,16 @@ public struct MotionStateMachine: Hashable, Sendable {
         if self.places.count > Self.maximumPlaces { self.places.removeFirst() }
     }
 
-    /// The speed along the straight line, in metres a second. The noise of a stationary receiver does not accumulate in
-    /// it.
+    /// The speed along the straight line from the oldest remembered position to the newest one, in metres a second;
+    /// `nil` when the time between them is too short. The noise of a stationary receiver does not accumulate in it.
     private var netSpeed: Double? {
         guard let first = self.places.first, let last = self.places.last else { return nil }
         let seconds = last.time.since(first.time).inSeconds
         return seconds < Self.leastSpan ? nil : last.coordinate.distance(to: first.coordinate).value / seconds
     }
 
-    /// Returns the motion for a speed. Within the margin, it is the motion in force.
+    /// Returns the kind of motion that a speed in metres a second indicates. Within a sixth of a boundary, the current
+    /// motion remains.
     private func motion(at speed: Double) -> Motion? {
         let plain = self.plainMotion(at: speed)
         guard self.isKnown, plain != self.motion else { return plain }
@@ -142,7 +145,8 @@ public struct MotionStateMachine: Hashable, Sendable {
         return motions.first { speed <= Self.fastest[$0] ?? .infinity } ?? motions.last
     }
 
-    /// Ranks motions by speed. A motion without a name ranks above stationary.
+    /// Returns the rank of a motion by speed, slowest first. A motion without a name (`nil`) ranks just above
+    /// stationary.
     private func rank(_ motion: Motion?) -> Int {
         switch motion {
         case .stationary: 0

@@ -1,5 +1,5 @@
-/// Pauses recording while the trackable is stationary, and resumes it when the trackable leaves (`docs/reference/capture.md`,
-/// "Pauses").
+/// Pauses recording while the trackable is stationary, and resumes it when the trackable leaves
+/// (`docs/reference/capture.md`, "Pauses").
 ///
 /// The trackable is stationary when all fixes during ``after`` were within ``radius`` of the first of them. It has left
 /// when a fix is outside the radius by more than the fix's accuracy radius. Durations are measured by the fixes' own
@@ -34,7 +34,7 @@ public struct PauseStateMachine: Hashable, Sendable {
     }
 
     private enum State: Hashable, Sendable {
-        /// No fix arrived yet. Can transition to: `moving`, `paused`.
+        /// No fix was processed yet. Can transition to: `moving`, `paused`.
         case unknown
         /// The trackable is not stationary for long enough. `quiet` is the arrival of the last fix if it was
         /// stationary. Can transition to: `paused`, `unknown`.
@@ -50,7 +50,7 @@ public struct PauseStateMachine: Hashable, Sendable {
 
     private var state = State.unknown
 
-    /// Makes a machine without fixes.
+    /// Makes a machine that has not processed a fix yet.
     ///
     /// - Throws: ``TrackingError/Code/invalidConfiguration`` when the radius is not finite or not above zero, or the
     ///   time is not above zero.
@@ -81,13 +81,14 @@ public struct PauseStateMachine: Hashable, Sendable {
         if case .paused(let place, _) = self.state { place } else { nil }
     }
 
-    /// The time at which silence begins a pause, so that ``timerFired(now:)`` is due; `nil` for never.
+    /// The time at which the absence of further fixes begins a pause, and at which ``timerFired(now:)`` is to be
+    /// called; `nil` when no pause can begin without a fix.
     public var nextDeadline: MonotonicTime? {
         guard case .moving(_, _, let quiet) = self.state else { return nil }
         return quiet?.advanced(by: self.after)
     }
 
-    /// Takes a fix. Returns the begin or end of a pause; `nil` for neither.
+    /// Processes a fix. Returns the begin or the end of a pause; `nil` when neither happened.
     public mutating func moved(_ fix: Location, at moment: Moment) -> Change? {
         let quiet = Self.saysStanding(fix) ? moment.now : nil
         switch self.state {
@@ -121,14 +122,14 @@ public struct PauseStateMachine: Hashable, Sendable {
         return .paused(since: since)
     }
 
-    /// A copy of the machine without fixes.
+    /// A copy of the machine with the same radius and time that has processed no fix yet.
     var fresh: Self {
         var fresh = self
         fresh.state = .unknown
         return fresh
     }
 
-    /// Takes over the state of another machine.
+    /// Copies the state (moving or paused, and the place) from the machine that this machine replaces.
     mutating func goOn(from other: PauseStateMachine) { self.state = other.state }
 
     /// Returns the end of the current pause, because pauses are switched off; `nil` when recording is not paused.
@@ -136,7 +137,8 @@ public struct PauseStateMachine: Hashable, Sendable {
         if case .paused(_, let since) = self.state { .resumed(since: since, until: time) } else { nil }
     }
 
-    /// Treats the trackable as stationary at its first fix, so that only leaving that place is a change.
+    /// Treats the trackable as stationary at the place of this first fix, so that the machine reports nothing until the
+    /// trackable leaves that place.
     mutating func rest(with fix: Location) {
         if case .unknown = self.state { self.state = .paused(place: fix.coordinate, since: fix.time) }
     }
@@ -149,8 +151,8 @@ public struct PauseStateMachine: Hashable, Sendable {
         }
     }
 
-    /// Returns `true` when a fix is certainly outside the radius: by more than its accuracy radius, which counts up to
-    /// the radius itself.
+    /// Returns `true` when a fix is certainly outside the radius around `place`: its distance exceeds the radius by
+    /// more than the fix's accuracy radius. An accuracy radius above the pause radius counts as the pause radius.
     private func isOutside(_ fix: Location, of place: Coordinate) -> Bool {
         let doubt = min(fix.accuracyHorizontal ?? 0, self.radius.value)
         return fix.coordinate.distance(to: place).value > self.radius.value + doubt

@@ -46,8 +46,8 @@ public struct PrivacyZone: Hashable, Sendable {
     var margin: Double { max(10, self.radius.value / 10) }
 }
 
-/// Hides positions inside privacy zones (`docs/reference/capture.md`, "Zones"). Every position is filtered here before any other
-/// part records, sends or logs it: the live lane, the raw lane, trips, events and predictions.
+/// Hides positions inside privacy zones (`docs/reference/capture.md`, "Zones"). Every position passes this filter
+/// before any other part of the device records, sends or logs it, also for trips, events and predictions.
 public struct PrivacyZones: Hashable, Sendable {
     /// The result of filtering a fix.
     public struct Verdict: Hashable, Sendable {
@@ -64,7 +64,7 @@ public struct PrivacyZones: Hashable, Sendable {
     public let zones: [PrivacyZone]
     private var inside: Set<Int> = []
 
-    /// Makes a filter without fixes.
+    /// Makes a filter that has not processed a fix yet.
     ///
     /// - Throws: ``TrackingError/Code/invalidConfiguration`` when there are more than ``maximumCount`` zones, or two
     ///   have the same name.
@@ -84,7 +84,7 @@ public struct PrivacyZones: Hashable, Sendable {
     /// `true` when the last fix was inside a zone.
     public var isInside: Bool { !self.inside.isEmpty }
 
-    /// Takes over from another filter which zones the trackable is in, by their names.
+    /// Copies the set of occupied zones from the filter that this filter replaces. Zones are matched by name.
     mutating func goOn(from other: PrivacyZones) {
         let names = Set(other.inside.map { other.zones[$0].name })
         self.inside = Set(self.zones.indices.filter { names.contains(self.zones[$0].name) })

@@ -7,7 +7,7 @@ public struct SendDeferral: Hashable, Sendable {
     /// The maximum time for which a point is deferred.
     public static let maximumWait: Duration = .seconds(600)
 
-    /// The distance to wait for, > 0 m.
+    /// The distance in metres (> 0) that the trackable must move before deferred points are sent.
     public let distance: Meters
     private var last: Coordinate?
     private var travelled = 0.0
@@ -30,9 +30,10 @@ public struct SendDeferral: Hashable, Sendable {
     /// The time at which deferred points are sent at the latest; `nil` while none are deferred.
     public var nextDeadline: MonotonicTime? { self.heldSince?.advanced(by: Self.maximumWait) }
 
-    /// Takes a point that was recorded. The first point is sent at once.
+    /// Processes a point that was recorded. The first point is sent at once; later points are deferred until the
+    /// distance or ``maximumWait`` is reached.
     ///
-    /// - Returns: `true` when all points recorded so far are sent now.
+    /// - Returns: `true` when all points recorded so far are to be sent now.
     public mutating func recorded(_ fix: Location, now: MonotonicTime) -> Bool {
         defer { self.last = fix.coordinate }
         guard let last = self.last else { return true }
@@ -52,7 +53,8 @@ public struct SendDeferral: Hashable, Sendable {
         return true
     }
 
-    /// Ends the deferral of all points recorded so far. The distance is measured from here.
+    /// Ends the deferral, because all points recorded so far are sent now. The distance for the next deferral is
+    /// measured from the last recorded point.
     public mutating func release() {
         self.travelled = 0
         self.heldSince = nil

@@ -7,12 +7,13 @@ public struct TrackingStats: Hashable, Sendable {
     public var activity: Activity
     /// The requested accuracy (`desired_accuracy`).
     public var desiredAccuracy: DesiredAccuracy
-    /// The distance after which points are sent; `nil` for at once (`deferred`, with 0 for at once).
+    /// The distance in metres that the trackable must move before points are sent; `nil` when points are sent at once
+    /// (`deferred`, written as 0).
     public var deferral: Meters?
-    /// The effect of a large distance (`significant_change`).
+    /// The way in which a large distance decides whether a fix is recorded (`significant_change`).
     public var significantChange: CaptureFilter.SignificantChange
 
-    /// Makes the statistics.
+    /// Makes the statistics from the capture settings in force.
     public init(
         pauses: Bool, activity: Activity, desiredAccuracy: DesiredAccuracy, deferral: Meters?,
         significantChange: CaptureFilter.SignificantChange
@@ -24,7 +25,8 @@ public struct TrackingStats: Hashable, Sendable {
         self.significantChange = significantChange
     }
 
-    /// Returns the point with the statistics. The centre of a zone is returned unchanged.
+    /// Returns the point with the six statistics in its `extra`. A position that a privacy zone replaced by its centre
+    /// is returned unchanged.
     ///
     /// - Parameters:
     ///   - fix: The point.
@@ -45,8 +47,8 @@ public struct TrackingStats: Hashable, Sendable {
 }
 
 extension Location {
-    /// Returns the point with the name of the wireless network (`wifi` in `extra`). The centre of a zone is returned
-    /// unchanged.
+    /// Returns the point with the name of the wireless network in its `extra` (`wifi`). The point is returned unchanged
+    /// when the name is `nil`, or when a privacy zone replaced the position by its centre.
     public func addingWireless(_ name: String?) -> Location {
         guard self.source != .zone, let name else { return self }
         var location = self

@@ -16,13 +16,14 @@ package enum Confidence {
     /// The error in metres for one unit of HDOP with differential corrections (SBAS, DGPS).
     package static let differentialRangeError = 2.0
 
-    /// Returns the 68 % radius for the standard deviations north and east. With d = √(σn² + σe²), which is √2 σ for
-    /// equal deviations, it is 1.5096 / √2 · d.
+    /// Returns the radius in metres that contains 68 % of the fixes, for the standard deviations σn north and σe east.
+    /// The radius is 1.5096 / √2 · √(σn² + σe²).
     package static func radius(deviations first: Double, _ second: Double) -> Double {
         1.0675 * (first * first + second * second).squareRoot()
     }
 
-    /// Returns the 68 % radius for a dilution of precision. HDOP · range error is the d of ``radius(deviations:_:)``.
+    /// Returns the 68 % radius in metres for a horizontal dilution of precision (HDOP): the HDOP times the range error,
+    /// converted as in ``radius(deviations:_:)``.
     package static func radius(dilution: Double, isDifferential: Bool = false) -> Double {
         1.0675 * dilution * (isDifferential ? Self.differentialRangeError : Self.rangeError)
     }

@@ -26,7 +26,7 @@ package struct GPXReader: RecordingDecoder {
 
     /// The values of the current track point.
     private struct Point {
-        /// The number of open elements between its tags.
+        /// The number of open elements between the begin tag and the end tag of the track point.
         let depth: Int
         var coordinate: Coordinate?
         var time: UnixTime?

@@ -1,4 +1,5 @@
-/// A decoder of a recorded format that takes the recording in pieces. It is a value without other inputs.
+/// A decoder of a file format of recorded positions, such as GPX or NMEA. The recording arrives in pieces of any size.
+/// The decoder has no other inputs than these bytes.
 package protocol RecordingDecoder: Sendable {
     /// The reason why the rest of the recording cannot be decoded; `nil` while decoding continues. Events before the
     /// failure were returned.
@@ -12,6 +13,7 @@ package protocol RecordingDecoder: Sendable {
 }
 
 extension RecordingDecoder {
-    /// `nil`: formats that consist of lines continue after an invalid line.
+    /// Always `nil`: a decoder of a format that consists of lines skips an invalid line and continues with the next
+    /// one.
     package var failure: TrackingError? { nil }
 }

@@ -1,7 +1,7 @@
-/// An event of a source of fixes.
+/// An event that a source of fixes (a receiver, a file, a network service) delivers.
 public enum SourceEvent: Hashable, Sendable {
-    /// A function that receives the events. Naming its type here makes it the same in every package, whatever isolation
-    /// the package's async functions inherit.
+    /// A function that receives the events of a source of fixes. Each package uses this type name, so that the function
+    /// type is the same whatever isolation a package's async functions inherit.
     public typealias Delivery = @Sendable @concurrent (SourceEvent) async -> Void
 
     /// A fix.

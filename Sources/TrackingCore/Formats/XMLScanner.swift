@@ -32,7 +32,8 @@ struct XMLScanner: Sendable {
     private var skippingTo: [UInt8]?
     /// The document type that is being skipped.
     private var doctype: XMLDoctype?
-    /// The name of an element that was begun and ended by one tag, and whose end is to be returned next.
+    /// The name of an element written as one tag (`<name/>`). Its begin was returned; its end is the next event. `nil`
+    /// when there is none.
     private var pendingEnd: String?
 
     /// `true` after the root element was closed.
@@ -116,8 +117,10 @@ struct XMLScanner: Sendable {
         return (.text(text), ())
     }
 
-    /// Begins to skip a comment, instruction, long CDATA section or document type and returns `true`. Returns `nil` at
-    /// a tag, and `false` when more bytes are needed to decide.
+    /// Begins to skip a comment, an instruction, a CDATA section above the limit or a document type.
+    ///
+    /// - Returns: `true` when skipping began; `nil` when the markup is an ordinary tag; `false` when more bytes are
+    ///   needed to decide.
     private mutating func startsSkipped() -> Bool? {
         let starts: [(start: String, end: String)] = [
             ("<!--", "-->"), ("<![CDATA[", "]]>"), ("<?", "?>"), ("<!DOCTYPE", ""),

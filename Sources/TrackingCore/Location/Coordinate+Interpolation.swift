@@ -55,7 +55,7 @@ private struct UnitVector {
         return atan2(length, self.x * other.x + self.y * other.y + self.z * other.z)
     }
 
-    /// The coordinate in this direction; the vector may have any length above zero.
+    /// The coordinate on the sphere in the direction of this vector. The vector may have any length above zero.
     var coordinate: Coordinate {
         Coordinate(
             wrappingLatitude: atan2(self.z, (self.x * self.x + self.y * self.y).squareRoot()).degrees,

@@ -14,7 +14,7 @@ public enum LivePosition {
         case ahead(Duration)
     }
 
-    /// The greatest time by which a device's clock may be ahead of the reader's.
+    /// The greatest time by which the time of a point may be ahead of the reader's clock: 60 s.
     public static let maximumAhead: Duration = .seconds(60)
 
     /// Returns the reason why a point is not a live position, or `nil` for a live position.

@@ -23,7 +23,7 @@ public struct LocationAnimator: Sendable {
         public let bearing: Double?
         /// The elapsed fraction of the time until the next expected update, 0…1.
         public let progress: Double
-        /// `true` after the marker has reached the newest position. The marker then rests until the next update.
+        /// `true` after the marker has reached the newest position. The marker then rests there until the next update.
         public var hasRunOut: Bool { self.progress >= 1 }
     }
 
@@ -48,8 +48,8 @@ public struct LocationAnimator: Sendable {
     /// limit.
     public var snapDistance: Meters?
 
-    /// The marker's position at `start`, followed by the points to pass. Empty before the first update; a single point
-    /// while `duration` is zero.
+    /// The remaining path of the marker: the position at `start`, followed by the points to pass. Empty before the
+    /// first update; a single point while `duration` is zero.
     private var way: [Waypoint] = []
     private var start = MonotonicTime(.zero)
     private var duration = Duration.zero
@@ -69,8 +69,8 @@ public struct LocationAnimator: Sendable {
     /// The number of points on the path, for tests of its maximum.
     var waypointCount: Int { self.way.count }
 
-    /// Takes an update that has arrived. Pass only updates that ``UpdateOrder`` finds current: the animator also moves
-    /// to older positions.
+    /// Adds an update that has arrived to the marker's path. Pass only updates that ``UpdateOrder`` finds current,
+    /// because the animator also moves to older positions.
     public mutating func updated(_ update: LocationUpdate, now: MonotonicTime) {
         var way = self.rest(at: now)
         let isFirst = way.isEmpty
@@ -120,7 +120,8 @@ public struct LocationAnimator: Sendable {
         self.way.dropFirst().firstIndex { $0.travelled > travelled } ?? self.way.count - 1
     }
 
-    /// Returns the marker's position at `now`, followed by the points that it has not passed.
+    /// Returns the rest of the path: the marker's position at `now`, followed by the points that the marker has not
+    /// passed.
     private func rest(at now: MonotonicTime) -> [Waypoint] {
         guard let frame = self.frame(at: now), let last = self.way.last else { return [] }
         guard !frame.hasRunOut, let first = self.way.first else { return [last] }

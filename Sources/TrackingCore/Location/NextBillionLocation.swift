@@ -1,5 +1,5 @@
-/// A point in the format of NextBillion.ai's `LocationData` (`docs/how-to/migrate-from-nextbillion.md`), for programs written for that
-/// format.
+/// A point in the format of NextBillion.ai's `LocationData` (`docs/how-to/migrate-from-nextbillion.md`), for programs
+/// written for that format.
 ///
 /// It is a view of a ``Location``. Each member of `LocationData` has a counterpart in ``Location``, so conversion there
 /// and back loses only the values of ``Location`` that `LocationData` cannot represent.

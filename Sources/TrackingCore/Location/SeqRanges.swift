@@ -1,4 +1,4 @@
-/// The numbers of a stream that were received, as a bounded list of ranges.
+/// The record numbers (`seq`) that were received of one stream, as a list of ranges with a maximum length.
 ///
 /// When the list exceeds its maximum, the lowest gap is closed: the numbers in that gap count as received.
 public struct SeqRanges: Hashable, Sendable {
@@ -31,7 +31,7 @@ public struct SeqRanges: Hashable, Sendable {
         return true
     }
 
-    /// Returns the number of ranges that begin at or below `seq`.
+    /// Returns the number of ranges whose first number is at or below `seq`.
     private func place(of seq: UInt64) -> Int {
         var low = 0
         var high = self.ranges.count

@@ -38,7 +38,7 @@ public struct UnixTime: Hashable, Comparable, Sendable {
 ///
 /// State machines take such moments as arguments and return deadlines; only drivers read the clock.
 public struct MonotonicTime: Hashable, Comparable, Sendable, InstantProtocol {
-    /// The time since the clock's origin.
+    /// The time since the monotonic clock's origin, for example the boot of the device.
     public var sinceOrigin: Duration
 
     /// Makes the moment `sinceOrigin` after the clock's origin.

@@ -10,22 +10,25 @@
 public struct UpdateOrder: Hashable, Sendable {
     /// The result of ordering an update's location.
     public enum Verdict: Hashable, Sendable {
-        /// The newest position.
+        /// The update's location is the newest position of the trackable.
         case current
-        /// A point that was not received before, although a newer point was. It is history, never the current position.
+        /// The update's location was not received before, although a newer one was. It belongs to the history and is
+        /// never the current position.
         case late
-        /// A point that was received before.
+        /// The update's location was received before.
         case duplicate
     }
 
     private struct Stream: Hashable, Sendable {
         let id: StreamID
         var seen = SeqRanges()
-        /// The highest `seq` of an update's own location; `nil` before the first one.
+        /// The highest `seq` of the stream that was the newest position of an update (not a skipped point); `nil`
+        /// before the first one.
         var newest: UInt64?
     }
 
-    /// The maximum number of remembered streams. The stream without updates for the longest time is forgotten first.
+    /// The maximum number of streams remembered for a trackable. The stream without updates for the longest time is
+    /// forgotten first.
     static let maximumStreams = 8
 
     /// The streams, ordered by their last update; the latest is last.
@@ -34,16 +37,17 @@ public struct UpdateOrder: Hashable, Sendable {
     private var currentStream: StreamID?
     /// The time of the current position.
     private var currentTime: UnixTime?
-    /// The time up to which skipped points without `seq` count as received.
+    /// The time up to which skipped points without `seq` were received. Such points with a later time are new.
     private var seenUntil: UnixTime?
 
-    /// Makes an order without updates.
+    /// Makes an order that has received no updates.
     public init() {}
 
-    /// Orders an update that has arrived. Call ``newSkipped(_:)`` with the same update afterwards.
+    /// Determines whether an update's location is the newest position, a late point or a duplicate. Call
+    /// ``newSkipped(_:)`` with the same update afterwards.
     ///
     /// - Parameters:
-    ///   - update: The update.
+    ///   - update: The update that has arrived.
     ///   - isOwners: `true` when the update's stream is known to belong to the trackable's owner.
     public mutating func consider(_ update: LocationUpdate, isOwners: Bool = false) -> Verdict {
         let time = update.location.time
@@ -98,7 +102,7 @@ public struct UpdateOrder: Hashable, Sendable {
         return true
     }
 
-    /// Returns the stream's index after moving the stream to the end.
+    /// Moves a stream to the end of the list as the latest one, and returns its new index.
     private mutating func index(of id: StreamID) -> Int {
         if let index = self.streams.lastIndex(where: { $0.id == id }) {
             if index != self.streams.count - 1 { self.streams.append(self.streams.remove(at: index)) }

@@ -1,8 +1,9 @@
-/// The publishers present on one trackable. The owner, the publisher with the greatest ``PublisherClaim``, is found at
-/// once.
+/// The publishers that are present on one trackable. The owner is the publisher with the greatest ``PublisherClaim``;
+/// finding it takes constant time.
 ///
-/// Adding and removing cost O(log n), so that many strangers cannot slow down a member. A removed publisher stays in
-/// the heap until it is the least entry, or until such leftovers outnumber the publishers that are present.
+/// Adding and removing a publisher cost O(log n), so that many foreign publishers cannot slow down the program. A
+/// removed publisher stays in the heap until it is the least entry, or until removed entries outnumber the present
+/// publishers.
 struct OwnerQueue: Sendable {
     private struct Name: Hashable, Sendable {
         let client: ClientID
@@ -11,11 +12,12 @@ struct OwnerQueue: Sendable {
 
     private struct Entry: Comparable, Sendable {
         let member: Member
-        /// The number of the setting, which distinguishes a present publisher from a leftover.
+        /// The number of the ``set(_:)`` call that made the entry. It distinguishes the entry of a present publisher
+        /// from an entry that was removed or replaced.
         let order: UInt64
 
         static func == (left: Self, right: Self) -> Bool { left.order == right.order }
-        /// Orders the greatest claim first, because the heap gives its least entry.
+        /// Orders the greatest claim first, because the heap returns its least entry.
         static func < (left: Self, right: Self) -> Bool {
             left.member.presence.claim > right.member.presence.claim
         }
@@ -31,10 +33,10 @@ struct OwnerQueue: Sendable {
     /// `true` while no publisher is present.
     var isEmpty: Bool { self.living.isEmpty }
 
-    /// The number of entries in the heap, leftovers included; for tests of the bound.
+    /// The number of entries in the heap, including removed and replaced ones; for tests of the maximum.
     var heapCount: Int { self.heap.count }
 
-    /// Adds a publisher, or replaces the facts of one that is present.
+    /// Adds a publisher. If it is present already, replaces its presence.
     mutating func set(_ member: Member) {
         self.settings += 1
         self.living[Self.name(member)] = self.settings
@@ -42,7 +44,7 @@ struct OwnerQueue: Sendable {
         self.dropLeftovers()
     }
 
-    /// Removes a publisher.
+    /// Removes a publisher from those present. Has no effect when it is absent.
     mutating func remove(_ member: Member) {
         self.living[Self.name(member)] = nil
         self.dropLeftovers()

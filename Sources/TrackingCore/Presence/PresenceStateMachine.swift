@@ -15,33 +15,34 @@ package struct Member: Hashable, Sendable {
     }
 }
 
-/// The decisions about the presence of other members. A member is present on a trackable while its presence message is
-/// retained, its client is online, both name the same session, and the lease has not ended (docs/reference/protocol.md,
-/// "Members and leases").
+/// Decides which other members (publishers and subscribers) are present. A member is present on a trackable while its
+/// presence message is retained, its client is online, both name the same session, and the lease has not ended
+/// (docs/reference/protocol.md, "Members and leases").
 ///
-/// Only messages of other clients are given to it, never those of the own client id.
+/// Only messages of other clients are passed to the machine, never those of the own client id.
 package struct PresenceStateMachine: Sendable {
-    /// The consequence of a message or a deadline.
+    /// An action or a report that follows from a message or a deadline.
     package enum Change: Hashable, Sendable {
         /// Subscribe to the liveness of this client.
         case watch(ClientID)
         /// Unsubscribe from the liveness of this client.
         case unwatch(ClientID)
-        /// A member is present that was not.
+        /// A member that was absent is now present.
         case arrived(Member)
         /// A present member has published another presence under the same session.
         case changed(Member)
-        /// A member is gone.
+        /// A member that was present is no longer present.
         case left(Member)
-        /// A presence was ignored, because the limit of presences is reached.
+        /// The presence of this client was ignored, because the maximum number of presences is reached.
         case full(ClientID)
     }
 
-    /// The time for which a subscriber that vanished without a goodbye still counts.
+    /// The time for which a subscriber still counts as present after its connection was lost without a farewell
+    /// message: 2 s.
     package static let grace: Duration = .seconds(2)
 
-    /// The highest number of sessions of one client that count on one trackable: the present one, and earlier ones in
-    /// their grace.
+    /// The maximum number of sessions of one client that are remembered on one trackable: the present session, and
+    /// earlier ones that still count during ``grace``.
     static let maximumSessions = 4
 
     private struct Key: Hashable, Sendable {
@@ -56,10 +57,11 @@ package struct PresenceStateMachine: Sendable {
     }
 
     private struct Client: Sendable {
-        /// The run that is online, and the lease it gave; nil when offline or unknown.
+        /// The run of the client's program that is online, and the lease that its heartbeat gave; `nil` when the client
+        /// is offline or unknown.
         var online: (run: Run, lease: Duration)?
-        /// The run whose retained heartbeat was believed before, or whose lease has ended: only a live heartbeat brings
-        /// it back.
+        /// The run of the client's program whose retained heartbeat does not count any more, because it was used once
+        /// or its lease has ended. Only a new heartbeat that is not retained makes this run present again.
         var usedUp: Run?
         var presences: Set<Key> = []
     }
@@ -81,43 +83,46 @@ package struct PresenceStateMachine: Sendable {
     private var presences: [Key: Presence] = [:]
     /// The keys of ``presences`` by trackable, so that a query about one trackable does not search all of them.
     private var keys: [TrackableID: Set<Key>] = [:]
-    /// The members that were reported as arrived and not yet as left, by session.
+    /// The members that were reported as arrived and not yet reported as left, by session.
     private var present: [Key: [SessionID: Presence]] = [:]
     private var owners: [TrackableID: OwnerQueue] = [:]
     private var timers = DeadlineQueue<Timer>()
 
-    /// Makes the view of one client program.
+    /// Makes a machine that knows no members.
     ///
-    /// - Parameter limit: The highest number of presences; further ones are ignored, so that strangers cannot fill the
-    ///   memory.
+    /// - Parameter limit: The maximum number of presences. Further presences are ignored, so that foreign clients
+    ///   cannot fill the memory.
     package init(limit: Int = 50_000) {
         self.limit = limit
     }
 
-    /// The time at which ``timerFired(now:)`` is to be called; `nil` for never.
+    /// The time at which ``timerFired(now:)`` is to be called; `nil` when no lease or grace is running.
     package var nextDeadline: MonotonicTime? { self.timers.next }
 
-    /// The members of one kind on a trackable that are present now.
+    /// Returns the publishers or the subscribers that are present on a trackable.
     package func members(of kind: MemberKind, on trackable: TrackableID) -> [Member] {
         self.keys[trackable, default: []].lazy.filter { $0.kind == kind }.flatMap { key in
             (self.present[key] ?? [:]).values.map { Member(trackable: trackable, client: key.client, presence: $0) }
         }
     }
 
-    /// The present publisher of a trackable with the greatest ``PublisherClaim``; `nil` if no publisher is present.
+    /// Returns the owner of a trackable: the present publisher with the greatest ``PublisherClaim``; `nil` when no
+    /// publisher is present.
     package func owner(of trackable: TrackableID) -> Member? { self.owners[trackable]?.owner }
 
-    /// The retained presences of publishers on a trackable, those of absent publishers included.
+    /// Returns the retained presence messages of a trackable's publishers, present or absent.
     package func standingPublishers(on trackable: TrackableID) -> [Presence] {
         self.keys[trackable, default: []].filter { $0.kind == .publisher }.compactMap { self.presences[$0] }
     }
 
-    /// The trackables with a retained presence of this client, present or not.
+    /// Returns the trackables on which this client has a retained presence message, whether the client is present or
+    /// not.
     package func trackables(of client: ClientID) -> Set<TrackableID> {
         Set((self.clients[client]?.presences ?? []).map(\.trackable))
     }
 
-    /// The own connection was made: every known member gets one lease, within which its presence must arrive again.
+    /// Handles that this program's connection was made. Every known member counts as present for one more lease; its
+    /// messages must arrive again within that time.
     package mutating func connected(now: MonotonicTime) {
         self.isConnected = true
         for (id, client) in self.clients {
@@ -129,13 +134,14 @@ package struct PresenceStateMachine: Sendable {
         }
     }
 
-    /// The own connection was lost: no lease ends, and the members remain as they were.
+    /// Handles that this program's connection was lost. Until the next connection no lease ends, and the members remain
+    /// unchanged.
     package mutating func disconnected() {
         self.isConnected = false
         self.timers = DeadlineQueue()
     }
 
-    /// A presence arrived, or was cleared (`nil`).
+    /// Processes a presence message of another client, or with `nil` that the retained presence message was cleared.
     package mutating func received(
         _ presence: Presence?, kind: MemberKind, on trackable: TrackableID, from client: ClientID, isRetained: Bool,
         now: MonotonicTime
@@ -158,7 +164,8 @@ package struct PresenceStateMachine: Sendable {
         return changes
     }
 
-    /// A liveness arrived, or was cleared (`nil`), which means offline.
+    /// Processes a liveness message (heartbeat) of another client, or with `nil` that it was cleared. A client without
+    /// liveness is offline.
     package mutating func received(
         _ liveness: Liveness?, from client: ClientID, isRetained: Bool, now: MonotonicTime
     ) -> [Change] {
@@ -186,7 +193,7 @@ package struct PresenceStateMachine: Sendable {
         return self.review(client, now: now)
     }
 
-    /// The next deadline has come, or the caller checks for one.
+    /// Ends the leases and graces that are over at `now`. The call has no effect before ``nextDeadline``.
     package mutating func timerFired(now: MonotonicTime) -> [Change] {
         guard self.isConnected else { return [] }
         var changes: [Change] = []
@@ -209,6 +216,8 @@ package struct PresenceStateMachine: Sendable {
     }
 
     /// Forgets the members of a trackable without reporting them as left.
+    ///
+    /// - Returns: The subscriptions to clients' liveness to end.
     package mutating func forget(_ trackable: TrackableID) -> [Change] {
         var changes: [Change] = []
         for key in self.keys[trackable, default: []] {
@@ -219,7 +228,8 @@ package struct PresenceStateMachine: Sendable {
 
     // MARK: - Steps
 
-    /// A heartbeat of this run counts from now on, unless a later connection of the same session is known.
+    /// Counts the run of a client as online from now on, because its heartbeat arrived, unless a later connection of
+    /// the same session is known.
     private mutating func believe(
         _ run: Run, _ lease: Duration, _ id: ClientID, _ now: MonotonicTime, isRetained: Bool = false
     ) {
@@ -263,7 +273,8 @@ package struct PresenceStateMachine: Sendable {
         return [.left(member)]
     }
 
-    /// Compares the present members with those that were reported, for every trackable of this client.
+    /// Returns the changes for one client on all its trackables: members that are present but not reported as arrived,
+    /// and the reverse.
     private mutating func review(_ id: ClientID, now: MonotonicTime, isAtOnce: Bool = false) -> [Change] {
         guard let client = self.clients[id] else { return [] }
         if client.online == nil { self.timers.remove(.lease(id)) }
@@ -272,7 +283,8 @@ package struct PresenceStateMachine: Sendable {
         }
     }
 
-    /// Compares the present members with those that were reported, for one trackable of a client.
+    /// Returns the changes for one client on one trackable: members that are present but not reported as arrived, and
+    /// the reverse.
     private mutating func review(
         _ key: Key, online: SessionID?, now: MonotonicTime, isAtOnce: Bool = false
     ) -> [Change] {
@@ -285,7 +297,8 @@ package struct PresenceStateMachine: Sendable {
         return changes + self.buryExcess(key)
     }
 
-    /// Ends the grace of the sessions that left first, where a client has more sessions than are remembered.
+    /// Reports the sessions that left first as left before their grace ends, when a client has more than
+    /// ``maximumSessions`` sessions on a trackable.
     private mutating func buryExcess(_ key: Key) -> [Change] {
         let excess = (self.present[key]?.count ?? 0) - Self.maximumSessions
         guard excess > 0 else { return [] }

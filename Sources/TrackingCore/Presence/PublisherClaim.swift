@@ -2,9 +2,9 @@
 /// equal times the one with the greatest session id. Every member compares claims in this way, so all agree on the
 /// owner.
 public struct PublisherClaim: Hashable, Comparable, Sendable {
-    /// The time from which the publisher publishes the trackable.
+    /// The time at which the publisher began to publish the trackable.
     public var since: UnixTime
-    /// The run of the publisher's program.
+    /// The session id of the publisher, which identifies one run of its program.
     public var session: SessionID
 
     /// Makes a claim.
@@ -13,7 +13,7 @@ public struct PublisherClaim: Hashable, Comparable, Sendable {
         self.session = session
     }
 
-    /// Returns `true` if the right claim wins against the left one.
+    /// Returns `true` when `right` wins against `left`: a later `since`, or at equal times a greater session id.
     public static func < (left: Self, right: Self) -> Bool {
         (left.since, left.session) < (right.since, right.session)
     }

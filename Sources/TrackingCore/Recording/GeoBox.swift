@@ -33,8 +33,8 @@ public struct GeoBox: Hashable, Sendable {
             ? (self.west...self.east).contains(longitude) : longitude >= self.west || longitude <= self.east
     }
 
-    /// The same area as one or two boxes that do not cross the antimeridian. When the box ends at the antimeridian, a
-    /// second box contains that meridian with the other sign.
+    /// The box divided into one or two boxes that do not cross the antimeridian. When the box ends at the antimeridian,
+    /// a second box contains that meridian with the other sign.
     public var parts: [GeoBox] {
         if self.west > self.east { return [self.from(self.west, to: 180), self.from(-180, to: self.east)] }
         if self.east == 180, self.west > -180 { return [self, self.from(-180, to: -180)] }

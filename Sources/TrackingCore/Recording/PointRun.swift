@@ -59,8 +59,8 @@ public struct PointRun: Hashable, Sendable {
         return true
     }
 
-    /// The run with its box enlarged outward to multiples of 1/64 degree. This box remains unchanged for most new
-    /// points.
+    /// The run with its box enlarged outward to multiples of 1/64 degree. The enlarged box remains unchanged for most
+    /// new points, so a stored box needs few writes.
     public var widened: PointRun {
         var run = self
         run.south = (self.south * 64).rounded(.down) / 64

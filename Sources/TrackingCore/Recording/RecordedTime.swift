@@ -1,5 +1,5 @@
-/// Judges the clock that a record's time comes from. A record is stored whatever its time; a clock fault only prevents
-/// its point from becoming the last position.
+/// Judges whether the time of a record comes from a wrong clock. A record is stored whatever its time; a clock fault
+/// only prevents its point from becoming the trackable's last position.
 public enum RecordedTime {
     /// The earliest plausible time of a record: 2001-01-01T00:00:00Z.
     public static let earliest = UnixTime(978_307_200)

@@ -4,11 +4,12 @@ public struct Recording: Hashable, Sendable {
     public var trackable: TrackableID
     /// The arrival of the message by the recorder's clock. It serves to judge the clocks of points.
     public var receivedAt: UnixTime
-    /// The points. Points of Godwit's publishers have a stream and a `seq`; points of other publishers have neither.
+    /// The points in the message. Points of Godwit's publishers have a stream and a `seq`; points of other publishers
+    /// have neither.
     public var points: [Location] = []
-    /// Versions of trips.
+    /// The versions of trips in the message.
     public var trips: [RecordedDocument<Trip>] = []
-    /// Events.
+    /// The events in the message.
     public var events: [RecordedDocument<TrackingEvent>] = []
     /// The declaration about its stream that a batch contains.
     public var declaration: StreamDeclaration?

@@ -106,7 +106,8 @@ public struct RecordingBatch: Hashable, Sendable {
 }
 
 extension Recording {
-    /// Adds a record of a batch. The record belongs to the batch's stream, even when it states another one.
+    /// Adds one record (point, trip or event) of a history batch. The record belongs to the batch's stream, even when
+    /// the record itself states another stream.
     fileprivate mutating func take(
         _ records: SpoolRecords, at position: Int, of stream: StreamID
     ) throws(TrackingError) {

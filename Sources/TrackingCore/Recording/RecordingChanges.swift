@@ -2,11 +2,11 @@
 public struct RecordingChanges: Sendable {
     /// New points, ordered by trackable and time. A point without a stream may be stored already; then it is skipped.
     public internal(set) var points: [PointRow] = []
-    /// New versions of trips.
+    /// New versions of trips, to be written.
     public internal(set) var trips: [DocumentRow<Trip>] = []
-    /// New events.
+    /// New events, to be written.
     public internal(set) var events: [DocumentRow<TrackingEvent>] = []
-    /// Complete runs of points.
+    /// Complete runs of points for the spatial index, to be written.
     public internal(set) var runs: [RunRow] = []
     /// The coverage of each changed stream, by the stream's key.
     public internal(set) var coverage: [Int64: CoverageChange] = [:]
@@ -14,7 +14,7 @@ public struct RecordingChanges: Sendable {
     public internal(set) var trackables: [Int64: RecordingLedger.Trackable] = [:]
     /// The number of records that were received again, by the stream's key.
     public internal(set) var duplicates: [Int64: Int] = [:]
-    /// The number of points with a clock fault, by the stream's key.
+    /// The number of new points whose time comes from a wrong clock, by the stream's key.
     public internal(set) var clockFaults: [Int64: Int] = [:]
     /// The keys of streams with too many gaps for a record that would begin another one. That record is not
     /// acknowledged.
@@ -38,7 +38,7 @@ public struct PointName: Hashable, Comparable, Sendable {
     /// The point's number in its stream; its ``Location/placeKey`` without a stream.
     public var seq: Int64
 
-    /// Makes a name.
+    /// Makes the key of a point from its time, its stream's key and its number.
     public init(time: UnixTime, stream: Int64, seq: Int64) {
         self.time = time
         self.stream = stream
@@ -61,7 +61,8 @@ public struct PointRow: Hashable, Sendable {
     public var seq: Int64
     /// `true` when the time comes from a wrong clock.
     public var hasClockFault = false
-    /// `true` for a point that never becomes the last position.
+    /// `true` for a point that never becomes the trackable's last position, because its clock was wrong or its
+    /// coordinate is [0, 0].
     public var isFaulty: Bool { self.hasClockFault || self.location.coordinate.isNowhere }
     /// The value of the column `clock_fault`: 1 for a wrong clock, 2 for the position [0, 0], else 0.
     public var faultCode: Int64 { self.hasClockFault ? 1 : self.location.coordinate.isNowhere ? 2 : 0 }

@@ -1,4 +1,5 @@
-/// A store's cache of trackables and streams, which decides what of a batch is new and how the store changes.
+/// A store's cache of trackables and streams. It decides which records of a batch are new, and how the store's rows
+/// change.
 ///
 /// For each batch, the store loads the entries that ``missing(for:)`` names (or creates new ones), calls
 /// ``apply(_:leavingTails:)`` and writes the resulting changes, all in one transaction. After a failed transaction, the
@@ -37,7 +38,7 @@ public struct RecordingLedger: Sendable {
             self.last = name
         }
 
-        /// The acknowledgement to publish after the transaction is durable.
+        /// The acknowledgement of this trackable's streams, to be published after the transaction is durable.
         public var acknowledgement: Acknowledgement {
             var streams: [StreamID: UInt64] = [:]
             for id in self.recent {
@@ -62,10 +63,10 @@ public struct RecordingLedger: Sendable {
     }
 
     private var trackables: [TrackableID: Trackable] = [:]
-    /// The memory use of all entries, measured in ranges.
+    /// The memory use of all cached trackables and streams, measured in ranges of record numbers.
     private var weight = 0
 
-    /// The memory use of a trackable or a stream, measured in ranges of numbers.
+    /// The memory use of one trackable or one stream without ranges: as much as sixteen ranges of record numbers.
     private static let rangesOfOne = 16
     /// The maximum number of cached streams of a trackable; beyond it, only the recent ones remain.
     static let maximumStreams = 32
@@ -185,7 +186,8 @@ public struct RecordingLedger: Sendable {
         return changes
     }
 
-    /// Quarantines a record. One with a number counts as handled; it is not quarantined a second time.
+    /// Quarantines a rejected record. When the record has a number, the number counts as handled, and the record is not
+    /// quarantined a second time.
     private mutating func refuse(_ refused: RefusedMessage, _ changes: inout RecordingChanges) {
         guard let id = refused.trackable, let trackable = self.trackables.removeValue(forKey: id) else {
             changes.refused.append(refused)
@@ -201,8 +203,8 @@ public struct RecordingLedger: Sendable {
         self.trackables[id] = intake.trackable
     }
 
-    /// Returns the changes that bring the rows of a trackable up to date with its points. There are none when the rows
-    /// are up to date or the trackable is not loaded.
+    /// Returns the changes that bring the rows of a trackable and its stream up to date with the points of its tail
+    /// (see ``PointTail``). The changes are empty when the rows are up to date or the trackable is not loaded.
     public mutating func settle(_ id: TrackableID) -> RecordingChanges {
         var changes = RecordingChanges()
         guard let trackable = self.trackables.removeValue(forKey: id) else { return changes }

@@ -1,4 +1,4 @@
-/// The state of every number of a stream: stored, declared missing, or unknown.
+/// The state of every record number of a stream: stored, erased, quarantined, declared missing, or unknown.
 ///
 /// The order and the repetition of messages do not matter: of two marks for one number, the lower ``Mark`` wins.
 public struct StreamCoverage: Hashable, Sendable {
@@ -19,11 +19,11 @@ public struct StreamCoverage: Hashable, Sendable {
         public static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
     }
 
-    /// A range of numbers with the same mark.
+    /// A range of record numbers with the same mark.
     public struct Range: Hashable, Sendable {
         /// The mark.
         public var mark: Mark
-        /// The numbers.
+        /// The record numbers of the range.
         public var seqs: ClosedRange<UInt64>
 
         /// Makes a range.
@@ -34,7 +34,8 @@ public struct StreamCoverage: Hashable, Sendable {
     }
 
     private var sets = Array(repeating: SeqSet(), count: Mark.allCases.count)
-    /// The number up to which all records from 1 on are stored or declared missing; 0 when record 1 is not.
+    /// The highest number up to which every record from 1 on has a mark (stored, erased, quarantined or missing); 0
+    /// when record 1 has none.
     public private(set) var handledThrough: UInt64 = 0
     /// The stream's last number, as declared; `nil` before the declaration.
     public private(set) var end: UInt64?
@@ -52,15 +53,15 @@ public struct StreamCoverage: Hashable, Sendable {
         self.advance()
     }
 
-    /// The numbers with one mark.
+    /// The record numbers that have a given mark.
     public subscript(mark: Mark) -> SeqSet { self.sets[mark.rawValue] }
 
-    /// All known ranges; each number is in at most one.
+    /// All ranges of numbers with a mark. Each number is in at most one range.
     public var ranges: [Range] {
         Mark.allCases.flatMap { mark in self[mark].ranges.map { Range(mark, $0) } }
     }
 
-    /// The number of ranges.
+    /// The number of ranges of all marks together.
     var rangeCount: Int { self.sets.reduce(0) { $0 + $1.ranges.count } }
 
     /// `true` when the stream has reached ``maximumRanges``.
@@ -76,12 +77,13 @@ public struct StreamCoverage: Hashable, Sendable {
             || self.isBetweenKnown(seq...seq) && !self.isKnown(seq)
     }
 
-    /// Returns the ranges of numbers without a mark.
+    /// Returns the parts of a range whose numbers have no mark.
     private func unknown(in seqs: ClosedRange<UInt64>) -> [ClosedRange<UInt64>] {
         self.sets.reduce([seqs]) { free, set in free.flatMap { set.gaps(in: $0) } }
     }
 
-    /// Returns `true` when the numbers immediately before and after the range are known, or the range begins at 1.
+    /// Returns `true` when the number before the range (unless the range begins at 1) and the number after it have a
+    /// mark.
     private func isBetweenKnown(_ seqs: ClosedRange<UInt64>) -> Bool {
         (seqs.lowerBound <= 1 || self.isKnown(seqs.lowerBound - 1)) && self.isKnown(seqs.upperBound &+ 1)
     }
@@ -98,12 +100,12 @@ public struct StreamCoverage: Hashable, Sendable {
         return true
     }
 
-    /// Returns `true` when `seq` follows the highest known number and that number is stored.
+    /// Returns `true` when `seq` directly follows the highest number with a mark, and that number is stored.
     func isNext(_ seq: UInt64) -> Bool {
         seq > 0 && self[.stored].last == seq - 1 && self.sets.allSatisfy { ($0.last ?? 0) < seq }
     }
 
-    /// Returns the coverage as it was before the highest numbers were stored.
+    /// Returns a copy of the coverage as it was before these numbers, the highest ones, were stored.
     func before(_ seqs: ClosedRange<UInt64>) -> StreamCoverage {
         var coverage = self
         coverage.sets[Mark.stored.rawValue].remove(seqs)
@@ -111,7 +113,7 @@ public struct StreamCoverage: Hashable, Sendable {
         return coverage
     }
 
-    /// Declares numbers missing. Numbers with a lower mark keep it.
+    /// Declares record numbers missing with a mark. Numbers that have a lower mark keep their mark.
     public mutating func declare(_ seqs: ClosedRange<UInt64>, _ mark: Mark) {
         if let only = self.mark(of: seqs), only <= mark { return }
         // Only overlapping ranges are examined: a message may declare thousands of ranges, and a stream may have more.
@@ -159,7 +161,8 @@ public struct StreamCoverage: Hashable, Sendable {
         for range in self[mark].ranges { self.declare(range, .erased) }
     }
 
-    /// Returns the unknown ranges below the highest known number or the declared end, at most `limit` of them.
+    /// Returns the ranges of numbers without a mark below the highest known number or the declared last number, at most
+    /// `limit` ranges.
     public func undeclaredGaps(limit: Int = .max) -> [ClosedRange<UInt64>] {
         let highest = max(self.end ?? 0, self.sets.compactMap(\.last).max() ?? 0)
         guard highest > self.handledThrough else { return [] }

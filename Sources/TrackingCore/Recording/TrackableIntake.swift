@@ -1,4 +1,5 @@
-/// The processing of one trackable's recordings in a batch.
+/// Applies the recordings of one trackable in a batch to the trackable's cached state, and collects the changes of the
+/// store.
 struct TrackableIntake {
     private(set) var trackable: RecordingLedger.Trackable
     private let id: TrackableID
@@ -8,9 +9,10 @@ struct TrackableIntake {
     private let hadTail: Bool
     private var points: [PointRow] = []
     private var changed: Set<StreamID> = []
-    /// The change in the number of ranges of its streams; may be negative.
+    /// The change in the number of ranges in the coverage of the trackable's streams; may be negative.
     private(set) var newRanges = 0
-    /// `true` while only the next points of the stream of the last position were received.
+    /// `true` while every record of the batch was the next point of the stream that contains the trackable's last
+    /// position.
     private var isFollowing = true
 
     init(_ id: TrackableID, _ trackable: RecordingLedger.Trackable) {
@@ -58,7 +60,8 @@ struct TrackableIntake {
         return self.trackable.streams[stream]?.coverage.isKnown(seq) ?? false
     }
 
-    /// Declares numbers of a stream missing. `body` returns `true` when the stream had room for all of them.
+    /// Declares numbers of a stream missing. `body` changes the coverage, and returns `true` when the stream had room
+    /// for all ranges.
     private mutating func declare(
         of stream: StreamID, _ changes: inout RecordingChanges, _ body: (inout StreamCoverage) -> Bool
     ) {
@@ -82,9 +85,10 @@ struct TrackableIntake {
         self.points.append(row)
     }
 
-    /// Registers a received record.
+    /// Marks the number of a received record as stored in the coverage of its stream.
     ///
-    /// - Returns: The key of its stream; `nil` when the record is not to be stored.
+    /// - Returns: The key of the stream; `nil` when the record is not to be stored, for example because it is a
+    ///   repetition.
     private mutating func record(
         _ seq: UInt64, of stream: StreamID, at time: UnixTime, isPoint: Bool = false, _ changes: inout RecordingChanges
     ) -> Int64? {
@@ -138,7 +142,7 @@ struct TrackableIntake {
         self.note(id)
     }
 
-    /// Makes a stream the latest one.
+    /// Moves a stream to the end of the trackable's recent streams, as the latest one.
     private mutating func note(_ id: StreamID) {
         guard self.trackable.recent.last != id else { return }
         self.trackable.recent.removeAll { $0 == id }
@@ -146,7 +150,8 @@ struct TrackableIntake {
         self.trackable.recent.removeFirst(max(0, self.trackable.recent.count - Acknowledgement.maximumStreams))
     }
 
-    /// Ends the tail: its numbers are to be written.
+    /// Ends the trackable's tail (``PointTail``): adds the coverage of its numbers to the changes, so that the stream's
+    /// row is written.
     private mutating func endTail(_ changes: inout RecordingChanges) {
         guard let tail = self.trackable.tail, let stream = self.trackable.streams[tail.stream] else { return }
         self.trackable.tail = nil
@@ -174,14 +179,15 @@ struct TrackableIntake {
         if isChanged || self.hadTail { changes.trackables[self.trackable.number] = self.trackable }
     }
 
-    /// `true` when the rows can remain unchanged: the batch brought only points of the tail.
+    /// `true` when the rows of the trackable and its stream can remain unchanged, because the batch contained only
+    /// points that extend the tail (``PointTail``).
     private var isTailLeft: Bool {
         self.isFollowing && self.changed.isEmpty && self.recent == self.trackable.recent
             && (self.trackable.tail.map { $0.seqs.count <= PointTail.maximumCount } ?? true)
             && self.isInKnownBox
     }
 
-    /// `true` when the enlarged box in the row still equals that of the open run.
+    /// `true` when the enlarged box in the trackable's row still equals the enlarged box of the open run of points.
     private var isInKnownBox: Bool {
         guard let known = self.run?.widened, let run = self.trackable.run?.widened else { return true }
         return known.hasBox(of: run)

@@ -1,6 +1,6 @@
 /// A change of the conditions that determine one trackable's resolution.
 public enum ConditionChange: Hashable, Sendable {
-    /// A subscriber became present. A subscriber that was present already still counts once.
+    /// A subscriber became present on the trackable. A repetition for a present subscriber has no effect.
     case subscriberCame(SubscriberID)
     /// A subscriber is no longer present: it left, or its lease or grace period ended. Its request is removed.
     case subscriberLeft(SubscriberID)
@@ -22,7 +22,7 @@ public enum ConditionChange: Hashable, Sendable {
     /// The publisher's default resolution changed.
     case defaultChanged(Resolution)
 
-    /// `true` for a change of requests only.
+    /// `true` for a change that concerns only the requests of subscribers.
     var isRequest: Bool {
         switch self {
         case .requestMade, .requestDropped: true

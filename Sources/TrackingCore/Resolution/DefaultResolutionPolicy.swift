@@ -1,5 +1,5 @@
-/// The resolution policy of `docs/reference/resolution.md`: the finest of the trackable's own resolution and the requests, with a
-/// longer interval while the battery is low.
+/// The resolution policy of `docs/reference/resolution.md`: the finest of the trackable's own resolution and the
+/// requests, with a longer interval while the battery is low.
 public struct DefaultResolutionPolicy: ResolutionPolicy {
     /// Makes the policy. It has no settings and no state.
     public init() {}
@@ -17,8 +17,8 @@ public struct DefaultResolutionPolicy: ResolutionPolicy {
     /// threshold.
     public func isLowBattery(_ conditions: TrackingConditions) -> Bool { conditions.isLowBattery }
 
-    /// Returns the finest request, limited by floor and ceiling; `nil` without requests. Limiting the finest request
-    /// equals limiting every request, because each member is a minimum or maximum of one order.
+    /// Returns the finest request of the subscribers, limited by floor and ceiling; `nil` without requests. Limiting
+    /// only the finest request gives the same result as limiting every request.
     private func asked(_ conditions: TrackingConditions) -> Resolution? {
         conditions.requests.finest.map(conditions.limited)
     }

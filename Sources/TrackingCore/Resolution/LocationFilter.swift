@@ -1,4 +1,5 @@
-/// Decides which fixes of one trackable are sent on the live lane (`docs/reference/resolution.md`, "The update filter").
+/// Decides which fixes of one trackable are sent on the live lane (`docs/reference/resolution.md`, "The update
+/// filter").
 ///
 /// The filter compares a fix with the last *sent* fix, acknowledged or in flight. ``consider(_:now:wallClock:)`` alone
 /// does not make a fix the reference: call ``sent(_:now:)`` when its update is published, because a newer fix may
@@ -7,12 +8,12 @@ public struct LocationFilter: Sendable {
     /// The decision about a fix, with its reason. The reasons are checked in the order of the cases, except ``sent``,
     /// which is last.
     public enum Verdict: Hashable, Sendable, CaseIterable {
-        /// Not sent: ``LivePosition`` rejects the fix, or there is no live lane. Such a fix must never become the
-        /// reference.
+        /// Not sent: ``LivePosition`` rejects the fix, or nothing is sent on the live lane (the trackable's retained
+        /// position topic). Such a fix must never become the reference.
         case notLive
         /// Sent: there is no reference, because no fix was sent yet or the clock was stepped.
         case first
-        /// Sent: no update was sent for ``LocationFilter/effectiveMaximumSilence``.
+        /// Sent: no update was sent for at least ``LocationFilter/effectiveMaximumSilence``.
         case silence
         /// Skipped: the fix is older than the last sent fix.
         case outOfOrder
@@ -66,7 +67,7 @@ public struct LocationFilter: Sendable {
         self.ownInterval = resolution.desiredInterval
     }
 
-    /// The longest time without an update in force; zero for no limit.
+    /// The longest time without an update that is in force: ``maximumSilence``, or its default. Zero means no limit.
     public var effectiveMaximumSilence: Duration {
         max(.zero, self.maximumSilence ?? max(self.shortestSilence, self.ownInterval * 10))
     }
@@ -112,8 +113,8 @@ public struct LocationFilter: Sendable {
     /// the next fix counts as the first.
     public mutating func clockStepped() { self.reference = nil }
 
-    /// The interval less a tolerance of a tenth, at most 100 ms. Without it, a sensor at 1 Hz ± jitter would lose every
-    /// second fix.
+    /// The time that must pass between two sent fixes: the interval less a tenth of it, at most 100 ms less. Without
+    /// this tolerance, a sensor that delivers about one fix a second would lose every second fix.
     private var leastInterval: Duration {
         let interval = self.resolution.desiredInterval
         return interval - min(interval / 10, .milliseconds(100))

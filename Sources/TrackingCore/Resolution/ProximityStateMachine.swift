@@ -4,13 +4,13 @@
 /// measure exceeds its threshold by more than a tenth. The time to arrival is the remaining distance divided by the
 /// speed of the last 30 s. Below 0.5 m/s, or while the speed is unknown, the last result of that measure remains.
 public struct ProximityStateMachine: Sendable {
-    /// The relation of a measure to its threshold.
+    /// The relation of a measure (distance or time to arrival) to its threshold.
     private enum Standing: Sendable {
-        /// Below the threshold: sufficient to become near.
+        /// The measure is below its threshold, which is sufficient for the trackable to become near.
         case inside
-        /// From the threshold to a tenth above it: sufficient to stay near.
+        /// The measure is from its threshold to a tenth above it, which is sufficient for the trackable to stay near.
         case between
-        /// Above the threshold by more than a tenth.
+        /// The measure exceeds its threshold by more than a tenth, so the trackable is not near.
         case outside
 
         init(_ value: Double, threshold: Double) {

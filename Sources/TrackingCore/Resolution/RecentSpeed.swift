@@ -1,4 +1,5 @@
-/// The speed during the last 30 s: path length divided by time, by the fixes' own times (`docs/reference/resolution.md`, "Near").
+/// The speed during the last 30 s: path length divided by time, by the fixes' own times
+/// (`docs/reference/resolution.md`, "Near").
 ///
 /// When two fixes are more than 30 s apart, the part of the path between them within the window counts in proportion.
 /// So a trackable with one fix a minute has a speed too.

@@ -3,8 +3,8 @@
 /// The finest request is updated with each change, member by member. So one event among 10,000 subscribers costs about
 /// as much as among ten, and passing the book on copies nothing.
 public struct RequestBook: Sendable {
-    /// The request of each subscriber. Reading is free; a copy held across a change makes that change copy the
-    /// dictionary.
+    /// The requested resolution of each subscriber. Do not hold a copy while the book changes: the change would then
+    /// have to copy the dictionary.
     public private(set) var requests: [SubscriberID: Resolution] = [:]
     /// The number of requests for each accuracy, by rank.
     private var accuracies = [Int](repeating: 0, count: Resolution.Accuracy.allCases.count)

@@ -34,7 +34,7 @@ public struct RequestLimiter: Sendable {
 
     /// The number of requests that take effect at once.
     public static let burst = 5
-    /// The time in which one more request becomes available.
+    /// The time after which one more request becomes available: 200 ms, or five requests a second.
     static let interval: Duration = .milliseconds(200)
     /// The largest payload of a request, in bytes.
     public static let maximumBytes = 1024
@@ -43,7 +43,8 @@ public struct RequestLimiter: Sendable {
     private var entries: [Sender: Entry] = [:]
     /// The senders of waiting requests, with the time at which each takes effect.
     private var waiting = DeadlineQueue<Sender>()
-    /// The senders without a waiting request, with the time from which they need not be remembered.
+    /// The senders without a waiting request. Each is forgotten at the given time, when its full burst is available
+    /// again.
     private var resting = DeadlineQueue<Sender>()
 
     /// Makes a limiter.
@@ -97,7 +98,7 @@ public struct RequestLimiter: Sendable {
         }
     }
 
-    /// Forgets every sender of requests for `trackable` and its waiting request.
+    /// Forgets all senders of requests for `trackable`, and drops their waiting requests.
     public mutating func forget(_ trackable: TrackableID) {
         for sender in self.entries.keys where sender.trackable == trackable {
             self.entries[sender] = nil

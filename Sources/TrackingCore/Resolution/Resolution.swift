@@ -24,7 +24,7 @@ public struct Resolution: Hashable, Sendable {
         public static func < (left: Self, right: Self) -> Bool { left.rank < right.rank }
     }
 
-    /// The accuracy requested from the receiver.
+    /// The accuracy of positions that is requested from the receiver.
     public let accuracy: Accuracy
     /// The time between two updates while the trackable moves, in whole milliseconds, 0…``maximumInterval``.
     public let desiredInterval: Duration

@@ -1,4 +1,5 @@
-/// The minimum pause between two changes of a resolution. The first change after the pause takes effect at once.
+/// The minimum pause between two changes of a trackable's resolution. The first change after the pause takes effect at
+/// once.
 public struct ChangePause: Hashable, Sendable {
     /// The shortest time between two changes: one second.
     public static let length: Duration = .seconds(1)
@@ -6,7 +7,7 @@ public struct ChangePause: Hashable, Sendable {
     /// The end of the pause that the last change began; `nil` before the first change.
     public private(set) var end: MonotonicTime?
 
-    /// Makes a pause that is over.
+    /// Makes a value without a pause, so that the first change may take effect at once.
     public init() {}
 
     /// Begins the next pause if the last one is over.

@@ -38,7 +38,11 @@ public struct ResolutionSet: Hashable, Sendable {
         self.nearWithSubscriber = resolution
     }
 
-    /// Returns the resolution for one case; `nil` when none was given for it.
+    /// Returns the resolution for one of the four cases; `nil` when none was given for it.
+    ///
+    /// - Parameters:
+    ///   - isNear: `true` while the trackable is near its destination.
+    ///   - isWatched: `true` while at least one subscriber is present.
     public func member(isNear: Bool, isWatched: Bool) -> Resolution? {
         switch (isNear, isWatched) {
         case (false, false): self.farWithoutSubscriber

@@ -26,7 +26,7 @@ public struct ResolutionStateMachine: Sendable {
     /// `true` while the charge of the battery is known and below the constraints' threshold.
     public var isLowBattery: Bool { self.conditions.isLowBattery }
 
-    /// The present subscribers.
+    /// The subscribers that are present on the trackable.
     public var subscribers: Set<SubscriberID> { self.present }
 
     /// Applies a change and decides again. Returns the new decision; `nil` when it equals the previous one.

@@ -1,4 +1,4 @@
-/// The resolution of the receiver itself, shared by all trackables of a publisher.
+/// The resolution that a publisher requests from its receiver. All trackables of the publisher share the receiver.
 public enum SensorResolution {
     /// Returns the resolution for the receiver.
     ///

@@ -19,7 +19,7 @@ public struct TrackingConditions: Equatable, Sendable {
     /// The publisher's default resolution, used without constraints and requests.
     public var `default`: Resolution
 
-    /// Makes a snapshot.
+    /// Makes a snapshot of the conditions of one trackable.
     public init(
         constraints: ResolutionConstraints? = nil, floor: Resolution? = nil, ceiling: Resolution? = nil,
         requests: RequestBook = RequestBook(), subscribers: Int = 0, isNear: Bool = false,

@@ -11,19 +11,22 @@ public struct Fence: Hashable, Sendable {
         case polygons([[[Coordinate]]])
     }
 
-    /// The most corners of a fence.
+    /// The maximum number of corners of a fence, all rings together: 10,000.
     public static let maximumCorners = 10_000
 
-    /// The name: 1 to 64 bytes of UTF-8.
+    /// The name of the fence: 1 to 64 bytes of UTF-8.
     public let name: String
     /// The covered area.
     public let shape: Shape
 
     /// Creates a fence.
     ///
-    /// - Throws: `invalidConfiguration` for a radius outside of 10 m to 100 km; for a ring with fewer than four places
-    ///   or fewer than three different ones, whose last place is not its first, or that spans 180 degrees of longitude
-    ///   or more; and for more than ``maximumCorners`` corners.
+    /// - Parameters:
+    ///   - name: The name, 1 to 64 bytes of UTF-8.
+    ///   - shape: The covered area.
+    /// - Throws: `invalidConfiguration` for a name outside of these bounds; for a radius outside of 10 m to 100 km; for
+    ///   a ring with fewer than four places or fewer than three different ones, or whose last place is not its first;
+    ///   for a ring that spans 180 degrees of longitude or more; and for more than ``maximumCorners`` corners.
     public init(name: String, shape: Shape) throws(TrackingError) {
         guard (1...64).contains(name.utf8.count) else {
             throw TrackingError(
@@ -56,7 +59,8 @@ public struct Fence: Hashable, Sendable {
         }
     }
 
-    /// Returns the problem of an area that reaches too far around the earth, so that its inside is ambiguous.
+    /// Returns a description of the first ring that reaches too far around the earth for its inside to be unambiguous;
+    /// `nil` when all rings are acceptable.
     private static func problem(area: Int, _ rings: [[Coordinate]]) -> String? {
         for (index, ring) in rings.enumerated() {
             let name = "ring \(index + 1) of area \(area)"
@@ -109,7 +113,8 @@ public struct Fence: Hashable, Sendable {
         }
     }
 
-    /// The even-odd rule over all rings of an area: a hole's ring is crossed once more.
+    /// Returns `true` when a place lies inside an area, by the even-odd rule: an odd number of edges, those of holes
+    /// included, lie to the east of the place.
     private static func covers(_ rings: [[Coordinate]], _ place: Coordinate) -> Bool {
         rings.joined(by: place).reduce(false) { $0 != $1.crossesRayEast }
     }
@@ -157,6 +162,6 @@ extension Sequence<[Coordinate]> {
 }
 
 extension Double {
-    /// This angle in degrees, moved into -180…180 by whole turns.
+    /// This angle in degrees, brought into -180…180 by adding or subtracting whole turns.
     fileprivate var turned: Double { self - (self / 360).rounded() * 360 }
 }

@@ -21,7 +21,7 @@ public struct Rule: Hashable, Sendable {
     /// The range of the times of `dwell` and `silent`: 1 s to 30 days.
     public static let times: ClosedRange<Duration> = .seconds(1)...(.seconds(30 * 86_400))
 
-    /// The name: 1 to 64 bytes of UTF-8.
+    /// The name of the rule: 1 to 64 bytes of UTF-8.
     public let name: String
     /// The condition.
     public let condition: Condition
@@ -61,7 +61,7 @@ extension Rule.Condition {
         }
     }
 
-    /// The kind of the events.
+    /// The kind of the events that the condition produces.
     var kind: TrackingEvent.Kind {
         switch self {
         case .enter: .fenceEntered
@@ -74,7 +74,7 @@ extension Rule.Condition {
         }
     }
 
-    /// The detail members of the events.
+    /// The members that the condition adds to the detail of its events, for example the name of the fence.
     var detail: [String: JSONValue] {
         switch self {
         case .enter(let fence), .leave(let fence): ["fence": .text(fence.name)]

@@ -1,5 +1,5 @@
-/// Evaluates rules for all trackables, and decides which events they produce: one event for each crossing, none from a
-/// late point. Touches no clock and no log.
+/// Evaluates the rules (fences, speed, silence, battery, arrival) for all trackables, and decides which events they
+/// produce: one event for each crossing, none from a late point. It reads no clock and writes no log.
 ///
 /// All times are of the wall clock, like the times of fixes, so that saved states remain valid after a restart.
 public struct RuleBook: Sendable {
@@ -15,7 +15,7 @@ public struct RuleBook: Sendable {
         public var detail: [String: JSONValue]
         /// The time of the event.
         public var time: UnixTime
-        /// The last known position of the trackable; `nil` for none.
+        /// The last known position of the trackable at the event; `nil` when none is known.
         public var location: Location?
     }
 
@@ -36,22 +36,23 @@ public struct RuleBook: Sendable {
         }
     }
 
-    /// The age from which a received fix is late: 120 s. A late fix and the points that it skipped describe the past
-    /// and produce no event.
+    /// The age from which a received fix is late: 120 s. A late fix and the points that the publisher skipped before it
+    /// describe the past and produce no event.
     public static let maximumLateness: Duration = .seconds(120)
 
     private var rules: [Rule]
     private let maximumTrackables: Int
-    /// The number of known trackables at which idle ones are removed next.
+    /// The number of known trackables at which idle trackables are removed the next time.
     private var limit: Int
     private var states: [TrackableID: [String: RuleState]] = [:]
     private var known: [TrackableID: Known] = [:]
     private var changed: Set<TrackableID> = []
     private var deadlines = MinHeap<Deadline>()
-    /// The rules and trackables in ``deadlines``. A deadline that moved later is examined at its former time.
+    /// The pairs of rule and trackable that have an entry in ``deadlines``. When a deadline moves to a later time, its
+    /// entry remains and is examined at the earlier time.
     private var expected: Set<Key> = []
 
-    /// The saved states to remove.
+    /// The keys of saved states that the caller must remove from its storage.
     private var dropped: Set<Key> = []
 
     /// The identity of a state: one rule for one trackable.
@@ -89,15 +90,16 @@ public struct RuleBook: Sendable {
     /// The time at which the connection was lost; `nil` while connected.
     private var disconnectedSince: UnixTime?
 
-    /// Creates a book of rules with saved states. Silence and dwelling before `now` do not count, since no messages were received.
+    /// Creates a book of rules with saved states. Silence and dwelling before `now` do not count, since no messages
+    /// were received.
     ///
     /// - Parameters:
     ///   - rules: The rules; the later of two rules with one name counts.
     ///   - kept: The saved states. States of other rules are ignored.
     ///   - now: The time of the wall clock.
-    ///   - maximumTrackables: The most known trackables. Beyond it the trackables without a message for the longest time are
-    ///     removed, except those that a rule names or that have a deadline. The default is twice the number of trackables that a
-    ///     subscriber watches at once.
+    ///   - maximumTrackables: The most known trackables. Beyond it the trackables without a message for the longest
+    ///     time are removed, except those that a rule names or that have a deadline. The default is twice the number of
+    ///     trackables that a subscriber watches at once.
     public init(_ rules: [Rule], kept: [Entry] = [], now: UnixTime, maximumTrackables: Int = 20_000) {
         (self.maximumTrackables, self.limit) = (maximumTrackables, maximumTrackables)
         self.rules = Dictionary(rules.map { ($0.name, $0) }, uniquingKeysWith: { $1 }).values
@@ -141,7 +143,8 @@ public struct RuleBook: Sendable {
         }
     }
 
-    /// Begins a rule for a trackable with the last known facts, unless the rule has a state.
+    /// Gives a rule its first state for a trackable, from the last known facts, unless the rule has a state for the
+    /// trackable already.
     private mutating func begin(_ rule: Rule, of id: TrackableID, now: UnixTime) {
         guard self.states[id]?[rule.name] == nil, rule.isFor(id) else { return }
         let known = self.known[id] ?? Known(received: now)
@@ -151,10 +154,11 @@ public struct RuleBook: Sendable {
         self.keep(state, rule, of: id)
     }
 
-    /// The time at which ``timerFired(now:)`` is due; `nil` for never.
+    /// The time of the earliest deadline of all rules, at which ``timerFired(now:)`` is to be called; `nil` when there
+    /// is none or the connection is lost.
     public var nextDeadline: UnixTime? { self.disconnectedSince == nil ? self.deadlines.min?.time : nil }
 
-    /// Returns the states of the trackables that changed since the last call.
+    /// Returns the states of rules that changed since the last call, to be saved.
     public mutating func takeChanges() -> [Entry] {
         defer { self.changed = [] }
         return self.changed.flatMap { id in
@@ -162,16 +166,18 @@ public struct RuleBook: Sendable {
         }
     }
 
-    /// Returns the states to remove since the last call.
+    /// Returns the keys of saved states to remove that were dropped since the last call.
     public mutating func takeDropped() -> Set<Key> {
         defer { self.dropped = [] }
         return self.dropped.filter { self.states[$0.trackable]?[$0.rule] == nil }
     }
 
-    /// Suspends all deadlines until ``connected(now:)``: no message can be received.
+    /// Suspends the deadlines of all rules until ``connected(now:)``, because no message can be received without a
+    /// connection.
     public mutating func connectionLost(now: UnixTime) { self.disconnectedSince = self.disconnectedSince ?? now }
 
-    /// Resumes the deadlines. Silence counts from now, and the time without a connection does not count as dwelling.
+    /// Resumes the deadlines of all rules after a reconnect. Silence is measured from `now`, and the time without a
+    /// connection does not count as dwelling.
     public mutating func connected(now: UnixTime) {
         guard let start = self.disconnectedSince.take() else { return }
         for id in self.states.keys {
@@ -200,7 +206,7 @@ public struct RuleBook: Sendable {
         }
     }
 
-    /// Notes a message of a trackable, however late: the trackable is not silent.
+    /// Registers a message of a trackable, however old its content: the trackable is not silent.
     public mutating func received(_ id: TrackableID, now: UnixTime) {
         self.know(id, now: now)
         self.known[id]?.isLocated = true
@@ -239,7 +245,9 @@ public struct RuleBook: Sendable {
         return self.examine(id, at: fix.time) { state, rule in state.moved(rule.condition, fix, at: now) }
     }
 
-    /// Evaluates the publisher's report that its trackable is near its destination; `nil` while that is unknown.
+    /// Evaluates the publisher's report whether its trackable is near its destination; `nil` while that is unknown.
+    ///
+    /// - Returns: The events of the rules.
     public mutating func came(near isNear: Bool?, _ id: TrackableID, now: UnixTime) -> [Finding] {
         self.know(id, now: now)
         self.known[id]?.isNear = isNear
@@ -264,7 +272,8 @@ public struct RuleBook: Sendable {
         if self.known.count > self.limit { self.removeIdle(except: id) }
     }
 
-    /// Removes the trackables without a message for the longest time: an eighth at once, for a constant average cost.
+    /// Removes an eighth of the known trackables: those without a message for the longest time. Removing many at once
+    /// keeps the average cost of a message constant.
     private mutating func removeIdle(except last: TrackableID) {
         let named = Set(self.rules.compactMap(\.trackables).joined())
         let idle = self.known.filter { id, _ in id != last && !named.contains(id) && !self.isPending(id) }

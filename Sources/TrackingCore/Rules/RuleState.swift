@@ -1,6 +1,7 @@
 /// The state of a rule for one trackable: the last observation, and a mark for a reported event.
 public struct RuleState: Hashable, Sendable {
-    /// `true` while the condition holds (inside, silent, too fast, low, near); `nil` before the first observation.
+    /// `true` while the condition of the rule is met (inside the fence, silent, too fast, low battery, near the
+    /// destination); `nil` before the first observation.
     public private(set) var holds: Bool?
     /// The time of the fix, or of the clock, at which ``holds`` changed.
     public private(set) var since: UnixTime?
@@ -10,10 +11,10 @@ public struct RuleState: Hashable, Sendable {
     /// The largest horizontal accuracy of a fix that is compared with fences, in metres.
     public static let maximumAccuracy = 200.0
 
-    /// Creates a state without an observation.
+    /// Creates the state of a rule that has observed nothing yet.
     public init() {}
 
-    /// Creates a saved state.
+    /// Restores a saved state of a rule.
     public init(holds: Bool?, since: UnixTime?, isReported: Bool) {
         self.holds = holds
         self.since = since
@@ -87,7 +88,8 @@ public struct RuleState: Hashable, Sendable {
     /// Restarts the measurement of silence after a message, however late.
     mutating func received(at now: UnixTime) { self = RuleState(holds: false, since: now, isReported: false) }
 
-    /// Excludes a time without a connection from silence and dwelling.
+    /// Excludes the time from `start` to `end`, when there was no connection, from the measurement of silence and
+    /// dwelling.
     mutating func passedOver(_ condition: Rule.Condition, from start: UnixTime, to end: UnixTime) {
         guard !self.isReported, let since = self.since else { return }
         switch condition {
@@ -112,10 +114,10 @@ public struct RuleState: Hashable, Sendable {
         }
     }
 
-    /// Marks the event of the deadline as reported.
+    /// Marks the event as reported that the rule produces at its deadline.
     mutating func deadlinePassed() { self.isReported = true }
 
-    /// The share of a speed limit at which speeding ends.
+    /// The share of a speed limit below which speeding ends: 0.9. A speed close to the limit is therefore one event.
     private static let speedingEndShare = 0.9
 
     /// Returns `true` for a fix inside the fence, with hysteresis; `nil` for a fix that is too inaccurate.
@@ -127,7 +129,7 @@ public struct RuleState: Hashable, Sendable {
         return fence.distance(from: fix.coordinate).value <= fence.margin.value + accuracy
     }
 
-    /// Notes an observation.
+    /// Stores an observation of whether the condition is met.
     ///
     /// - Returns: The new value when it differs from an earlier observation; `nil` for no change and for the first
     ///   observation.
@@ -138,15 +140,18 @@ public struct RuleState: Hashable, Sendable {
         return isFirst ? nil : holds
     }
 
-    /// Notes an observation of speed or charge, which counts from the first one on.
+    /// Stores an observation of speed or charge. Unlike other conditions, these produce an event at the first
+    /// observation too.
     ///
-    /// - Returns: `true` when the condition begins to hold.
+    /// - Returns: `true` when the condition begins to be met.
     private mutating func began(_ holds: Bool, _ time: UnixTime) -> Bool {
         let isFirst = self.holds == nil
         return self.observe(holds, time) == true || (isFirst && holds)
     }
 
-    /// - Returns: `true` when the condition has held for a time and was not reported.
+    /// Marks the event as reported if the condition has been met for at least `time`.
+    ///
+    /// - Returns: `true` when the condition has been met for that time and its event was not reported before.
     private mutating func lasted(_ time: Duration, at now: UnixTime) -> Bool {
         guard self.holds == true, !self.isReported, let since = self.since, since.advanced(by: time) <= now else {
             return false

@@ -1,19 +1,20 @@
-/// The trackables on which a member announces itself once more, because another member arrived that a broker may not
-/// have given the retained messages.
+/// The times at which a member (publisher or subscriber) publishes its presence once more on its trackables. It does so
+/// after another member arrived, because a broker may not have sent the retained messages to that member.
 ///
-/// The announcement is due at a random moment within a second, so that the members of a trackable do not answer an
-/// arrival all at once. Arrivals until then share the moment, so that one liveness serves all of them.
+/// The time is random within one second, so that the members of a trackable do not all answer an arrival at once.
+/// Further arrivals before that time do not add an announcement.
 struct Announcements: Sendable {
-    /// The range of the random wait.
+    /// The longest random wait before an announcement: one second.
     static let longestWait = Duration.seconds(1)
 
     private var timers = DeadlineQueue<TrackableID>()
     private var nextMoment: MonotonicTime?
 
-    /// The earliest deadline; `nil` if no announcement is scheduled.
+    /// The time of the earliest announcement; `nil` if none is scheduled.
     var nextDeadline: MonotonicTime? { self.timers.next }
 
-    /// Schedules an announcement. A trackable that has one already keeps its deadline.
+    /// Schedules an announcement on a trackable at a random time within ``longestWait``. An announcement that is
+    /// already scheduled keeps its time.
     mutating func schedule(
         _ trackable: TrackableID, now: MonotonicTime, using generator: inout some RandomNumberGenerator
     ) {
@@ -24,12 +25,12 @@ struct Announcements: Sendable {
         self.timers.set(trackable, deadline: next)
     }
 
-    /// Cancels the announcement of one trackable.
+    /// Cancels the announcement on one trackable.
     mutating func cancel(_ trackable: TrackableID) { self.timers.remove(trackable) }
 
     /// Cancels all announcements.
     mutating func cancelAll() { self.timers = DeadlineQueue() }
 
-    /// Removes the announcements that are due, the earliest first.
+    /// Removes the announcements that are due, and returns their trackables, the earliest first.
     mutating func popDue(now: MonotonicTime) -> [TrackableID] { self.timers.popExpired(now: now) }
 }

@@ -1,10 +1,14 @@
-/// Waits that grow after each failure: the first wait, then each one `factor` times the one before, up to the longest.
+/// Waits between attempts that grow after each failure: the first wait, then each one `factor` times the previous one,
+/// up to the longest.
 ///
 /// The value counts the failures in a row. Call ``next()`` or ``next(atMost:using:)`` after each failure and
 /// ``reset()`` after a success:
 ///
-/// ```swift var backoff = Backoff(first: .seconds(1), maximum: .seconds(30)) backoff.next()  // 1 s backoff.next()  //
-/// 2 s ```
+/// ```swift
+/// var backoff = Backoff(first: .seconds(1), maximum: .seconds(30))
+/// backoff.next()  // 1 s
+/// backoff.next()  // 2 s
+/// ```
 public struct Backoff: Hashable, Sendable {
     /// The wait after the first failure.
     public var first: Duration
@@ -18,7 +22,13 @@ public struct Backoff: Hashable, Sendable {
     /// The number of failures in a row.
     public private(set) var failures = 0
 
-    /// Makes a backoff before the first failure.
+    /// Makes a backoff without failures.
+    ///
+    /// - Parameters:
+    ///   - first: The wait after the first failure.
+    ///   - maximum: The longest wait.
+    ///   - factor: The ratio of each wait to the previous one, at least 1.
+    ///   - jitter: The share of each wait that is random, 0…1.
     public init(first: Duration, maximum: Duration, factor: Int = 2, jitter: Double = 0) {
         self.first = first
         self.maximum = maximum

@@ -7,32 +7,36 @@ extension ConnectionStateMachine {
         case v311
     }
 
-    /// The time limits and counts of the decisions.
+    /// The settings of a client's connection: time limits, waits and counts.
     public struct Configuration: Hashable, Sendable {
-        /// The number of endpoints, at least 1.
+        /// The number of broker addresses (endpoints) to try in turn, at least 1.
         public var endpoints: Int
-        /// The names of the endpoints in messages for humans, in their order; empty for no names.
+        /// The names of the endpoints for error texts, in the order of the endpoints. When empty, a text names no
+        /// endpoint.
         public var endpointNames: [String] = []
         /// The only MQTT version to use; `nil` tries 5 and falls back to 3.1.1 where the broker's answer requires that.
         public var pinnedVersion: Version?
-        /// The longest duration of an attempt, TLS and CONNACK included.
+        /// The longest duration of an attempt to connect, TLS handshake and CONNACK included.
         public var connectTimeout: Duration
-        /// The longest time until a PUBACK or SUBACK, after which the connection counts as dead.
+        /// The longest time that the broker may take to answer a PUBLISH or SUBSCRIBE. After it, the connection counts
+        /// as lost.
         public var answerTimeout: Duration
-        /// The first wait without jitter. Jitter shortens it to half of its length at most.
+        /// The wait before the second attempt to connect. Jitter shortens it by at most half.
         public var firstWait: Duration
-        /// The longest wait.
+        /// The longest wait between two attempts to connect.
         public var longestWait: Duration
-        /// The longest wait where the broker refuses the client's identity.
+        /// The longest wait between two attempts to connect while the broker refuses the client's identity (client id
+        /// or password).
         public var longestRefusedWait: Duration
-        /// The duration of a connection after which waits begin again with the first one.
+        /// The duration of a connection after which the waits between attempts begin again with the first one.
         public var settlesAfter: Duration
-        /// The number of shorter connections in a row after which a second program with the same client id is
-        /// suspected.
+        /// The number of connections in a row, each shorter than ``settlesAfter``, after which the machine suspects a
+        /// second program with the same client id.
         public var suspiciousCloses: Int
-        /// A sentence that is appended to the reason when another connection uses the client id; `nil` appends none.
+        /// A sentence with a remedy, appended to the error when another connection uses the same client id; `nil`
+        /// appends none.
         public var takeoverRemedy: String?
-        /// The longest time for writing a DISCONNECT.
+        /// The longest time for writing a DISCONNECT packet. After it, the connection is closed without one.
         public var goodbyeTimeout: Duration
 
         /// Makes a configuration.

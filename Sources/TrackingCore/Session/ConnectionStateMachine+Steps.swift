@@ -11,9 +11,11 @@ extension ConnectionStateMachine {
         self.configuration.pinnedVersion ?? self.known[endpoint] ?? .v5
     }
 
-    /// Returns `true` if the attempt is repeated with MQTT 3.1.1, because the broker refused MQTT 5 or closed without
-    /// an answer. The machine remembers a version only once it is accepted, and does not fall back after a close
-    /// without an answer where MQTT 5 was accepted before: such a broker is only stopping.
+    /// Returns `true` when the attempt is repeated with MQTT 3.1.1, because the broker refused MQTT 5 or closed the
+    /// connection without an answer.
+    ///
+    /// The machine remembers a version only after the broker has accepted it. When the broker accepted MQTT 5 before, a
+    /// close without an answer is no reason to fall back: such a broker is only stopping.
     func fallsBack(_ attempt: Attempt, on failure: Failure) -> Bool {
         guard self.configuration.pinnedVersion == nil, attempt.version == .v5 else { return false }
         switch failure {
@@ -23,14 +25,14 @@ extension ConnectionStateMachine {
         }
     }
 
-    /// Returns `true` if the broker has no retained messages (0x9A) and the attempt asked it to retain the will, so
-    /// that an attempt without retaining may succeed.
+    /// Returns `true` when the broker supports no retained messages (reason code 0x9A) and the attempt asked it to
+    /// retain the will. An attempt without a retained will may then succeed.
     func refusesRetain(_ attempt: Attempt, _ failure: Failure) -> Bool {
         guard attempt.retainsWill, case .refused(let error) = failure else { return false }
         return error.reasonCode == 0x9A
     }
 
-    /// Tries the other endpoints at once; after the last one, waits.
+    /// Handles a failed attempt: connects to the next endpoint at once, or waits when all endpoints were tried.
     mutating func failed(_ failure: Failure, now: MonotonicTime) -> [Action] {
         self.endpoint = (self.endpoint + 1) % self.configuration.endpoints
         self.triedInRound += 1
@@ -43,7 +45,8 @@ extension ConnectionStateMachine {
         return [.deliver(.disconnected(event))]
     }
 
-    /// Connects to the same endpoint again after a connection of sufficient duration, otherwise to the next endpoint.
+    /// Handles a lost connection: connects to the same endpoint when the connection had lasted
+    /// ``Configuration/settlesAfter``, otherwise to the next endpoint.
     mutating func lost(_ reason: TrackingError, since: MonotonicTime, now: MonotonicTime) -> [Action] {
         let lasted = since.duration(to: now)
         if lasted >= self.configuration.settlesAfter {
@@ -75,7 +78,7 @@ extension ConnectionStateMachine {
             """, reasonCode: reason.reasonCode)
     }
 
-    /// Returns the next wait: longer where the broker refused this client's identity.
+    /// Returns the wait before the next attempt. Its maximum is longer when the broker refused this client's identity.
     private mutating func nextWait(after error: TrackingError) -> Duration {
         let longest =
             error.isIdentityRefusal ? self.configuration.longestRefusedWait : self.configuration.longestWait

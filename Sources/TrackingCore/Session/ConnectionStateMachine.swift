@@ -1,10 +1,10 @@
-/// The decisions about one client's connection: the time of each attempt, its endpoint and MQTT version, the waits, the
-/// detection of a dead connection, and the end. It touches no socket, clock or log.
+/// Decides about one client's connection to the broker: the time of each attempt, its endpoint and MQTT version, the
+/// waits, the detection of a dead connection, and the end. The machine uses no socket, clock or log.
 ///
 /// Each method is named after an event and returns the actions that follow, in order. The driver calls
-/// ``timerFired(now:)`` at ``nextDeadline``; an outdated timer is ignored.
+/// ``timerFired(now:)`` at ``nextDeadline``; the call of an outdated timer is ignored.
 public struct ConnectionStateMachine: Sendable {
-    /// An output, as plain data: one case is one call of the driver.
+    /// An action that the driver of the connection performs, as plain data.
     public enum Action: Hashable, Sendable {
         /// Open a new connection and send CONNECT. Answered by ``ConnectionStateMachine/accepted(sessionPresent:now:)``
         /// or ``ConnectionStateMachine/attemptFailed(_:now:)``.
@@ -14,21 +14,23 @@ public struct ConnectionStateMachine: Sendable {
         /// Send DISCONNECT, so that the broker publishes no will. Answered by
         /// ``ConnectionStateMachine/goodbyeSent(now:)``.
         case sendGoodbye
-        /// Tell the role: `.connected` or `.disconnected`, nothing else.
+        /// Deliver the event `.connected` or `.disconnected` to the role (publisher, subscriber or recorder) that uses
+        /// the connection.
         case deliver(TransportEvent)
-        /// Nothing comes any more.
+        /// End the event stream of the connection: no further event follows.
         case finish
     }
 
-    /// One attempt to connect.
+    /// One attempt to connect to the broker.
     public struct Attempt: Hashable, Sendable {
         /// The endpoint, as an index into the configured list.
         public var endpoint: Int
         /// The MQTT version.
         public var version: Version
-        /// The number that the connection gets if it is accepted, from 0.
+        /// The number of the connection within the session, counted from 0, that the attempt makes if the broker
+        /// accepts it.
         public var connection: Int
-        /// `true` to ask the broker to retain the will; `false` where the broker has refused that.
+        /// `true` to ask the broker to retain the will; `false` after the broker has refused a retained will.
         public var retainsWill: Bool
 
         /// Makes an attempt.
@@ -40,11 +42,12 @@ public struct ConnectionStateMachine: Sendable {
         }
     }
 
-    /// The failure of an attempt.
+    /// The way in which an attempt to connect failed.
     public enum Failure: Hashable, Sendable {
         /// CONNECT could not be sent: the name or the route is unknown, no program listens, or TLS failed.
         case unreachable(TrackingError)
-        /// CONNECT was sent, and the broker closed the connection without a CONNACK, as older brokers answer MQTT 5.
+        /// CONNECT was sent, and the broker closed the connection without a CONNACK. Older brokers answer MQTT 5 in
+        /// this way.
         case closedUnanswered(TrackingError)
         /// The broker refused the connection in its CONNACK, with the reason in the error's `reasonCode`.
         case refused(TrackingError)
@@ -62,30 +65,32 @@ public struct ConnectionStateMachine: Sendable {
         case idle
         /// CONNECT is sent. Can transition to: `connecting`, `online`, `waiting`, `ended`.
         case connecting(Attempt, until: MonotonicTime)
-        /// The wait before another attempt. Can transition to: `connecting`, `ended`.
+        /// The machine waits before another attempt. Can transition to: `connecting`, `ended`.
         case waiting(until: MonotonicTime)
-        /// Accepted. Can transition to: `connecting`, `waiting`, `closing`, `leaving`, `ended`.
+        /// The broker accepted the connection. Can transition to: `connecting`, `waiting`, `closing`, `leaving`,
+        /// `ended`.
         case online(Attempt, since: MonotonicTime, unanswered: MonotonicTime?)
-        /// The role closed the connection; answers are outstanding. Can transition to: `leaving`, `ended`.
+        /// The role closed the connection, and the broker's answers to earlier requests are outstanding. Can transition
+        /// to: `leaving`, `ended`.
         case closing(since: MonotonicTime, until: MonotonicTime)
         /// DISCONNECT is being written. Can transition to: `ended`.
         case leaving(since: MonotonicTime, until: MonotonicTime)
-        /// The end. Final.
+        /// The connection ended for good. Final.
         case ended
     }
 
     let configuration: Configuration
     var state = State.idle
     var generator: SplitMix64
-    /// The versions that endpoints have accepted.
+    /// The MQTT version that each endpoint has accepted, by the endpoint's index.
     var known: [Int: Version] = [:]
-    /// The endpoints that have no retained messages and refuse a will that is to be retained.
+    /// The indices of the endpoints whose brokers support no retained messages and therefore refuse a retained will.
     var withoutRetain: Set<Int> = []
     var endpoint = 0
     var connections = 0
-    /// The waits since a connection last lasted ``Configuration/settlesAfter``.
+    /// The waits between attempts. They begin again after a connection that lasted ``Configuration/settlesAfter``.
     var backoff: Backoff
-    /// The number of endpoints tried since the last wait.
+    /// The number of endpoints that were tried without success since the last wait.
     var triedInRound = 0
     /// The number of connections in a row that the broker closed soon after they were made.
     var shortLives = 0
@@ -94,7 +99,7 @@ public struct ConnectionStateMachine: Sendable {
     ///
     /// - Parameters:
     ///   - configuration: The settings; at least one endpoint.
-    ///   - seed: The start of the jitter of the waits; different in every process.
+    ///   - seed: The seed of the random part of the waits; different in every process.
     public init(configuration: Configuration, seed: UInt64) {
         precondition(configuration.endpoints > 0, "a connection needs at least one endpoint")
         self.configuration = configuration
@@ -102,7 +107,7 @@ public struct ConnectionStateMachine: Sendable {
         self.generator = SplitMix64(seed: seed)
     }
 
-    /// The time at which ``timerFired(now:)`` is to be called; `nil` for never.
+    /// The time at which ``timerFired(now:)`` is to be called; `nil` when the machine waits for nothing.
     public var nextDeadline: MonotonicTime? {
         switch self.state {
         case .idle, .ended: nil
@@ -111,7 +116,7 @@ public struct ConnectionStateMachine: Sendable {
         }
     }
 
-    /// `true` while commands can be sent.
+    /// `true` while the broker has accepted the connection, so that commands can be sent.
     public var isOnline: Bool {
         switch self.state {
         case .online, .closing: true
@@ -119,7 +124,7 @@ public struct ConnectionStateMachine: Sendable {
         }
     }
 
-    /// `true` once the end was requested or has come: later commands are ignored.
+    /// `true` after the role requested the end of the connection or the connection ended. Later commands are ignored.
     public var isClosing: Bool {
         switch self.state {
         case .closing, .leaving, .ended: true
@@ -137,7 +142,12 @@ public struct ConnectionStateMachine: Sendable {
         }
     }
 
-    /// The broker accepted the connection.
+    /// Handles that the broker accepted the connection.
+    ///
+    /// - Parameters:
+    ///   - sessionPresent: `true` when the broker kept the client's session and its subscriptions.
+    ///   - now: The time on the monotonic clock.
+    /// - Returns: The actions that follow, in order.
     public mutating func accepted(sessionPresent: Bool, now: MonotonicTime) -> [Action] {
         switch self.state {
         case .connecting(let attempt, _):
@@ -151,7 +161,8 @@ public struct ConnectionStateMachine: Sendable {
         }
     }
 
-    /// The current attempt failed; its connection is closed.
+    /// Handles the failure of the current attempt, whose connection is closed. Returns the actions that follow, in
+    /// order.
     public mutating func attemptFailed(_ failure: Failure, now: MonotonicTime) -> [Action] {
         switch self.state {
         case .connecting(let attempt, _):
@@ -170,7 +181,7 @@ public struct ConnectionStateMachine: Sendable {
         }
     }
 
-    /// The connection was lost.
+    /// Handles the loss of the connection for the given reason. Returns the actions that follow, in order.
     public mutating func connectionLost(_ reason: TrackingError, now: MonotonicTime) -> [Action] {
         switch self.state {
         case .online(_, let since, _):
@@ -182,15 +193,21 @@ public struct ConnectionStateMachine: Sendable {
         }
     }
 
-    /// The driver reports the time at which the oldest unanswered PUBLISH or SUBSCRIBE was sent; `nil` when all are
-    /// answered, or while the driver itself stops reading.
+    /// Sets the time at which the oldest unanswered PUBLISH or SUBSCRIBE was sent; `nil` when all are answered, or
+    /// while the driver itself reads nothing. After ``Configuration/answerTimeout`` without an answer, the connection
+    /// counts as lost.
     public mutating func answersAwaited(since unanswered: MonotonicTime?) {
         if case .online(let attempt, let since, _) = self.state {
             self.state = .online(attempt, since: since, unanswered: unanswered)
         }
     }
 
-    /// The role requested an orderly end, with `limit` for outstanding answers.
+    /// Handles the role's request to end the connection in order.
+    ///
+    /// - Parameters:
+    ///   - limit: The longest time to wait for the broker's outstanding answers.
+    ///   - now: The time on the monotonic clock.
+    /// - Returns: The actions that follow, in order.
     public mutating func closeRequested(within limit: Duration, now: MonotonicTime) -> [Action] {
         switch self.state {
         case .online(_, let since, _):
@@ -210,20 +227,21 @@ public struct ConnectionStateMachine: Sendable {
         }
     }
 
-    /// The task of the connection was cancelled: the connection ends at once. Unless the role has requested the end,
-    /// the broker receives no DISCONNECT and publishes the will, because the role has published no goodbye.
+    /// Ends the connection at once, because its task was cancelled. Unless the role has requested the end, the broker
+    /// receives no DISCONNECT and publishes the will, because the role has published no farewell.
     public mutating func cancelled(now: MonotonicTime) -> [Action] {
         guard case .online(_, let since, _) = self.state else { return self.closeRequested(within: .zero, now: now) }
         return [.abandon] + self.end(nil, since: since, now: now)
     }
 
-    /// The role requested an attempt now, which ends a current wait. Without a wait the request has no effect.
+    /// Handles the role's request to connect now: ends a current wait between attempts. At other times the request has
+    /// no effect.
     public mutating func tryRequested(now: MonotonicTime) -> [Action] {
         guard case .waiting = self.state else { return [] }
         return [self.connect(now: now)]
     }
 
-    /// Everything that was sent is answered.
+    /// Handles that the broker has answered every request. A connection that is closing sends its DISCONNECT now.
     public mutating func drained(now: MonotonicTime) -> [Action] {
         switch self.state {
         case .closing(let since, _): return self.leave(since: since, now: now)
@@ -231,7 +249,7 @@ public struct ConnectionStateMachine: Sendable {
         }
     }
 
-    /// The DISCONNECT was written and the connection closed.
+    /// Handles that the DISCONNECT was written and the connection closed.
     public mutating func goodbyeSent(now: MonotonicTime) -> [Action] {
         switch self.state {
         case .leaving(let since, _): return self.end(nil, since: since, now: now)
@@ -239,7 +257,8 @@ public struct ConnectionStateMachine: Sendable {
         }
     }
 
-    /// The time is ``nextDeadline`` or later, or an outdated timer fired.
+    /// Handles the expiry of ``nextDeadline``: a failed attempt, the end of a wait, or a broker that does not answer.
+    /// The call of an outdated timer has no effect.
     public mutating func timerFired(now: MonotonicTime) -> [Action] {
         guard let deadline = self.nextDeadline, now >= deadline else { return [] }
         switch self.state {
@@ -248,11 +267,16 @@ public struct ConnectionStateMachine: Sendable {
         case .connecting:
             let name = self.configuration.endpointName(self.endpoint)
             let error = TrackingError(
-                .brokerUnreachable, "\(name) did not answer within \(self.configuration.connectTimeout)")
+                .brokerUnreachable,
+                "cannot connect: \(name) did not answer within \(self.configuration.connectTimeout)")
             return [.abandon] + self.failed(.unreachable(error), now: now)
         case .online(_, let since, _):
             let error = TrackingError(
-                .connectionLost, "the broker left a message unanswered for \(self.configuration.answerTimeout)")
+                .connectionLost,
+                """
+                connection to the broker ended: the broker left a message unanswered for \
+                \(self.configuration.answerTimeout)
+                """)
             return [.abandon] + self.lost(error, since: since, now: now)
         case .closing(let since, _):
             return self.leave(since: since, now: now)

@@ -46,7 +46,7 @@ public struct DeadlineQueue<Key: Hashable & Sendable>: Sendable {
     @inlinable
     public var isEmpty: Bool { self.living.isEmpty }
 
-    /// The number of entries in the heap, leftovers included; for tests of the bound.
+    /// The number of entries in the heap, including those that were removed or replaced; for tests of the maximum.
     var heapCount: Int { self.heap.count }
 
     /// The deadline of `key`; `nil` when it has none.

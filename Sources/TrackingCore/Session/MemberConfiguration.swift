@@ -2,15 +2,17 @@
 public protocol MemberConfiguration: Sendable {
     /// The client id of the connection.
     var client: ClientID { get }
-    /// The run of the program.
+    /// The session id, which identifies this run of the program.
     var session: SessionID { get }
-    /// The root of the topics in the broker's tree.
+    /// The topic below which all topics of this deployment are.
     var topicRoot: TopicRoot { get }
 }
 
 extension MemberConfiguration {
-    /// Returns the will: the message that the broker publishes when the connection of this number ends without a
-    /// goodbye. It informs the members on every trackable at once that the program is gone.
+    /// Returns the will for a connection: the message that the broker publishes when the connection ends without an
+    /// orderly farewell. With it, the members on all trackables learn that this program is gone.
+    ///
+    /// - Parameter connection: The number of the connection within the session, from 0.
     public func will(connection: Int) -> OutgoingMessage {
         OutgoingMessage(
             topic: self.topicRoot.path(.liveness(self.client)),

@@ -1,9 +1,10 @@
-/// A member on a connection: the part that publisher, subscriber and recorder have in common (docs/reference/protocol.md, "Members and leases").
+/// A member on a connection: the part that publisher, subscriber and recorder have in common
+/// (docs/reference/protocol.md, "Members and leases").
 ///
-/// It publishes the member's own liveness (birth, heartbeat, the answer to a stray goodbye, the orderly goodbye), finds out
-/// whether another program took over the client id, follows the presence and liveness of other members, numbers the requests to
-/// the broker and remembers the purpose of each, and clears retained messages until the broker has accepted that. It touches no
-/// socket, clock or log.
+/// It publishes the member's own liveness (birth, heartbeat, the answer to a stray goodbye, the orderly goodbye), finds
+/// out whether another program took over the client id, follows the presence and liveness of other members, numbers the
+/// requests to the broker and remembers the purpose of each, and clears retained messages until the broker has accepted
+/// that. It touches no socket, clock or log.
 ///
 /// A role holds one machine and forwards the connection's events to it:
 ///
@@ -18,20 +19,20 @@
 ///
 /// `Purpose` is the role's reason for a publish or a subscription.
 package struct MemberStateMachine<Purpose: Hashable & Sendable>: Sendable {
-    /// The consequence of a message or a deadline.
+    /// An action or a report that follows from a message or a deadline.
     package enum Event: Hashable, Sendable {
-        /// Give these to the connection, in order.
+        /// Send these commands over the connection, in order.
         case send([TransportCommand])
-        /// A member is present that was not.
+        /// A member that was absent is now present on a trackable.
         case arrived(Member)
-        /// A present member published other facts about itself under the same session, as after a reconnect.
+        /// A present member published another presence under the same session, for example after a reconnect.
         case changed(Member)
-        /// A member is gone.
+        /// A member that was present on a trackable is no longer present.
         case left(Member)
         /// The announcements that the role scheduled for these trackables are due. The role publishes the liveness once
         /// and then its presence on each of them.
         case announcementsDue([TrackableID])
-        /// A message was skipped, because it cannot be read or there is no room for it.
+        /// A received message was ignored, because it cannot be read or the maximum number of members is reached.
         case badMessage(topic: String, TrackingError)
     }
 
@@ -43,29 +44,29 @@ package struct MemberStateMachine<Purpose: Hashable & Sendable>: Sendable {
         case role(Topic)
         /// A valid presence, or the clearing of one. The role calls ``note(_:now:)`` if it follows the trackable.
         case presence(ReceivedPresence)
-        /// The member's own liveness, or a message in its place.
+        /// The member's own liveness, or a foreign message on its topic, arrived. These commands answer it.
         case ownLiveness([TransportCommand])
         /// The liveness of another client. `isLive` is `false` for retained and cleared messages.
         case liveness(of: ClientID, isLive: Bool, [Event])
     }
 
-    /// A request that the broker answered.
+    /// The request that an answer of the broker belongs to.
     package enum Answer: Hashable, Sendable {
-        /// The role made it.
+        /// The role (publisher, subscriber or recorder) made the request for this purpose.
         case role(Purpose)
-        /// The machine published or cleared its message on this topic.
+        /// The machine itself published or cleared a message on this topic.
         case own(Topic)
-        /// The machine subscribed to the liveness of a client.
+        /// The machine itself subscribed to the liveness of a client.
         case liveness
     }
 
-    /// The result of settling.
+    /// The result of ``settled(now:)``, after the broker answered the last subscription of a connection.
     package enum Settlement: Hashable, Sendable {
         /// The liveness is published with these commands; the role announces itself next.
         case announced([TransportCommand])
         /// Another program uses the client id. The role fails and closes its connection without a message.
         case takenOver(TrackingError)
-        /// The connection is not waiting to be settled.
+        /// There is no connection whose subscriptions are being answered.
         case notConnected
     }
 
@@ -77,9 +78,9 @@ package struct MemberStateMachine<Purpose: Hashable & Sendable>: Sendable {
     package private(set) var presence = PresenceStateMachine()
     /// The clients whose liveness is subscribed.
     package private(set) var watched: Set<ClientID> = []
-    /// `false` while the member hides its liveness, as a publisher that is switched off.
+    /// `false` while the member hides its liveness, as a publisher does that is switched off.
     package var publishesLiveness = true
-    /// `true` once the connection is closed for good: no event follows.
+    /// `true` after the connection was closed for good. No event follows.
     package private(set) var isClosed = false
     /// The number of messages that were skipped because they cannot be read.
     package private(set) var badMessages = 0
@@ -102,13 +103,13 @@ package struct MemberStateMachine<Purpose: Hashable & Sendable>: Sendable {
     /// The member's own client id.
     package var client: ClientID { self.session.client }
 
-    /// The filter of the member's own liveness.
+    /// The topic filter of the member's own liveness.
     package var ownLiveness: TopicFilter { .topic(.liveness(self.client)) }
 
     /// The filters of the liveness of all followed clients, to be subscribed on each connection.
     package var watchedLiveness: [TopicFilter] { self.watched.map { .topic(.liveness($0)) } }
 
-    /// The time at which ``timerFired(now:)`` is to be called; `nil` for never.
+    /// The time at which ``timerFired(now:)`` is to be called; `nil` when no heartbeat, lease or announcement is due.
     package var nextDeadline: MonotonicTime? {
         let next = MonotonicTime.earlier(self.session.nextDeadline, self.presence.nextDeadline)
         return .earlier(next, self.announcements.nextDeadline)
@@ -116,14 +117,15 @@ package struct MemberStateMachine<Purpose: Hashable & Sendable>: Sendable {
 
     // MARK: - The connection
 
-    /// The broker accepted the connection of this number. The role subscribes to all its topics now; ``ownLiveness``
-    /// must be among the filters of the last packet, whose answer settles the connection.
+    /// Handles that the broker accepted the connection with this number. The role subscribes to all its topics now.
+    /// ``ownLiveness`` must be among the filters of the last SUBSCRIBE packet, whose answer is followed by
+    /// ``settled(now:)``.
     package mutating func connected(_ connection: Int, now: MonotonicTime) {
         self.session.connected(connection: connection)
         self.presence.connected(now: now)
     }
 
-    /// The connection was lost or could not be made.
+    /// Handles that the connection was lost or could not be made.
     ///
     /// - Returns: The purposes of the role's requests that the broker did not answer, in the order of the requests.
     package mutating func disconnected(_ disconnection: Disconnection) -> [Purpose] {
@@ -134,10 +136,11 @@ package struct MemberStateMachine<Purpose: Hashable & Sendable>: Sendable {
         return self.requests.removeAll().compactMap { if case .role(let purpose) = $0 { purpose } else { nil } }
     }
 
-    /// The broker answered the last subscription of a connection, so the retained messages were received.
+    /// Handles that the broker answered the last subscription of a connection, so that all retained messages were
+    /// received.
     ///
-    /// - Returns: The commands that publish the liveness; the role publishes its presences and requests behind them and
-    ///   calls ``clearAgain()``. An error if the client id was taken over.
+    /// - Returns: The commands that publish the liveness, after which the role publishes its presences and requests and
+    ///   calls ``clearAgain()``; or an error if another program uses the client id.
     package mutating func settled(now: MonotonicTime) -> Settlement {
         if self.session.settled(now: now) { return .announced(self.publishLiveness()) }
         guard case .takenOver = self.session.phase else { return .notConnected }
@@ -147,22 +150,24 @@ package struct MemberStateMachine<Purpose: Hashable & Sendable>: Sendable {
                 "another program uses the client id '\(self.client)'; give each program a client id of its own"))
     }
 
-    /// Publishes the liveness, where the member does not hide it.
+    /// Returns the command that publishes the member's liveness; none while the member hides it.
     package mutating func publishLiveness() -> [TransportCommand] {
         guard self.publishesLiveness else { return [] }
         return [self.publish(own: .liveness(self.client), MessageCodec.encode(self.session.birth))]
     }
 
-    /// Publishes the orderly goodbye. Only `close` follows it.
+    /// Returns the command that publishes the orderly farewell, an offline liveness. Only the command `close` follows
+    /// it.
     ///
-    /// - Parameter isClientRandom: `true` clears the liveness instead, because no later run uses the client id.
+    /// - Parameter isClientRandom: `true` clears the retained liveness instead, because no later run uses the client
+    ///   id.
     package mutating func publishGoodbye(isClientRandom: Bool = false) -> TransportCommand {
         let goodbye = SessionStateMachine.goodbye(session: self.session.session, connection: self.session.connection)
         return self.publish(own: .liveness(self.client), isClientRandom ? [] : MessageCodec.encode(goodbye))
     }
 
-    /// A deadline came, or another event: publishes the heartbeat that is due, and reports the announcements that are
-    /// due and the members whose lease has ended.
+    /// Publishes the heartbeat if it is due, and reports the announcements that are due and the members whose lease has
+    /// ended. The call has no effect before ``nextDeadline``.
     package mutating func timerFired(now: MonotonicTime) -> [Event] {
         var events = self.apply(self.presence.timerFired(now: now))
         if self.session.timerFired(now: now), self.publishesLiveness { events.append(.send(self.publishLiveness())) }
@@ -173,41 +178,42 @@ package struct MemberStateMachine<Purpose: Hashable & Sendable>: Sendable {
 
     // MARK: - Requests to the broker
 
-    /// Subscribes to filters of this system.
+    /// Returns the command that subscribes to topic filters below the topic root.
     @inlinable
     package mutating func subscribe(_ filters: [TopicFilter], _ purpose: Purpose) -> TransportCommand {
         self.subscribe(filters.map { self.root.path($0) }, purpose)
     }
 
-    /// Subscribes to full paths, such as the broker's own topics.
+    /// Returns the command that subscribes to full topic paths, such as the broker's own `$SYS` topics.
     @inlinable
     package mutating func subscribe(_ paths: [String], _ purpose: Purpose) -> TransportCommand {
         .subscribe(paths, self.requests.add(.role(purpose)))
     }
 
-    /// Publishes a message of the role, which ends a clearing of the topic that was due. ``clear(_:)`` publishes empty
-    /// payloads.
+    /// Returns the command that publishes a message of the role. If the topic was to be cleared, it is not cleared any
+    /// more. Use ``clear(_:)`` for empty payloads.
     @inlinable
     package mutating func publish(_ topic: Topic, _ payload: [UInt8], _ purpose: Purpose) -> TransportCommand {
         self.publish(topic, payload, answer: .role(purpose))
     }
 
-    /// Publishes a message on any topic, which may be that of an answer.
+    /// Returns the command that publishes a message on any topic, for example the response topic of a request.
     package mutating func publish(_ message: OutgoingMessage, _ purpose: Purpose) -> TransportCommand {
         .publish(message, self.requests.add(.role(purpose)))
     }
 
-    /// The broker answered a subscription.
+    /// Handles the broker's answer to a subscription.
     ///
-    /// - Returns: The role's purpose; `nil` for a request that was withdrawn or is the machine's own.
+    /// - Returns: The role's purpose of the subscription; `nil` for a request that was withdrawn or that the machine
+    ///   itself made.
     @inlinable
     package mutating func subscribed(_ token: TransportToken) -> Purpose? {
         if case .role(let purpose) = self.requests.remove(token) { purpose } else { nil }
     }
 
-    /// The broker accepted or refused a publish. Either ends the clearing of its topic.
+    /// Handles that the broker accepted or refused a publish. If the publish cleared a topic, the clearing is complete.
     ///
-    /// - Returns: The request that was answered; `nil` for one that was withdrawn.
+    /// - Returns: The request that was answered; `nil` for a request that was withdrawn.
     @inlinable
     package mutating func published(_ token: TransportToken) -> Answer? {
         let answer = self.requests.remove(token)
@@ -215,7 +221,7 @@ package struct MemberStateMachine<Purpose: Hashable & Sendable>: Sendable {
         return answer
     }
 
-    /// Withdraws the role's requests that fulfil a condition: their answers are ignored.
+    /// Withdraws the role's requests whose purposes fulfil a condition: the broker's answers to them are ignored.
     package mutating func withdrawRequests(where isWithdrawn: (Purpose) -> Bool) {
         self.requests.removeAll { if case .role(let purpose) = $0 { isWithdrawn(purpose) } else { false } }
     }
@@ -234,7 +240,7 @@ package struct MemberStateMachine<Purpose: Hashable & Sendable>: Sendable {
 
     // MARK: - Clearing of retained messages
 
-    /// The topics on which a retained message may remain that is to be cleared.
+    /// The topics on which a retained message of this member may remain that is to be cleared.
     package var uncleared: some Sequence<Topic> { self.unclear.keys }
 
     /// Clears a retained message: now if the member is announced, otherwise on the next connection. A connection that
@@ -247,23 +253,24 @@ package struct MemberStateMachine<Purpose: Hashable & Sendable>: Sendable {
         return [self.publish(own: topic, [])]
     }
 
-    /// Clears all retained messages that are due, except those whose clearing is on its way. Call it after the role has
-    /// announced itself, which ends the clearing of topics that are in use again. Topics are cleared in the order of
-    /// their paths.
+    /// Clears all retained messages that are to be cleared, except those whose clearing was sent and is not answered
+    /// yet. Call it after the role has announced itself; announcing ends the clearing of topics that are in use again.
+    /// Topics are cleared in the order of their paths.
     package mutating func clearAgain() -> [TransportCommand] {
         let topics = self.unclear.filter { !self.requests.contains($0.value) }.keys
             .map { (topic: $0, path: self.root.path($0)) }
         return topics.sorted { $0.path < $1.path }.flatMap { self.clear($0.topic) }
     }
 
-    /// Ends the clearing of a topic, because another member publishes there now.
+    /// Stops clearing a topic, because another member publishes there now.
     package mutating func abandonClearing(of topic: Topic) { self.unclear[topic] = nil }
 
     // MARK: - Members and their messages
 
-    /// Examines a message and handles those about liveness.
+    /// Examines a received message, and handles it if it is about liveness.
     ///
-    /// - Throws: The error of a presence or liveness that cannot be read; the role calls ``skipped(_:_:)``.
+    /// - Throws: The error of a presence or liveness message that cannot be read. The role then calls
+    ///   ``skipped(_:_:)``.
     package mutating func received(_ message: IncomingMessage, now: MonotonicTime) throws(TrackingError) -> Reception {
         guard let topic = self.root.topic(message.topic) else { return .foreign }
         switch topic {
@@ -284,15 +291,15 @@ package struct MemberStateMachine<Purpose: Hashable & Sendable>: Sendable {
         }
     }
 
-    /// The member's own liveness, or a message in its place, arrived; `nil` when it was cleared.
+    /// Handles a message on the topic of the member's own liveness; `nil` when the topic was cleared.
     ///
-    /// - Returns: The commands that publish the liveness again, where a stray goodbye is in its place.
+    /// - Returns: The commands that publish the liveness again, if an offline message has replaced it.
     package mutating func receivedOwn(_ liveness: Liveness?, isRetained: Bool) -> [TransportCommand] {
         self.session.receivedOwn(liveness, isRetained: isRetained) ? self.publishLiveness() : []
     }
 
-    /// Counts a presence of another client on a trackable that the role follows. A presence under the own client id is
-    /// not another member's and must not be given.
+    /// Processes a presence of another client on a trackable that the role follows. Do not pass a presence with the
+    /// member's own client id.
     package mutating func note(_ received: ReceivedPresence, now: MonotonicTime) -> [Event] {
         self.apply(
             self.presence.received(
@@ -300,23 +307,24 @@ package struct MemberStateMachine<Purpose: Hashable & Sendable>: Sendable {
                 isRetained: received.isRetained, now: now))
     }
 
-    /// Forgets the members of a trackable that the role does not follow any more. No departures are reported.
+    /// Forgets the members of a trackable that the role does not follow any more. The members are not reported as left.
     package mutating func forget(_ trackable: TrackableID) -> [Event] {
         self.announcements.cancel(trackable)
         return self.apply(self.presence.forget(trackable))
     }
 
-    /// Schedules an announcement on a trackable at a random moment within a second, for a member that arrived.
+    /// Schedules an announcement of this member on a trackable, at a random time within a second, because another
+    /// member arrived there.
     package mutating func announceSoon(
         _ trackable: TrackableID, now: MonotonicTime, using generator: inout some RandomNumberGenerator
     ) {
         self.announcements.schedule(trackable, now: now, using: &generator)
     }
 
-    /// Cancels the announcement on a trackable.
+    /// Cancels the scheduled announcement of this member on a trackable.
     package mutating func cancelAnnouncement(on trackable: TrackableID) { self.announcements.cancel(trackable) }
 
-    /// Counts a message that cannot be read.
+    /// Counts a message that cannot be read, and returns the report of it.
     package mutating func skipped(_ topic: String, _ error: TrackingError) -> Event {
         self.badMessages += 1
         return .badMessage(topic: topic, error)
@@ -334,7 +342,7 @@ package struct MemberStateMachine<Purpose: Hashable & Sendable>: Sendable {
                 return .send([.unsubscribe([self.root.path(.liveness(client))])])
             case .full(let client):
                 let error = TrackingError(
-                    .refused, "cannot follow the presence of '\(client)': too many members are followed")
+                    .refused, "cannot follow client '\(client)': the maximum number of members is followed already")
                 return .badMessage(topic: self.root.path(.liveness(client)), error)
             case .arrived(let member): return .arrived(member)
             case .changed(let member): return .changed(member)
@@ -344,13 +352,13 @@ package struct MemberStateMachine<Purpose: Hashable & Sendable>: Sendable {
     }
 }
 
-/// A presence that arrived on the topic of its kind, or the clearing of one.
+/// A presence message that arrived on a topic of its kind, or the clearing of one.
 package struct ReceivedPresence: Hashable, Sendable {
-    /// Publisher or subscriber.
+    /// The kind of the member: publisher or subscriber.
     package let kind: MemberKind
-    /// The trackable of the topic.
+    /// The trackable in the message's topic.
     package let trackable: TrackableID
-    /// The client of the topic.
+    /// The client id in the message's topic.
     package let client: ClientID
     /// The presence; `nil` when it was cleared.
     package let presence: Presence?

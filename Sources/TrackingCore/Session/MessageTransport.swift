@@ -26,7 +26,7 @@ public struct MessageProperties: Hashable, Sendable {
     public var contentType: String?
     /// The time for which the broker may hold the message for a subscriber, in whole seconds.
     public var expiry: Duration?
-    /// The topic for an answer.
+    /// The topic to which the receiver publishes its answer.
     public var responseTopic: String?
     /// The data that an answer repeats.
     public var correlationData: [UInt8]?
@@ -67,26 +67,29 @@ public enum TransportCommand: Hashable, Sendable {
     case publish(OutgoingMessage, TransportToken)
     /// Subscribe at QoS 1. Answered by `.subscribed` with one outcome for each filter, in order.
     case subscribe([String], TransportToken)
-    /// Unsubscribe. Not answered.
+    /// Unsubscribe from these topic filters. The transport reports no outcome.
     case unsubscribe([String])
-    /// Connect now, if the transport waits for the next attempt. Otherwise ignored. There is no answer of its own.
+    /// Connect now, if the transport waits before its next attempt. Otherwise the command is ignored. The outcome is
+    /// the next `.connected` or `.disconnected`.
     case tryNow
-    /// Let the broker know that the first `through` messages received on this connection are safe; for connections that
-    /// withhold acknowledgements, others ignore it. It is not answered.
-    /// The messages are counted on `connection`; the command is ignored when that connection is gone.
+    /// Acknowledge to the broker the first `through` messages that were received on connection number `connection`,
+    /// because they are stored safely. The command applies only to connections that withhold acknowledgements, and only
+    /// to the current connection; otherwise it is ignored. There is no answer.
     case acknowledge(through: Int, connection: Int)
-    /// Disconnect in order, without a will, once everything sent before is acknowledged or `within` has passed, and do
-    /// not connect again. Answered by `.disconnected` with `retry == nil`, after which the event stream ends.
+    /// Disconnect in order and do not connect again. The DISCONNECT, which prevents the will, is sent when the broker
+    /// has acknowledged all earlier commands or after `within`. Answered by `.disconnected` with `retry == nil`, after
+    /// which the event stream ends.
     case close(within: Duration)
 }
 
 /// An event of a connection. Messages and outcomes share one stream in the order of their arrival, so that a retained
 /// message that came before a SUBACK is delivered before it.
 public enum TransportEvent: Hashable, Sendable {
-    /// The broker accepted the connection, which has no subscriptions unless `sessionPresent`. `connection` counts from
-    /// 0 within the session.
+    /// The broker accepted the connection. If `sessionPresent` is `false`, the connection has no subscriptions.
+    /// `connection` is the number of the connection within the session, from 0.
     case connected(connection: Int, sessionPresent: Bool)
-    /// The connection was lost or could not be made. All outstanding commands and their tokens are void.
+    /// The connection was lost or could not be made. Commands without an outcome will get none, and their tokens are
+    /// void.
     case disconnected(Disconnection)
     /// A message arrived.
     case received(IncomingMessage)
@@ -113,8 +116,8 @@ public struct Disconnection: Hashable, Sendable {
         self.lasted = lasted
     }
 
-    /// The reason why no connection can be made; `nil` if there was a connection, and while another of the broker's
-    /// addresses is tried at once.
+    /// The reason why no connection could be made. `nil` if there was a connection, or while the transport tries
+    /// another of the broker's addresses at once.
     public var failure: TrackingError? { self.lasted == nil && self.retry != .zero ? self.reason : nil }
 }
 
@@ -136,18 +139,20 @@ public protocol MessageTransport: Sendable {
     /// The type of ``events``.
     associatedtype Events: AsyncSequence<[TransportEvent], Never> & Sendable
 
-    /// The events, in order, in batches, for one task. The transport stops reading from the broker while the events are
-    /// not read.
+    /// The events of the connection, in order and in batches, to be read by one task. While the task does not read, the
+    /// transport reads nothing from the broker.
     var events: Events { get }
 
     /// Sends commands in order and returns at once.
     func send(_ commands: [TransportCommand])
 
-    /// The preferred executor of the role's own tasks: the thread that reads and writes, so that a message is received,
-    /// handled and answered without a change of threads. A task there must never block. `nil` for the default executor.
+    /// The executor that the role's own tasks should prefer: the thread of the transport. With it, a message is
+    /// received, handled and answered without a change of threads. A task there must never block. `nil` means the
+    /// default executor.
     var executor: (any TaskExecutor)? { get }
 
-    /// Connects and stays connected until closed (see `TransportCommand.close`) or cancelled. Call it once.
+    /// Connects, and connects again after each loss, until the transport is closed (see `TransportCommand.close`) or
+    /// the task is cancelled. Call it once.
     func run() async
 }
 

@@ -1,7 +1,7 @@
-/// The publishes and subscriptions of one connection that the broker has not answered, each with its purpose.
+/// The publishes and subscriptions that the broker has not answered yet on one connection, each with its purpose.
 ///
-/// Tokens count from 1 over all connections, so that an answer is never taken for that of a later request. Inlinable,
-/// because a role uses it for every message.
+/// Tokens count from 1 over all connections, so that an answer is never assigned to a later request. The type is
+/// inlinable, because a role uses it for every message.
 package struct OutstandingRequests<Purpose: Hashable & Sendable>: Sendable {
     @usableFromInline var purposes: [TransportToken: Purpose] = [:]
     @usableFromInline var lastToken: TransportToken = 0

@@ -1,16 +1,18 @@
-/// The decisions about a client's own liveness on each connection: birth, heartbeats, the answer to a stray goodbye,
-/// and the detection of another program with the same client id (docs/reference/protocol.md, "Members and leases").
+/// Decides about a client's own liveness message on each connection: the first one (birth), heartbeats, the answer to a
+/// stray offline message, and the detection of another program with the same client id (docs/reference/protocol.md,
+/// "Members and leases").
 ///
-/// The phases of a connection: connected, own `_clients/{client}` received, settled, announced, heartbeats.
+/// The phases of a connection are: connected, own `_clients/{client}` received, subscriptions answered (settled),
+/// announced, heartbeats.
 package struct SessionStateMachine: Sendable {
     /// The phase of a connection.
     package enum Phase: Hashable, Sendable {
-        /// No connection. Can transition to: `reading`.
+        /// There is no connection to the broker. Can transition to: `reading`.
         case offline
-        /// Connected; the retained liveness of the own client id is being received. Can transition to: `online`,
-        /// `takenOver`, `offline`.
+        /// Connected; the retained liveness of the own client id is being received. `standing` is the session in that
+        /// retained message. Can transition to: `online`, `takenOver`, `offline`.
         case reading(standing: SessionID?)
-        /// Announced. Can transition to: `offline`.
+        /// The client has announced itself on this connection. Can transition to: `offline`.
         case online(nextHeartbeat: MonotonicTime)
         /// Another program uses this client id. Final.
         case takenOver(by: SessionID)
@@ -18,18 +20,18 @@ package struct SessionStateMachine: Sendable {
 
     /// The client id of the connection.
     package let client: ClientID
-    /// The run of the program.
+    /// The session id, which identifies this run of the program.
     package let session: SessionID
-    /// The time for which others believe a heartbeat.
+    /// The time for which other clients consider this client online after a heartbeat.
     package let lease: Duration
     /// The number of the connection in this session, from 0.
     package private(set) var connection = 0
     /// The phase of the connection.
     package private(set) var phase = Phase.offline
-    /// `true` once the own liveness came back on this connection.
+    /// `true` after the client's own liveness message was received on this connection.
     package private(set) var isLivenessConfirmed = false
 
-    /// The highest number of stray goodbyes that are answered at once between two heartbeats.
+    /// The maximum number of times between two heartbeats that the client answers a stray offline message at once.
     package static let answersPerHeartbeat = 4
 
     private var answersLeft = Self.answersPerHeartbeat
@@ -39,9 +41,10 @@ package struct SessionStateMachine: Sendable {
     /// Starts a session that is not connected.
     ///
     /// - Parameters:
-    ///   - client: The own client id.
+    ///   - client: The client id of the connection.
     ///   - session: The id of this run of the program.
-    ///   - lease: The time for which others believe a heartbeat; limited to 1…86,400 s.
+    ///   - lease: The time for which other clients consider this client online after a heartbeat; limited to 1…86,400
+    ///     s.
     package init(client: ClientID, session: SessionID, lease: Duration) {
         self.client = client
         self.session = session
@@ -62,17 +65,18 @@ package struct SessionStateMachine: Sendable {
     /// The time of the next heartbeat; `nil` while the client is not announced.
     package var nextDeadline: MonotonicTime? { if case .online(let next) = self.phase { next } else { nil } }
 
-    /// The liveness of the program while it lives.
+    /// The liveness message that reports the program as online.
     package var birth: Liveness {
         Liveness(status: .online(lease: self.lease), session: self.session, connection: self.connection)
     }
 
-    /// The liveness that the will and an orderly goodbye publish.
+    /// Returns the offline liveness message, which the will and an orderly farewell publish.
     package static func goodbye(session: SessionID, connection: Int) -> Liveness {
         Liveness(status: .offline, session: session, connection: connection)
     }
 
-    /// The broker accepted a connection. The caller subscribes, its own liveness first.
+    /// Handles that the broker accepted the connection of this number. The caller then subscribes, to its own liveness
+    /// first.
     package mutating func connected(connection: Int) {
         if case .takenOver = self.phase { return }
         self.connection = connection
@@ -80,18 +84,20 @@ package struct SessionStateMachine: Sendable {
         self.phase = .reading(standing: nil)
     }
 
-    /// The connection is gone.
+    /// Handles the loss of the connection.
     package mutating func disconnected() {
         if case .takenOver = self.phase { return }
         self.isLivenessConfirmed = false
         self.phase = .offline
     }
 
-    /// A message arrived on the own liveness topic; `isRetained` is `true` for the broker's retained copy.
+    /// Handles a message on the topic of the client's own liveness. `isRetained` is `true` for the broker's retained
+    /// copy.
     ///
-    /// - Returns: `true` if the own liveness must be published again at once, because a goodbye has replaced it: a late will, or
-    ///   the goodbye of another program with this client id. That is so ``answersPerHeartbeat`` times between two heartbeats at
-    ///   most, so that two programs cannot answer each other without end.
+    /// - Returns: `true` if the liveness must be published again at once, because an offline message has replaced it: a
+    ///   late will, or the farewell of another program with this client id. The result is `true` at most
+    ///   ``answersPerHeartbeat`` times between two heartbeats, so that two programs cannot answer each other without
+    ///   end.
     package mutating func receivedOwn(_ liveness: Liveness?, isRetained: Bool = false) -> Bool {
         switch self.phase {
         case .reading:
@@ -112,10 +118,11 @@ package struct SessionStateMachine: Sendable {
         }
     }
 
-    /// The broker answered all subscriptions of the connection, so the retained messages were received.
+    /// Handles that the broker answered all subscriptions of the connection, so that the retained messages were
+    /// received.
     ///
-    /// - Returns: `true` to announce: publish ``birth``, then presences, then requests. `false` if the client id was
-    ///   taken over; the connection is then closed without a message.
+    /// - Returns: `true` to announce the client: publish ``birth``, then presences, then requests. `false` if another
+    ///   program uses the client id; the connection must then be closed without a message.
     package mutating func settled(now: MonotonicTime) -> Bool {
         guard case .reading(let standing) = self.phase else { return false }
         if self.isFirstConnection {
@@ -129,7 +136,7 @@ package struct SessionStateMachine: Sendable {
         return true
     }
 
-    /// The next deadline has come, or the caller checks for one.
+    /// Handles the expiry of ``nextDeadline``. The call has no effect before it.
     ///
     /// - Returns: `true` if ``birth`` is to be published as a heartbeat.
     package mutating func timerFired(now: MonotonicTime) -> Bool {

@@ -1,17 +1,19 @@
-/// Finds the topics and filters to which a broker responds by closing the connection, and sets them aside
-/// (docs/reference/protocol.md, "Members and leases").
+/// Finds the topics and topic filters to which a broker responds by closing the connection, and refuses to send them
+/// for a while (docs/reference/protocol.md, "Members and leases").
 ///
-/// Names that were unanswered when the broker closed the connection twice in a row are sent alone from then on, so that
-/// the third close identifies the cause. A name with three closes in a row is set aside for a while and then tried once
-/// more, because rights may have been granted meanwhile. An answer clears a name.
+/// Some brokers close the connection when a client lacks the right to a topic. Requests that were unanswered at two
+/// closes in a row are sent alone from then on, so that the third close identifies the topic. A topic with three closes
+/// in a row is set aside for a while and then tried again, because rights may have been granted meanwhile. Any answer
+/// to a request ends the suspicion against its topic.
 public struct SuspectTopics: Sendable {
-    /// The decision about a topic or filter.
+    /// The decision whether a request for a topic or filter may be sent now.
     public enum Verdict: Hashable, Sendable {
-        /// Send it without a restriction.
+        /// Send the request without a restriction.
         case send
-        /// Send it when no other request is unanswered, and send nothing else until it is answered.
+        /// Send the request only when no other request is unanswered, and send nothing else until the broker answers
+        /// it.
         case sendAlone
-        /// Do not send it: the name is set aside.
+        /// Do not send the request: its topic or filter is set aside for now.
         case refuse(TrackingError)
     }
 
@@ -21,42 +23,44 @@ public struct SuspectTopics: Sendable {
         var until: MonotonicTime?
     }
 
-    /// The number of closes in a row after which a name is set aside.
+    /// The number of connections closed in a row by the broker after which a topic or filter is set aside.
     public static let patience = 3
-    /// The first time for which a name is set aside. Each further close doubles it.
+    /// The time for which a topic or filter is set aside at first. Each further close doubles it.
     public static let firstSetAside: Duration = .seconds(30)
-    /// The longest time for which a name is set aside.
+    /// The longest time for which a topic or filter is set aside.
     public static let longestSetAside: Duration = .seconds(15 * 60)
-    /// The largest number of remembered names. Further names are not suspected.
+    /// The maximum number of remembered topics and filters. Further ones are not suspected.
     static let maximumNames = 10_000
 
     private var suspects: [String: Suspect] = [:]
 
-    /// Creates a value without suspects.
+    /// Creates a value that suspects no topic.
     public init() {}
 
-    /// `true` when no name is suspected.
+    /// `true` when no topic or filter is suspected.
     public var isEmpty: Bool { self.suspects.isEmpty }
 
-    /// Returns the decision about a topic or filter at this time.
+    /// Returns the decision whether a request for this topic or filter may be sent at `now`.
     public func verdict(on name: String, now: MonotonicTime) -> Verdict {
         guard let suspect = self.suspects[name], suspect.closes >= Self.patience - 1 else { return .send }
         guard let until = suspect.until, now < until else { return .sendAlone }
+        let wait = suspect.backoff.wait(after: suspect.backoff.failures).components.seconds
         return .refuse(
             TrackingError(
                 .notAuthorized,
                 """
-                '\(name)' is set aside for \(suspect.backoff.wait(after: suspect.backoff.failures).components.seconds) s: the broker closed the connection \
-                after it \(Self.patience) times running, as some do where their rules forbid a topic
+                cannot use '\(name)' for \(wait) s: the broker closed the connection \(Self.patience) times in a row \
+                after this topic or filter. Grant the right to it at the broker
                 """))
     }
 
-    /// The broker answered a request with this name, whether it accepted or refused it.
+    /// Ends the suspicion against a topic or filter, because the broker answered a request for it, positively or
+    /// negatively.
     public mutating func answered(_ name: String) { self.suspects[name] = nil }
 
-    /// The broker closed the connection while requests with these names were unanswered.
+    /// Handles that the broker closed the connection while requests with these topics or filters were unanswered.
     ///
-    /// - Returns: The names that are newly set aside.
+    /// - Returns: The topics and filters that are newly set aside.
     public mutating func closed(unanswered: some Sequence<String>, now: MonotonicTime) -> [String] {
         let names = Set(unanswered)
         // Of several names, the cause is unknown.

@@ -10,17 +10,17 @@ public struct AgeTrust: Hashable, Sendable {
     /// The sum of the jumps ahead since the clock was last trusted.
     private var ahead: Duration = .zero
 
-    /// Makes a value that trusts the clock.
+    /// Makes a value that trusts the device's clock.
     public init() {}
 
-    /// `true` while the clock is trusted.
+    /// `true` while the device's clock is trusted to judge the age of records.
     public var isGiven: Bool { self.ahead < Self.harmless }
 
     /// Records a step of the clock: positive for a step ahead, negative for a step back.
     public mutating func clockStepped(by step: Duration) { self.ahead = max(.zero, self.ahead + step) }
 
-    /// Compares a fix of a receiver with the wall clock. Fixes of recordings are ignored, because their times are in
-    /// the past.
+    /// Compares the time of a fix from a receiver with the wall clock. A match makes the clock trusted again. Fixes of
+    /// recordings are ignored, because their times are in the past.
     public mutating func moved(_ fix: Location, wall: UnixTime) {
         guard !self.isGiven, fix.source == .gps || fix.source == .network else { return }
         let difference = wall.since(fix.time).inSeconds

@@ -1,4 +1,4 @@
-/// A batch of records for the recorders (topic `history`).
+/// A batch of records that a publisher sends to the recorders (topic `history`).
 public struct HistoryBatch: Hashable, Sendable {
     /// A random UUID in lower case. A repeated batch has the same id.
     public var id: String
@@ -10,12 +10,12 @@ public struct HistoryBatch: Hashable, Sendable {
     public var gone: [ClosedRange<UInt64>]
     /// The records, in order of `seq`.
     public var records: SpoolRecords
-    /// The number of records that remain to be sent after this batch.
+    /// The number of records of the stream that remain to be sent after this batch.
     public var remaining: Int
     /// The stream's last number; `nil` while the stream continues.
     public var end: UInt64?
 
-    /// Makes a batch.
+    /// Makes a batch of records of one stream.
     public init(
         id: String, stream: StreamID, oldest: UInt64, gone: [ClosedRange<UInt64>] = [], records: SpoolRecords = [],
         remaining: Int = 0, end: UInt64? = nil
@@ -38,6 +38,6 @@ public struct Acknowledgement: Hashable, Sendable {
     /// The maximum number of streams in an acknowledgement.
     public static let maximumStreams = 8
 
-    /// Makes an acknowledgement.
+    /// Makes an acknowledgement of the given streams, each with its number.
     public init(streams: [StreamID: UInt64]) { self.streams = streams }
 }

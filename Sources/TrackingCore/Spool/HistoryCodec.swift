@@ -144,7 +144,7 @@ public struct DecodedBatch: Hashable, Sendable {
         public var seq: UInt64?
         /// The record's original bytes.
         public var payload: [UInt8]
-        /// The reason.
+        /// The reason why the record cannot be decoded.
         public var reason: TrackingError
     }
 
@@ -230,7 +230,7 @@ extension JSONScanner {
         return ranges
     }
 
-    /// Reads an array and returns the bytes of each element.
+    /// Reads a JSON array, and returns the bytes of each of its elements.
     fileprivate mutating func elements() throws(Refusal) -> [[UInt8]] {
         var elements: [[UInt8]] = []
         try self.beginArray()

@@ -1,6 +1,7 @@
 import Synchronization
 
-/// A log in memory, for tests. Its records survive ``close()`` and ``crash()`` while the object exists.
+/// A device's log of records in memory, for tests. Its records survive ``close()`` and ``crash()`` while the object
+/// exists.
 public final class InMemorySpool: SpoolStorage {
     private struct Stream {
         var id: StreamID
@@ -16,7 +17,7 @@ public final class InMemorySpool: SpoolStorage {
         var streams: [Stream] = []
         var values: [String: [UInt8]] = [:]
         var quarantine: [QuarantinedRecord] = []
-        /// The marks of each trackable with their times of addition, oldest first.
+        /// The marks of the ingested records of each trackable, with the times at which they were added, oldest first.
         var marks: [TrackableID: [(mark: RecordMark, name: RecordName, added: UnixTime)]] = [:]
         var nextPlace: Int64 = 1
         var failure: TrackingError?
@@ -36,7 +37,7 @@ public final class InMemorySpool: SpoolStorage {
             if old > 0 { self.marks[entry.trackable]?.removeFirst(old) }
         }
 
-        /// Removes damaged or missing records together with their marks.
+        /// Removes damaged or missing records together with their marks from the stream at index `place`.
         mutating func lose(_ seqs: SeqSet, at place: Int) {
             guard !seqs.isEmpty else { return }
             let (id, trackable) = (self.streams[place].id, self.streams[place].trackable)
@@ -90,10 +91,10 @@ public final class InMemorySpool: SpoolStorage {
 
     private let state = Mutex(State())
 
-    /// Makes an empty log.
+    /// Makes a log without records.
     public init() {}
 
-    /// Ends the log without closing it in order.
+    /// Simulates a crash: ends the log without closing it in order. Its streams end when it is opened again.
     public func crash() { self.state.withLock { $0.isOpen = false } }
 
     /// Makes every following operation fail with `error`; `nil` ends the failures.
@@ -107,13 +108,13 @@ public final class InMemorySpool: SpoolStorage {
         }
     }
 
-    /// The number of successful appends.
+    /// The number of successful calls of ``append(_:state:now:knowsAges:)``.
     public var appends: Int { self.state.withLock { $0.appends } }
 
     /// `nil`: the log runs on the caller's thread. See ``SpoolStorage/executor``.
     public var executor: (any TaskExecutor)? { nil }
 
-    /// See ``SpoolStorage/open(now:)``.
+    /// Opens the log, or creates it if there is none. See ``SpoolStorage/open(now:)``.
     public func open(now: UnixTime) async throws(TrackingError) -> SpoolContents {
         try self.state.withLock { state throws(TrackingError) in
             if let failure = state.failure { throw failure }
@@ -132,7 +133,8 @@ public final class InMemorySpool: SpoolStorage {
         }
     }
 
-    /// See ``SpoolStorage/append(_:state:now:knowsAges:)``.
+    /// Appends records to the log and stores values of the publisher, all or nothing. See
+    /// ``SpoolStorage/append(_:state:now:knowsAges:)``.
     public func append(
         _ records: [SpoolEntry], state values: [String: [UInt8]?], now: UnixTime, knowsAges: Bool
     ) async throws(TrackingError) {
@@ -142,7 +144,7 @@ public final class InMemorySpool: SpoolStorage {
         }
     }
 
-    /// See ``SpoolStorage/known(_:of:)``.
+    /// Returns the names of the records that have the given marks. See ``SpoolStorage/known(_:of:)``.
     public func known(
         _ marks: [RecordMark], of trackable: TrackableID
     ) async throws(TrackingError) -> [RecordMark: RecordName] {
@@ -154,7 +156,7 @@ public final class InMemorySpool: SpoolStorage {
         }
     }
 
-    /// See ``SpoolStorage/read(_:_:maximumCount:maximumBytes:)``.
+    /// Reads records of a stream in order of `seq`. See ``SpoolStorage/read(_:_:maximumCount:maximumBytes:)``.
     public func read(
         _ stream: StreamID, _ seqs: SeqSet, maximumCount: Int, maximumBytes: Int
     ) async throws(TrackingError) -> SpoolReading {
@@ -180,7 +182,7 @@ public final class InMemorySpool: SpoolStorage {
         }
     }
 
-    /// See ``SpoolStorage/remove(_:of:)``.
+    /// Removes records that are safely stored elsewhere from the log. See ``SpoolStorage/remove(_:of:)``.
     public func remove(_ seqs: SeqSet, of stream: StreamID) async throws(TrackingError) {
         try self.withOpen { state in
             guard let place = state.place(of: stream) else { return }
@@ -188,7 +190,7 @@ public final class InMemorySpool: SpoolStorage {
         }
     }
 
-    /// See ``SpoolStorage/waiting(after:through:maximumCount:)``.
+    /// Returns the records in the log in order of appending. See ``SpoolStorage/waiting(after:through:maximumCount:)``.
     public func waiting(
         after place: Int64, through last: Int64, maximumCount: Int
     ) async throws(TrackingError) -> [WaitingRecord] {
@@ -205,7 +207,7 @@ public final class InMemorySpool: SpoolStorage {
         }
     }
 
-    /// See ``SpoolStorage/quarantine(_:of:reason:)``.
+    /// Quarantines a record that can never be accepted. See ``SpoolStorage/quarantine(_:of:reason:)``.
     public func quarantine(_ seq: UInt64, of stream: StreamID, reason: String) async throws(TrackingError) {
         try self.withOpen { state in
             guard let place = state.place(of: stream), let row = state.streams[place].records.removeValue(forKey: seq)
@@ -216,14 +218,14 @@ public final class InMemorySpool: SpoolStorage {
         }
     }
 
-    /// See ``SpoolStorage/quarantined(after:maximumCount:)``.
+    /// Returns quarantined records, oldest first. See ``SpoolStorage/quarantined(after:maximumCount:)``.
     public func quarantined(
         after place: Int64, maximumCount: Int
     ) async throws(TrackingError) -> [QuarantinedRecord] {
         try self.withOpen { state in Array(state.quarantine.filter { $0.place > place }.prefix(maximumCount)) }
     }
 
-    /// See ``SpoolStorage/putBack(_:of:in:)``.
+    /// Returns quarantined records to the backlog. See ``SpoolStorage/putBack(_:of:in:)``.
     public func putBack(
         _ records: [PutBackRecord], of trackable: TrackableID, in stream: StreamID
     ) async throws(TrackingError) {
@@ -241,7 +243,7 @@ public final class InMemorySpool: SpoolStorage {
         }
     }
 
-    /// See ``SpoolStorage/dropQuarantined(_:)``.
+    /// Deletes quarantined records. See ``SpoolStorage/dropQuarantined(_:)``.
     public func dropQuarantined(_ places: [Int64]?) async throws(TrackingError) -> Int {
         try self.withOpen { state in
             let before = state.quarantine.count
@@ -250,12 +252,12 @@ public final class InMemorySpool: SpoolStorage {
         }
     }
 
-    /// See ``SpoolStorage/forget(_:)``.
+    /// Forgets a stream without records. See ``SpoolStorage/forget(_:)``.
     public func forget(_ stream: StreamID) async throws(TrackingError) {
         try self.withOpen { state in state.streams.removeAll { $0.id == stream && $0.records.isEmpty } }
     }
 
-    /// See ``SpoolStorage/trim(to:now:)``.
+    /// Removes the oldest records until the log complies with the limits. See ``SpoolStorage/trim(to:now:)``.
     public func trim(to limits: SpoolLimits, now: UnixTime) async throws(TrackingError) -> [SpoolPart] {
         try self.withOpen { state in
             let count = state.streams.reduce(0) { $0 + $1.records.count }
@@ -287,7 +289,7 @@ public final class InMemorySpool: SpoolStorage {
         }
     }
 
-    /// See ``SpoolStorage/summary()``.
+    /// Returns the number and size of the records in the log. See ``SpoolStorage/summary()``.
     public func summary() async throws(TrackingError) -> SpoolSummary {
         try self.withOpen { state in
             var summary = SpoolSummary(
@@ -305,7 +307,7 @@ public final class InMemorySpool: SpoolStorage {
         }
     }
 
-    /// See ``SpoolStorage/close()``.
+    /// Closes the log in order. See ``SpoolStorage/close()``.
     public func close() async throws(TrackingError) {
         self.state.withLock { state in
             state.isOrderly = state.isOrderly || state.isOpen

@@ -1,34 +1,39 @@
 /// The records of the next batches of one stream, which are read while previous batches are in flight.
 struct ReadAhead: Hashable, Sendable {
     let stream: StreamID
-    /// The number of the pending read query; `nil` when none is pending.
+    /// The number of the ``RecordQuery`` whose result is pending; `nil` when none is.
     var question: UInt64?
-    /// The records as they were read, in order; the first are next.
+    /// The records that were read, in the order in which they are sent; each chunk is the result of one query.
     private var chunks: [SpoolRecords] = []
 
     init(of stream: StreamID) { self.stream = stream }
 
-    /// `true` while a read query is pending.
+    /// `true` while the result of a query is pending.
     var isAsked: Bool { self.question != nil }
-    /// The number of records.
+    /// The number of records that were read and are not yet in a batch.
     var count: Int { self.chunks.reduce(0) { $0 + $1.count } }
     private var byteCount: Int { self.chunks.reduce(0) { $0 + $1.byteCount } }
     var last: UInt64? { self.chunks.last?.lastSeq }
 
-    /// Adds the result of the pending query.
+    /// Appends the records that the pending query returned.
     mutating func loaded(_ records: SpoolRecords) {
         self.question = nil
         if !records.isEmpty { self.chunks.append(records) }
     }
 
-    /// Discards the records. They are read again when sending resumes, which may be much later.
+    /// Discards the records that were read. They are read again when sending resumes, which may be much later.
     mutating func forget() { self.chunks = [] }
 
     /// Returns `true` when the records fill a batch of `count` records or `bytes` bytes.
     func isFull(_ count: Int, _ bytes: Int) -> Bool { self.count >= count || self.byteCount > bytes }
 
-    /// Removes and returns the records of the next batch, without those that are no longer ready. Returns no records,
-    /// and discards the rest, when they are no longer the beginning of `ready`.
+    /// Removes and returns the records of the next batch, except records that are not in `ready` any more. When the
+    /// records that were read are no longer the lowest ones of `ready`, discards them and returns none.
+    ///
+    /// - Parameters:
+    ///   - ready: The numbers of the records that may be sent now.
+    ///   - maximumCount: The maximum number of records in the batch.
+    ///   - maximumBytes: The maximum number of payload bytes in the batch.
     mutating func take(from ready: SeqSet, _ maximumCount: Int, maximumBytes: Int) -> SpoolRecords {
         while self.chunks.count > 1, !(self.chunks.first?.count ?? 0 >= maximumCount) { self.join() }
         if let first = self.chunks.first {

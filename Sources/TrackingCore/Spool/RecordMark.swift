@@ -1,4 +1,4 @@
-/// The first 128 bits of a digest of a record's content. They identify a record that is received again.
+/// The first 128 bits of a digest of a record's content. A record with the same digest is a repetition.
 public struct RecordDigest: Hashable, Sendable {
     /// The first and the second eight bytes, most significant byte first.
     let high, low: UInt64
@@ -15,7 +15,8 @@ public struct RecordDigest: Hashable, Sendable {
     }
 }
 
-/// The identity of an ingested record: its time and a digest of its content.
+/// The identity of an ingested record, which reached the gateway from another source: its time and a digest of its
+/// content. A record with a known mark is a repetition.
 ///
 /// The time comes first in the mark's key, so that records of nearby times are adjacent in the log's index.
 public struct RecordMark: Hashable, Sendable {
@@ -29,7 +30,7 @@ public struct RecordMark: Hashable, Sendable {
     public static let maximumAge = Duration.seconds(90 * 86_400)
     /// The minimum number of marks that a log remembers for one trackable, unless they are older than ``maximumAge``.
     public static let maximumCount = 1_000_000
-    /// The number of surplus marks that are removed together.
+    /// The number of marks above ``maximumCount`` at which the oldest marks are removed, all together.
     public static let slack = 10_000
 
     /// Makes a mark.
@@ -41,7 +42,7 @@ public struct RecordMark: Hashable, Sendable {
     /// The mark as 24 bytes, time first. Keys order by time for all times since 1970.
     package var key: [UInt8] { Self.bytes(self.time.seconds.bitPattern, self.digest.high, self.digest.low) }
 
-    /// Returns the lowest and the highest ``key`` of a time.
+    /// Returns the lowest and the highest ``key`` that a mark with this time can have.
     package static func keys(at time: UnixTime) -> (lowest: [UInt8], highest: [UInt8]) {
         (Self.bytes(time.seconds.bitPattern, 0, 0), Self.bytes(time.seconds.bitPattern, .max, .max))
     }

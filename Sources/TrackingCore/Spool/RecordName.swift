@@ -1,4 +1,4 @@
-/// The name of one record in a log: its stream and its number.
+/// The name of one record in a device's log: its stream and its number.
 public struct RecordName: Hashable, Sendable, CustomStringConvertible {
     /// The stream that numbers the record.
     public var stream: StreamID

@@ -1,6 +1,6 @@
-/// A request to read records from the log, limited by their size.
+/// A request to read records from the device's log, limited by their size.
 public struct RecordQuery: Hashable, Sendable {
-    /// The number of the query. The result refers to it.
+    /// The number of the query, which its result repeats.
     public var number: UInt64
     /// The stream of the records.
     public var stream: StreamID

@@ -2,7 +2,7 @@
 public struct SpoolRecord: Hashable, Sendable {
     /// The kind of a record. The raw values are stored in the log's files.
     public enum Kind: UInt8, Hashable, Sendable, CaseIterable {
-        /// A GeoJSON Feature.
+        /// A captured point, encoded as a GeoJSON Feature.
         case point = 0
         /// A version of a trip.
         case trip = 1
@@ -12,11 +12,11 @@ public struct SpoolRecord: Hashable, Sendable {
 
     /// The record's number in its stream, from 1.
     public var seq: UInt64
-    /// The time of the fix or event. Records are ordered by `seq` alone.
+    /// The time of the fix, trip or event. It does not determine the order of records; `seq` does.
     public var time: UnixTime
     /// The kind of the record.
     public var kind: Kind
-    /// The trip of the record; `nil` for none.
+    /// The id of the trip that the record belongs to; `nil` for none.
     public var tripID: String?
     /// The record's JSON. It is encoded once, so that every attempt sends the same bytes.
     public var payload: [UInt8]

@@ -7,13 +7,14 @@ public struct SpoolRecords: RandomAccessCollection, Hashable, Sendable {
         var time: UnixTime
         var kind: SpoolRecord.Kind
         var tripID: String?
-        /// The end of the payload in the buffer.
+        /// The position in the buffer after the last byte of the record's payload.
         var end: Int
     }
 
     private var entries: [Entry] = []
     private var bytes: [UInt8] = []
-    /// The entries that this value represents.
+    /// The indices of the entries that belong to this collection. Other entries belong to copies that share the
+    /// storage.
     private var range = 0..<0
 
     /// Makes an empty collection.
@@ -65,9 +66,9 @@ public struct SpoolRecords: RandomAccessCollection, Hashable, Sendable {
         return seqs
     }
 
-    /// The number of the first record.
+    /// The number (`seq`) of the first record; `nil` when the collection is empty.
     var firstSeq: UInt64? { self.entries[self.range].first?.seq }
-    /// The number of the last record.
+    /// The number (`seq`) of the last record; `nil` when the collection is empty.
     var lastSeq: UInt64? { self.entries[self.range].last?.seq }
 
     /// Appends a record.
@@ -108,7 +109,7 @@ public struct SpoolRecords: RandomAccessCollection, Hashable, Sendable {
         return part
     }
 
-    /// Returns the records after the first `count`.
+    /// Returns all records except the first `count`.
     func rest(after count: Int) -> Self {
         var part = self
         part.range = Swift.min(self.range.lowerBound + count, self.range.upperBound)..<self.range.upperBound

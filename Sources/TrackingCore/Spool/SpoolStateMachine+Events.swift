@@ -2,8 +2,8 @@
 extension SpoolStateMachine {
     // MARK: - The log
 
-    /// Handles records that are now on disk. A stream that ended during the write keeps them, and a forgotten stream
-    /// exists again.
+    /// Handles that records were written to disk. Records of a stream that ended during the write still belong to that
+    /// stream, and a stream that was forgotten during the write exists again.
     public mutating func appended(_ seqs: SeqSet, of stream: StreamID, now: MonotonicTime) -> [Action] {
         if self.place(of: stream) == nil {
             self.streams.insert(SpoolStream(StoredStream(id: stream), isEnded: true, now: now), at: 0)
@@ -14,12 +14,12 @@ extension SpoolStateMachine {
         return self.progress(now: now)
     }
 
-    /// Handles records that could not be written. They are declared gone.
+    /// Handles that records could not be written to disk. Their numbers are declared gone.
     public mutating func appendFailed(_ seqs: SeqSet) {
         self.streams[self.streams.count - 1].givenUp(seqs)
     }
 
-    /// Handles unsent records that the log removed to comply with its limits.
+    /// Handles that the log removed unsent records to comply with its limits. Their numbers are declared gone.
     public mutating func dropped(_ seqs: SeqSet, of stream: StreamID, now: MonotonicTime) -> [Action] {
         guard let place = self.place(of: stream) else { return [] }
         let before = self.streams[place].stored.count
@@ -39,7 +39,7 @@ extension SpoolStateMachine {
         return self.progress(now: now)
     }
 
-    /// Gives up the current batch when none of its records is still on disk.
+    /// Discards the batch in flight when none of its records is still on disk. Its answer is then ignored.
     private mutating func giveUpBatch(ofStreamAt place: Int) {
         guard let attempt = self.attempt, attempt.stream == self.streams[place].id,
             attempt.seqs.intersection(self.streams[place].stored).isEmpty
@@ -48,7 +48,8 @@ extension SpoolStateMachine {
         if case .waiting = self.phase { self.phase = .idle }
     }
 
-    /// Handles a record that is durably quarantined. It no longer belongs to its stream and is declared gone.
+    /// Handles that a record was quarantined durably. The record no longer belongs to its stream, and its number is
+    /// declared gone.
     public mutating func setAside(_ seq: UInt64, of stream: StreamID, now: MonotonicTime) -> [Action] {
         self.rejection.quarantined += 1
         if let place = self.place(of: stream) {
@@ -60,8 +61,8 @@ extension SpoolStateMachine {
         return self.progress(now: now)
     }
 
-    /// Handles a failure to quarantine a record. The record still belongs to its stream. The machine tries again,
-    /// unless the record has become safe or its stream was forgotten.
+    /// Handles that a record could not be quarantined. The record still belongs to its stream. The machine tries again,
+    /// unless a recorder has stored the record meanwhile or its stream was forgotten.
     public mutating func setAsideFailed(_ seq: UInt64, of stream: StreamID, now: MonotonicTime) -> [Action] {
         let name = RecordName(stream: stream, seq: seq)
         guard self.rejection.record?.name == name, self.phase == .settingAside else { return [] }
@@ -75,8 +76,13 @@ extension SpoolStateMachine {
         if self.phase == .settingAside { self.phase = .idle }
     }
 
-    /// Handles the result of a query; `missing` contains damaged and absent records. The result of an outdated query is
-    /// ignored.
+    /// Handles the records that a ``RecordQuery`` returned. The result of an outdated query is ignored.
+    ///
+    /// - Parameters:
+    ///   - records: The records that were read.
+    ///   - missing: The numbers of the records that are damaged or absent.
+    ///   - query: The number of the query.
+    ///   - now: The time on the monotonic clock.
     public mutating func loaded(
         _ records: SpoolRecords, missing: SeqSet, by query: UInt64, now: MonotonicTime
     ) -> [Action] {
@@ -95,7 +101,7 @@ extension SpoolStateMachine {
         return self.progress(now: now)
     }
 
-    /// Handles a query that failed.
+    /// Handles that the ``RecordQuery`` with this number failed.
     public mutating func readFailed(_ query: UInt64, now: MonotonicTime) -> [Action] {
         guard self.reading.ahead?.question == query else { return [] }
         self.reading.ahead = nil
@@ -105,17 +111,19 @@ extension SpoolStateMachine {
 
     // MARK: - The live lane
 
-    /// Handles an update on the live lane that was published with these records of the current stream.
+    /// Handles that an update with these records of the current stream was published on the live lane, the topic of the
+    /// newest position.
     public mutating func sentLive(_ seqs: SeqSet) { self.streams[self.streams.count - 1].sentLive(seqs) }
 
-    /// Handles the broker's acknowledgement of an update on the live lane.
+    /// Handles that the broker acknowledged an update with these records on the live lane.
     public mutating func takenLive(_ seqs: SeqSet, now: MonotonicTime) -> [Action] {
         let place = self.streams.count - 1
         self.streams[place].liveEnded(seqs)
         return self.taken(seqs, at: place, now: now) + self.progress(now: now)
     }
 
-    /// Handles an update on the live lane that the broker did not accept. Its records wait for the recording lane.
+    /// Handles that the broker did not accept an update with these records on the live lane. The records are then sent
+    /// in a batch.
     public mutating func failedLive(_ seqs: SeqSet, now: MonotonicTime) -> [Action] {
         self.streams[self.streams.count - 1].liveEnded(seqs)
         return self.progress(now: now)
@@ -123,10 +131,11 @@ extension SpoolStateMachine {
 
     // MARK: - The connection
 
-    /// Handles the permission to publish, on any lane.
+    /// Handles that the publisher may publish now, updates of the live lane or batches. From now on, recorders may have
+    /// received records.
     public mutating func publishingAllowed() { self.connection.mayHavePublished = true }
 
-    /// Handles the permission to publish records.
+    /// Handles that batches may be sent from now on: the publisher is connected and present.
     public mutating func opened(now: MonotonicTime) -> [Action] {
         self.connection.isOpen = true
         self.connection.mayHavePublished = true
@@ -141,7 +150,7 @@ extension SpoolStateMachine {
         return self.progress(now: now)
     }
 
-    /// Handles the end of the permission to publish records. A batch in flight is lost with the connection.
+    /// Handles that batches may no longer be sent. A batch in flight is lost with the connection.
     ///
     /// - Parameters:
     ///   - isOrderly: `true` when the connection was closed on request, so that the batch in flight is not the cause.
@@ -157,7 +166,10 @@ extension SpoolStateMachine {
         self.attempt?.disconnections += 1
         guard let attempt = self.attempt, attempt.disconnections >= Self.maximumDisconnections else { return [] }
         let error = TrackingError(
-            .refused, "the broker closed the connection \(Self.maximumDisconnections) times in a row on this record")
+            .refused,
+            """
+            the broker closed the connection \(Self.maximumDisconnections) times in a row when this record was sent
+            """)
         return self.refusedForGood(attempt, error, now: now)
     }
 
@@ -179,10 +191,10 @@ extension SpoolStateMachine {
         return self.progress(now: now)
     }
 
-    /// Handles a recorder's acknowledgement.
+    /// Handles a recorder's acknowledgement of durably stored records.
     ///
     /// - Parameters:
-    ///   - recorder: The recorder.
+    ///   - recorder: The client id of the recorder.
     ///   - acknowledgement: The numbers up to which each stream is durably stored.
     ///   - given: The last number assigned in the current stream. A record with that number may have been sent on the
     ///     live lane before it is written.
@@ -214,8 +226,8 @@ extension SpoolStateMachine {
         return actions + self.progress(now: now)
     }
 
-    /// Returns `true` when the acknowledgements of a recorder count: that of a named recorder or, where none is named,
-    /// of any recorder.
+    /// Returns `true` when the acknowledgements of a recorder decide about removing records: it is one of the named
+    /// recorders, or no recorder is named.
     private func counts(_ recorder: ClientID) -> Bool {
         guard self.configuration.recorders.isEmpty else { return self.configuration.recorders.contains(recorder) }
         guard self.configuration.unnamedRecorder != .none else { return false }
@@ -223,8 +235,8 @@ extension SpoolStateMachine {
             || max(self.recorders.acknowledged.count, self.recorders.answering.count) < Self.maximumUnnamedRecorders
     }
 
-    /// Handles proof that a recorder is running. Records that it lacks may have been lost on the way to it. An unnamed
-    /// recorder may just have started.
+    /// Handles a message that proves that a recorder is running. Records that the recorder has not acknowledged may
+    /// have been lost on the way to it, and are sent again. An unnamed recorder may just have started.
     private mutating func recorderAnswered(_ recorder: ClientID, now: MonotonicTime) {
         let isNew = self.recorders.answering.insert(recorder).inserted
         let isUnnamed = self.configuration.recorders.isEmpty
@@ -244,9 +256,11 @@ extension SpoolStateMachine {
             isWorking: isWorking, now: now, wait: self.configuration.acknowledgementWait)
     }
 
-    /// Returns `true` when a recorder has a number that this log never sent. That proves that the log was restored to
-    /// an earlier state, for example from a snapshot of the disk, and assigns its last numbers for the second time. For
-    /// a stream that began after the log was opened, such an acknowledgement is false.
+    /// Returns `true` when a recorder has acknowledged a number that this log never sent.
+    ///
+    /// That proves that the log was restored to an earlier state, for example from a snapshot of the disk, and assigns
+    /// its last numbers for the second time. For a stream that began after the log was opened, such an acknowledgement
+    /// is false and proves nothing.
     private func provesReuse(_ seq: UInt64, given: UInt64, ofStreamAt place: Int) -> Bool {
         let stream = self.streams[place]
         guard !stream.isEnded, stream.lastTakenOver > 0 else { return false }
@@ -265,7 +279,7 @@ extension SpoolStateMachine {
 
     // MARK: - Time and the user
 
-    /// Handles the expiry of ``nextDeadline``.
+    /// Handles the expiry of ``nextDeadline``: the end of a batch window, of a backoff, or of a wait for recorders.
     public mutating func timerFired(now: MonotonicTime) -> [Action] {
         if self.isOpen { self.sendUnacknowledgedAgain(now: now) }
         if case .waiting(let until) = self.phase, until <= now { self.phase = .idle }
@@ -288,7 +302,7 @@ extension SpoolStateMachine {
         self.streams[place].probe(self.limit.current, stalls: stalls, now: now, wait: wait)
     }
 
-    /// Sends one batch now, whatever its size. A batch in flight counts as that batch.
+    /// Sends one batch of pending records now, however few they are. A batch in flight counts as that batch.
     public mutating func sendNow(now: MonotonicTime) -> [Action] {
         switch self.phase {
         case .inFlight:
@@ -304,7 +318,8 @@ extension SpoolStateMachine {
         return self.progress(now: now)
     }
 
-    /// Sends all pending records, preceded by those that silent recorders have not acknowledged.
+    /// Sends all pending records now, without waiting for full batches. Records that silent recorders have not
+    /// acknowledged are sent again before them.
     public mutating func flush(now: MonotonicTime) -> [Action] {
         for index in self.streams.indices {
             self.streams[index].endStall(now: now)
@@ -313,14 +328,14 @@ extension SpoolStateMachine {
         return self.progress(now: now)
     }
 
-    /// Sends the pending records of one stream up to a number.
+    /// Sends the pending records of one stream up to number `seq` now, without waiting for a full batch.
     public mutating func hurried(through seq: UInt64, of stream: StreamID, now: MonotonicTime) -> [Action] {
         guard let place = self.place(of: stream) else { return [] }
         self.streams[place].hurry(through: seq)
         return self.progress(now: now)
     }
 
-    /// Defers sending: pending and new records stay in the log.
+    /// Defers sending: pending and new records stay in the log until ``released(through:now:)`` or a request to send.
     public mutating func held() { self.isHeld = true }
 
     /// Ends the deferral. Records up to `seq` of the current stream are sent now, unless the configuration disables

@@ -1,6 +1,6 @@
-/// Selection of the next batch, and the answers to batches.
+/// The selection of the next batch of records, and the reactions to the broker's answers.
 extension SpoolStateMachine {
-    /// Starts every action that is possible now.
+    /// Returns every action that is possible now, such as reading records, publishing a batch or removing safe records.
     mutating func progress(now: MonotonicTime) -> [Action] {
         // A requested batch of records that no longer exist does not apply to later records.
         if self.isOneBatchUrgent, self.unsent == 0 { self.isOneBatchUrgent = false }
@@ -25,7 +25,8 @@ extension SpoolStateMachine {
         return actions
     }
 
-    /// Returns the records of the next batch, from the oldest stream with due records.
+    /// Returns the stream and the numbers of the records of the next batch, from the oldest stream with due records;
+    /// `nil` when no batch is due.
     private func nextBatch(now: MonotonicTime) -> (stream: StreamID, seqs: SeqSet)? {
         for stream in self.sendableStreams {
             let ready = stream.ready
@@ -35,13 +36,14 @@ extension SpoolStateMachine {
         return nil
     }
 
-    /// The streams whose records may be sent, oldest first. Streams behind one with silent recorders are excluded.
+    /// The streams whose records may be sent now, oldest first. When recorders do not acknowledge the records of a
+    /// stream, newer streams are excluded.
     var sendableStreams: ArraySlice<SpoolStream> {
         let stalled = self.streams.firstIndex { $0.stalledThrough != nil }
         return self.streams[...(stalled ?? self.streams.endIndex - 1)]
     }
 
-    /// Sends records if they were read already; otherwise queries them.
+    /// Publishes a batch of these records if they were read already; otherwise queries them.
     private mutating func begin(_ stream: StreamID, _ seqs: SeqSet) -> [Action] {
         // A pending query completes the batch.
         if self.isReading, self.reading.ahead?.isFull(seqs.count, self.configuration.batchBytes) != true { return [] }
@@ -58,7 +60,7 @@ extension SpoolStateMachine {
             RecordQuery(number: self.reading.lastQuery, stream: stream, seqs: seqs, maximumBytes: maximumBytes))
     }
 
-    /// Makes the next batch of the records that were read, if they are still the next ones.
+    /// Makes the next batch of the records that were read ahead, if they are still the next ones of the stream.
     mutating func takeLoaded(of stream: StreamID) {
         guard self.reading.ahead?.stream == stream, self.reading.ahead?.count ?? 0 > 0,
             let place = self.place(of: stream)
@@ -76,8 +78,8 @@ extension SpoolStateMachine {
         self.streams[place].batched(records.seqs)
     }
 
-    /// Queries the records of the next batches while a batch is in flight. It reads several batches together if they
-    /// are full and can be sent at once.
+    /// Queries the records of the next batches while the batch `attempt` is in flight. Full batches that can be sent at
+    /// once are read several at a time.
     private mutating func readAhead(of attempt: Attempt) -> [Action] {
         guard !self.isReading, let place = self.place(of: attempt.stream) else { return [] }
         let full = self.limit.current
@@ -105,7 +107,7 @@ extension SpoolStateMachine {
         ]
     }
 
-    /// Returns `true` when records from `first` on are sent without another request by the user.
+    /// Returns `true` when the records of a stream from number `first` on are to be sent without a request of the user.
     func mayGo(from first: UInt64?, of stream: SpoolStream) -> Bool {
         if self.isOneBatchUrgent || first ?? .max <= stream.urgentThrough { return true }
         return !self.isHeld && self.configuration.batchWindow != nil
@@ -188,8 +190,8 @@ extension SpoolStateMachine {
         return answer + self.removeSafe(at: place)
     }
 
-    /// Returns the time for which acknowledged records wait for the recorders. It grows with each unanswered probe,
-    /// with jitter.
+    /// Returns the time after which records that only the broker acknowledged are sent again, because no recorder
+    /// acknowledged them. The time grows with each unanswered repetition (`count`), with jitter.
     mutating func acknowledgementWait(of stream: SpoolStream, afterProbes count: Int) -> Duration {
         let first = stream.isReopened ? Self.reopenedWait : self.configuration.acknowledgementWait
         guard count > 0 else { return first }
@@ -197,7 +199,7 @@ extension SpoolStateMachine {
         return wait * Double.random(in: 0.5...1, using: &self.random)
     }
 
-    /// Removes the records that every recorder has stored.
+    /// Removes the records of a stream from the log that every required recorder has stored.
     mutating func removeSafe(at place: Int) -> [Action] {
         guard self.configuration.needsRecorder else { return [] }
         let stream = self.streams[place].id
@@ -205,8 +207,8 @@ extension SpoolStateMachine {
         return safe.isEmpty ? [] : self.becameSafe(safe, at: place)
     }
 
-    /// Returns the number up to which every named recorder has stored a stream; with unnamed recorders, up to which any
-    /// recorder has.
+    /// Returns the highest number up to which the records of a stream are safe: every named recorder has stored them,
+    /// or any recorder if none is named.
     func safe(of stream: StreamID) -> UInt64 {
         guard !self.configuration.recorders.isEmpty else {
             return self.recorders.acknowledged.values.lazy.compactMap { $0[stream] }.max() ?? 0
@@ -234,23 +236,25 @@ extension SpoolStateMachine {
         return self.wait(now: now)
     }
 
-    /// MQTT 5, 2.4: "Implementation specific error".
+    /// The MQTT 5 reason code "Implementation specific error" (section 2.4).
     private static let implementationError: UInt8 = 0x83
 
-    /// Returns `true` when the broker may have rejected the content of a record, by its rules or by inspecting
-    /// payloads.
+    /// Returns `true` when the broker's rejection of a batch may be caused by the content of a record, because the
+    /// broker inspects payloads.
     private static func mayBeContent(_ refusal: TrackingError) -> Bool {
         refusal.code == .notAuthorized || refusal.isContentRefusal
     }
 
-    /// Reports a rejection once, until a batch is accepted.
+    /// Reports to the operator that the broker rejects batches. After a report, the next one follows only after the
+    /// broker has accepted a batch.
     mutating func refused(_ refusal: TrackingError) -> [Action] {
         defer { self.rejection.reason = refusal }
         // A batch that is too large is divided instead.
         return self.refusal == nil && refusal.code != .payloadTooLarge ? [.reportRejection(refusal)] : []
     }
 
-    /// Divides a rejected batch into halves, down to the one record that is rejected. That record is quarantined.
+    /// Handles a batch that the broker rejects for its content: divides the batch into halves until the one record that
+    /// causes the rejection is found. That record is quarantined.
     mutating func refusedForGood(_ attempt: Attempt, _ refusal: TrackingError, now: MonotonicTime) -> [Action] {
         self.attempt = nil
         guard attempt.records.count == 1, let seq = attempt.seqs.first else {
@@ -269,7 +273,7 @@ extension SpoolStateMachine {
         return [.quarantine(refused.name.stream, refused.name.seq, refused.reason)]
     }
 
-    /// Waits before the same batch is sent again. The wait doubles up to the maximum, with jitter.
+    /// Waits before the same batch is sent again. Each wait is twice the previous one up to a maximum, with jitter.
     mutating func wait(now: MonotonicTime) -> [Action] {
         let wait = self.backoff.next(atMost: self.configuration.longestWait, using: &self.random)
         self.phase = .waiting(until: now.advanced(by: wait))
@@ -292,8 +296,7 @@ extension SpoolStateMachine {
         return done.map { .forget($0.id) }
     }
 
-    /// Reports dropped records once an outage: when the connection is established again, or at once on an established
-    /// connection.
+    /// Reports the number of dropped records once for each outage: on the next connection, or at once while connected.
     private mutating func reportDropped() -> [Action] {
         guard self.isOpen, let count = self.losses.takeReport() else { return [] }
         return [.reportDropped(count)]

@@ -1,11 +1,11 @@
-/// Decides for one trackable which records of the log are sent next to the recorders, in which batches, and what the
-/// answers mean.
+/// Decides for one trackable which records of the device's log are sent next to the recorders, in which batches, and
+/// how the device reacts to the answers.
 ///
 /// The machine knows the numbers of the records, not their contents. Its size depends on the number of gaps and on a
 /// limited number of unacknowledged batches, not on the length of the backlog. One batch is in flight at a time. Older
 /// streams are sent before newer ones. The machine uses no disk, no connection and no clock.
 public struct SpoolStateMachine: Sendable {
-    /// The user's settings.
+    /// The user's settings for sending the records of the log.
     public struct Configuration: Hashable, Sendable {
         /// The maximum number of records in a batch, limited to 1…10,000. As soon as so many records are pending, they
         /// are sent.
@@ -37,7 +37,7 @@ public struct SpoolStateMachine: Sendable {
         /// `true` when a record stays in the log until a recorder has acknowledged it.
         package var needsRecorder: Bool { !self.recorders.isEmpty || self.unnamedRecorder != .none }
 
-        /// `true` when the recorder may be started later than this program.
+        /// `true` when the recorder, which the publisher does not name, may be started later than this program.
         package var expectsLaterRecorder: Bool { self.recorders.isEmpty && self.unnamedRecorder == .startedLater }
     }
 
@@ -45,20 +45,20 @@ public struct SpoolStateMachine: Sendable {
     public enum UnnamedRecorder: Hashable, Sendable {
         /// No recorder: the broker's acknowledgement is enough.
         case none
-        /// Any recorder, which is expected to run.
+        /// Any recorder must acknowledge. A recorder is expected to run already.
         case running
-        /// Any recorder, which may be started later. The records of an earlier run are not sent again before a recorder answers,
-        /// apart from one batch that asks for an answer.
+        /// Any recorder must acknowledge, and may be started later. Until a recorder answers, records of an earlier run
+        /// are not sent again, apart from one batch that provokes an answer.
         case startedLater
     }
 
-    /// An action for the driver.
+    /// An action that the driver of the log and the connection performs.
     public enum Action: Hashable, Sendable {
         /// Read these records, then call ``loaded(_:missing:by:now:)`` or ``readFailed(_:now:)``.
         case read(RecordQuery)
         /// Publish this batch on the topic `history`, then call ``answered(_:now:)``.
         case publish(HistoryBatch)
-        /// Remove these records from the log: they are safe.
+        /// Remove these records of a stream from the log, because they are stored safely.
         case remove(StreamID, SeqSet)
         /// The broker acknowledged these records, which stay in the log for a recorder that may be started later.
         case taken(StreamID, SeqSet)
@@ -69,21 +69,23 @@ public struct SpoolStateMachine: Sendable {
         case begin(StreamID, after: StreamID)
         /// Append these records again to the current stream: their numbers were assigned twice.
         case renumber(StreamID, SeqSet)
-        /// Forget this stream: it has no records, and everything about it was declared.
+        /// Remove everything about this stream from the log. It has no records, and its end and its gone records were
+        /// declared.
         case forget(StreamID)
-        /// Report as an event, once an outage, that so many unsent records were dropped to comply with the limits.
+        /// Publish an event, once for each outage, that this number of unsent records was dropped to comply with the
+        /// limits of the log.
         case reportDropped(Int)
-        /// Report to the operator that the broker rejects batches, with the reason. It happens once, until a batch is
-        /// accepted.
+        /// Report to the operator that the broker rejects batches for this reason. The next report follows only after
+        /// the broker has accepted a batch.
         case reportRejection(TrackingError)
     }
 
-    /// The state of the next batch.
+    /// The state of the batch that is sent next.
     enum Phase: Hashable, Sendable {
         /// No batch is in flight. Can transition to: `inFlight`, `settingAside`, `waiting`.
         case idle
-        /// The broker has the batch, or an empty batch that tests whether the topic is allowed. Can transition to:
-        /// `idle`, `settingAside`, `waiting`.
+        /// A batch was published, and the broker has not answered. With `isProbe`, it is an empty batch that tests
+        /// whether the broker permits the topic. Can transition to: `idle`, `settingAside`, `waiting`.
         case inFlight(isProbe: Bool)
         /// A rejected record is being quarantined. No batch is sent before that is done, because the next batch
         /// declares the record gone. Can transition to: `idle`, `waiting`.
@@ -93,7 +95,7 @@ public struct SpoolStateMachine: Sendable {
         case waiting(until: MonotonicTime)
     }
 
-    /// A batch as it was first sent.
+    /// A batch as it was first sent, so that it can be repeated unchanged.
     struct Attempt: Hashable, Sendable {
         var id: String
         var stream: StreamID
@@ -110,9 +112,9 @@ public struct SpoolStateMachine: Sendable {
         }
     }
 
-    /// The queries for the records of the next batches.
+    /// The state of reading the records of the next batches from the log.
     struct Reading: Sendable {
-        /// The number of the last query.
+        /// The number of the last ``RecordQuery``.
         var lastQuery: UInt64
         /// The records that were read for the following batches.
         var ahead: ReadAhead?
@@ -120,9 +122,9 @@ public struct SpoolStateMachine: Sendable {
 
     /// The state of the connection to the broker.
     struct Connection: Hashable, Sendable {
-        /// `true` while records may be sent.
+        /// `true` while batches may be sent.
         var isOpen = false
-        /// `true` when records could be sent on an earlier connection.
+        /// `true` when batches could be sent on an earlier connection.
         var wasOpened = false
         /// `true` when the machine may have sent records since the log was opened, so that a recorder may have them.
         var mayHavePublished = false
@@ -134,16 +136,17 @@ public struct SpoolStateMachine: Sendable {
     struct Recorders: Sendable {
         /// The numbers up to which each recorder has acknowledged each stream.
         var acknowledged: [ClientID: [StreamID: UInt64]] = [:]
-        /// The recorders that sent an acknowledgement since the start. Retained messages do not count.
+        /// The recorders that sent an acknowledgement since the start of this program. Retained acknowledgements do not
+        /// count.
         var answering: Set<ClientID> = []
     }
 
-    /// The broker's rejection of batches.
+    /// The state of the broker's rejection of batches.
     struct Rejection: Sendable {
         /// The reason of the last rejection; `nil` after the broker accepted a batch.
         var reason: TrackingError?
-        /// `true` when the next batch is an empty one that tests whether the broker rejects the topic or the content of a
-        /// batch.
+        /// `true` when the next batch is an empty one. The broker's answer to it shows whether the broker rejects the
+        /// topic or the content of batches.
         var isProbing = false
         /// The rejected record that is being quarantined.
         var record: Refused?
@@ -159,14 +162,14 @@ public struct SpoolStateMachine: Sendable {
 
     /// The records that were dropped to comply with the limits of the log.
     struct Losses: Sendable {
-        /// The progress of reporting the loss of an outage.
+        /// The progress of reporting the records that were lost in an outage, a time without a connection.
         enum Report: Hashable, Sendable {
-            /// No loss since the outage began. Can transition to: `unreported`.
+            /// No record was dropped since the outage began. Can transition to: `unreported`.
             case none
-            /// A loss will be reported on the next connection. Can transition to: `reported`.
+            /// Records were dropped, which is reported on the next connection. Can transition to: `reported`.
             case unreported
-            /// The loss was reported. Records that are dropped because of the report itself are included in the next
-            /// report. Can transition to: `none`, when the connection is lost again or the backlog is empty.
+            /// The dropped records were reported. Records that are dropped because of the report itself are included in
+            /// the next report. Can transition to: `none`, when the connection is lost again or the backlog is empty.
             case reported
         }
 
@@ -183,7 +186,7 @@ public struct SpoolStateMachine: Sendable {
             if count > 0, self.report == .none { self.report = .unreported }
         }
 
-        /// Returns the number of records to report, once for each outage; `nil` when no report is due.
+        /// Returns the number of dropped records to report, once for each outage; `nil` when no report is due.
         mutating func takeReport() -> Int? {
             guard self.report == .unreported else { return nil }
             defer { self.unreported = 0 }
@@ -191,17 +194,17 @@ public struct SpoolStateMachine: Sendable {
             return self.unreported
         }
 
-        /// Ends the outage: the next loss is reported again.
+        /// Ends the outage, so that records dropped from now on are reported again.
         mutating func outageEnded() { if self.report == .reported { self.report = .none } }
     }
 
     /// The number of consecutive disconnections after which a batch counts as rejected (`protocol.md`, "A refusal may
     /// look like success").
     static let maximumDisconnections = 3
-    /// The maximum wait before a batch is sent again to silent recorders.
+    /// The longest time after which a batch is sent again to recorders that do not answer: one hour.
     static let longestSilence: Duration = .seconds(3600)
-    /// The first wait for an acknowledgement after a reconnection, and after the first message of an unnamed recorder.
-    /// The broker may have lost records and acknowledgements from before.
+    /// The time after which records are sent again without an acknowledgement, following a reconnection or the first
+    /// message of an unnamed recorder: 2 s. The broker may have lost records and acknowledgements sent before.
     static let reopenedWait: Duration = .seconds(2)
     /// The maximum number of unnamed recorders whose acknowledgements count.
     static let maximumUnnamedRecorders = 16
@@ -209,8 +212,8 @@ public struct SpoolStateMachine: Sendable {
     static let maximumGoneRanges = 200
 
     var configuration: Configuration
-    /// The number of batches that are read while others are in flight, ≥ 1; half of them are read together. More
-    /// batches cost memory, but reading many takes little longer than reading one.
+    /// The number of batches whose records are read ahead while others are in flight, ≥ 1; half of them are read
+    /// together. More batches cost memory, but reading many takes little longer than reading one.
     public var batchesAhead = 1
     var random: SplitMix64
     /// The streams, oldest first. Records are appended to the last one, unless it has ended.
@@ -218,7 +221,7 @@ public struct SpoolStateMachine: Sendable {
     var phase = Phase.idle
     var reading: Reading
     var attempt: Attempt?
-    /// The limit on the number of records in the next batch.
+    /// The adaptive maximum number of records in the next batch.
     var limit: SendLimit
     /// The backoff before a rejected batch is sent again.
     var backoff: Backoff
@@ -226,11 +229,12 @@ public struct SpoolStateMachine: Sendable {
     var recorders = Recorders()
     var rejection = Rejection()
     var losses = Losses()
-    /// `true` when one batch was requested, whatever its size.
+    /// `true` when the user requested that one batch is sent now, however few records it contains.
     var isOneBatchUrgent = false
     /// `true` while sending is deferred. Records are sent only on request until ``released(through:now:)``.
     public internal(set) var isHeld = false
-    /// The number of records acknowledged for good since the start, by the broker or the recorders.
+    /// The number of records that became safe since the start: acknowledged by the required recorders or, without
+    /// recorders, by the broker.
     public internal(set) var done = 0
 
     /// Makes a machine for an opened log.
@@ -264,12 +268,12 @@ public struct SpoolStateMachine: Sendable {
     public var isOpen: Bool { self.connection.isOpen }
     /// The reason why the broker rejects batches; `nil` after it accepted one.
     public var refusal: TrackingError? { self.rejection.reason }
-    /// The number of records dropped since the start, to comply with the limits.
+    /// The number of unsent records dropped since the start, to comply with the limits of the log.
     public var dropped: Int { self.losses.dropped }
     /// The number of records quarantined since the start.
     public var quarantined: Int { self.rejection.quarantined }
 
-    /// The time at which ``timerFired(now:)`` is due; `nil` for never.
+    /// The time at which ``timerFired(now:)`` is due; `nil` when the machine waits for nothing.
     public var nextDeadline: MonotonicTime? {
         var deadlines = self.isOpen ? self.streams.compactMap(\.resendDeadline) : []
         switch self.phase {
@@ -285,9 +289,9 @@ public struct SpoolStateMachine: Sendable {
         return deadlines.min()
     }
 
-    /// The number of records on disk.
+    /// The number of the trackable's records on disk.
     public var queued: Int { self.streams.reduce(0) { $0 + $1.stored.count } }
-    /// The number of records on disk that the broker has not acknowledged, as far as is known.
+    /// The number of the trackable's records on disk that the broker has not acknowledged, as far as is known.
     public var unsent: Int { self.streams.reduce(0) { $0 + $1.pending.count } }
     /// The streams on disk, oldest first.
     public var contents: [StoredStream] {
@@ -299,14 +303,15 @@ public struct SpoolStateMachine: Sendable {
         self.streams.first { $0.id == name.stream }?.stored.contains(name.seq) ?? false
     }
 
-    /// Returns `true` while the caller that appended a record should wait: for a recorder or, when the recorder may be
-    /// started later, for the broker.
+    /// Returns `true` while a caller that appended a record and waits for its safety must continue to wait. The record
+    /// must reach a recorder or, when the recorder may be started later, only the broker.
     public func isAwaited(_ name: RecordName) -> Bool {
         guard self.configuration.expectsLaterRecorder else { return self.holds(name) }
         return self.streams.first { $0.id == name.stream }?.pending.contains(name.seq) ?? false
     }
 
-    /// The time since which the oldest record waits for a recorder without progress; `nil` when no record waits.
+    /// The time since which records have waited for a recorder's acknowledgement without any progress; `nil` when no
+    /// record waits.
     public var unrecordedSince: MonotonicTime? { self.streams.compactMap(\.unrecordedSince).min() }
 
     /// Returns the named recorders that have not acknowledged all of these records.
@@ -322,13 +327,13 @@ public struct SpoolStateMachine: Sendable {
     /// `true` while a batch is being prepared, is in flight, or waits to be repeated.
     public var isUnderWay: Bool { self.phase != .idle || self.attempt != nil || self.isReading }
 
-    /// `true` while a declaration (gone records, end of a stream) is outstanding and can be sent.
+    /// `true` while a declaration that the recorders lack (gone records, the end of a stream) can be sent.
     public var owesDeclaration: Bool {
         if case .waiting = self.phase { return false }
         return self.streams.contains(where: \.needsDeclaration)
     }
 
-    /// `true` when nothing is in progress and no pending record could be sent now.
+    /// `true` when no batch and no read is in progress, and no pending record could be sent now.
     public var isQuiet: Bool {
         switch self.phase {
         case .idle: self.unsent == 0 && !self.isReading
@@ -336,10 +341,11 @@ public struct SpoolStateMachine: Sendable {
         case .inFlight, .settingAside: false
         }
     }
-    /// `true` when all records are safe and nothing is in progress.
+    /// `true` when all records are safe and no batch or read is in progress.
     public var isDrained: Bool { self.queued == 0 && self.phase == .idle && !self.isReading }
 
-    /// `true` when tracking may stop: all records are safe, or the broker has acknowledged all and no recorder answers.
+    /// `true` when tracking may stop: all records are safe, or the broker has acknowledged all of them and no recorder
+    /// answers.
     public var isFinished: Bool {
         guard self.configuration.expectsLaterRecorder, self.recorders.answering.isEmpty else { return self.isDrained }
         return self.unsent == 0 && self.phase == .idle && !self.isReading

@@ -1,5 +1,5 @@
-/// The storage of one device's log of records. `SQLiteSpool` stores it in a file, ``InMemorySpool`` in memory for
-/// tests.
+/// The storage of a device's log: the records (points, trips, events) that are not safely stored elsewhere yet.
+/// `SQLiteSpool` stores them in a file, ``InMemorySpool`` in memory for tests.
 ///
 /// Calls take effect in order. An error applies only to its own call: that call changed nothing, and later calls may
 /// succeed. After a power failure, the last calls of ``SpoolStorage/remove(_:of:)`` may be undone, but no others.
@@ -36,7 +36,7 @@ public protocol SpoolStorage: Sendable {
         _ records: [SpoolEntry], state: [String: [UInt8]?], now: UnixTime, knowsAges: Bool
     ) async throws(TrackingError)
 
-    /// Returns the names of the records with these marks, including records that have left the log.
+    /// Returns the names (stream and number) of the records with these marks, including those that left the log.
     ///
     /// - Throws: ``TrackingError/Code/spoolFailed`` or ``TrackingError/Code/spoolDamaged``.
     func known(_ marks: [RecordMark], of trackable: TrackableID) async throws(TrackingError) -> [RecordMark: RecordName]
@@ -58,10 +58,10 @@ public protocol SpoolStorage: Sendable {
     /// - Throws: ``TrackingError/Code/spoolFailed`` or ``TrackingError/Code/spoolDamaged``.
     func remove(_ seqs: SeqSet, of stream: StreamID) async throws(TrackingError)
 
-    /// Returns the records in the log in order of appending, without damaged ones.
+    /// Returns the records in the log in the order in which they were appended, without damaged ones.
     ///
     /// - Parameters:
-    ///   - place: The place after which to begin; 0 for the first record.
+    ///   - place: The place after which to begin; 0 for the first record. See ``WaitingRecord/place``.
     ///   - last: The last place to return.
     ///   - maximumCount: The maximum number of records.
     /// - Throws: ``TrackingError/Code/spoolFailed`` or ``TrackingError/Code/spoolDamaged``.
@@ -78,7 +78,7 @@ public protocol SpoolStorage: Sendable {
     /// - Throws: ``TrackingError/Code/spoolFailed`` or ``TrackingError/Code/spoolDamaged``.
     func quarantine(_ seq: UInt64, of stream: StreamID, reason: String) async throws(TrackingError)
 
-    /// Returns the quarantined records after `place`, oldest first, at most `maximumCount`.
+    /// Returns the quarantined records with a place above `place` (0: all), oldest first, at most `maximumCount`.
     ///
     /// - Throws: ``TrackingError/Code/spoolFailed`` or ``TrackingError/Code/spoolDamaged``.
     func quarantined(after place: Int64, maximumCount: Int) async throws(TrackingError) -> [QuarantinedRecord]
@@ -96,7 +96,7 @@ public protocol SpoolStorage: Sendable {
         _ records: [PutBackRecord], of trackable: TrackableID, in stream: StreamID
     ) async throws(TrackingError)
 
-    /// Deletes quarantined records; `nil` deletes all.
+    /// Deletes the quarantined records with these places; `nil` deletes all quarantined records.
     ///
     /// - Returns: The number of deleted records.
     /// - Throws: ``TrackingError/Code/spoolFailed`` or ``TrackingError/Code/spoolDamaged``.
@@ -182,14 +182,14 @@ public struct SpoolReading: Hashable, Sendable {
     /// The missing and damaged records among the requested ones. They are no longer in the log.
     public var missing: SeqSet
 
-    /// Makes a reading.
+    /// Makes the result of a read.
     public init(records: SpoolRecords = [], missing: SeqSet = SeqSet()) {
         self.records = records
         self.missing = missing
     }
 }
 
-/// A set of records of one stream.
+/// Some records of one stream, given by their numbers.
 public struct SpoolPart: Hashable, Sendable {
     /// The trackable of the records.
     public var trackable: TrackableID
@@ -198,7 +198,7 @@ public struct SpoolPart: Hashable, Sendable {
     /// The numbers of the records.
     public var seqs: SeqSet
 
-    /// Makes a part.
+    /// Makes a value that names records of one stream.
     public init(trackable: TrackableID, stream: StreamID, seqs: SeqSet) {
         self.trackable = trackable
         self.stream = stream
@@ -212,10 +212,10 @@ public struct SpoolContents: Hashable, Sendable {
     public struct Trackable: Hashable, Sendable {
         /// The streams, oldest first.
         public var streams: [StoredStream]
-        /// The stream that continues; `nil` when a new one must begin.
+        /// The stream to which new records are appended; `nil` when a new stream must begin.
         public var current: StreamID?
 
-        /// Makes a description.
+        /// Makes a description of the streams of one trackable.
         public init(streams: [StoredStream] = [], current: StreamID? = nil) {
             self.streams = streams
             self.current = current
@@ -224,7 +224,7 @@ public struct SpoolContents: Hashable, Sendable {
 
     /// The streams of each trackable.
     public var trackables: [TrackableID: Trackable]
-    /// The publisher's own values, by name.
+    /// The small values that the publisher stored in the log, by name.
     public var state: [String: [UInt8]]
     /// The result of recovering a damaged log; `nil` when the log was intact.
     public var salvage: SpoolSalvage?
@@ -232,7 +232,7 @@ public struct SpoolContents: Hashable, Sendable {
     /// `nil` otherwise.
     public var damage: String?
 
-    /// Makes a description.
+    /// Makes a description of the contents of a log.
     public init(
         trackables: [TrackableID: Trackable] = [:], state: [String: [UInt8]] = [:], salvage: SpoolSalvage? = nil,
         damage: String? = nil
@@ -256,12 +256,12 @@ public struct SpoolSalvage: Hashable, Sendable {
     public var missing: [SpoolPart]
     /// The number of records whose stream is unknown. They exist only in the file that was moved aside.
     public var orphans: Int
-    /// The number of files of damaged logs, including this one.
+    /// The number of files of damaged logs that were moved aside and still exist, including this one.
     public var keptFiles: Int
-    /// The total size of those files in bytes.
+    /// The total size in bytes of the files of damaged logs that were moved aside.
     public var keptBytes: Int
 
-    /// Makes a report.
+    /// Makes a report of the recovery of a damaged log.
     public init(
         path: String, reason: String, count: Int = 0, missing: [SpoolPart] = [], orphans: Int = 0, keptFiles: Int = 0,
         keptBytes: Int = 0
@@ -276,14 +276,14 @@ public struct SpoolSalvage: Hashable, Sendable {
     }
 }
 
-/// A record in the log with its place.
+/// A record in the log, with its place in the order of appending.
 public struct WaitingRecord: Hashable, Sendable {
     /// The record's place: unique while the record exists, and higher for records that were appended later.
     public var place: Int64
     /// The record with its trackable and stream.
     public var entry: SpoolEntry
 
-    /// Makes a description.
+    /// Makes a pair of a record and its place.
     public init(place: Int64, entry: SpoolEntry) {
         self.place = place
         self.entry = entry
@@ -299,7 +299,7 @@ public struct QuarantinedRecord: Hashable, Sendable {
     /// The reason for the quarantine.
     public var reason: String
 
-    /// Makes a description.
+    /// Makes a description of a quarantined record.
     public init(place: Int64, entry: SpoolEntry, reason: String) {
         self.place = place
         self.entry = entry
@@ -314,21 +314,20 @@ public struct PutBackRecord: Hashable, Sendable {
     /// The record with its new number.
     public var record: SpoolRecord
 
-    /// Makes a description.
+    /// Makes a pair of a quarantined record's place and the record with its new number.
     public init(place: Int64, record: SpoolRecord) {
         self.place = place
         self.record = record
     }
 }
 
-/// The limits of a log. The oldest records are dropped beyond them.
+/// The limits of a device's log. When a limit is exceeded, the oldest records are dropped.
 public struct SpoolLimits: Hashable, Sendable {
     /// The maximum number of records, ≥ 0; `nil` for no limit.
     public var maximumCount: Int?
     /// The maximum number of payload bytes, ≥ 0; `nil` for no limit.
     public var maximumBytes: Int?
-    /// The maximum age; `nil` for no limit. A record from before 2001 or from the future has no known time. It counts
-    /// as no older than the next record with a known time.
+    /// The maximum age; `nil` for no limit. A record from before 2001 or the future is no older than the next record.
     public var maximumAge: Duration?
 
     /// Makes limits; `nil` means no limit.
@@ -339,9 +338,9 @@ public struct SpoolLimits: Hashable, Sendable {
     }
 }
 
-/// The amount of records in a log.
+/// The number and size of the records in a device's log.
 public struct SpoolSummary: Hashable, Sendable {
-    /// The amount of each trackable.
+    /// The number and size of each trackable's records.
     public var trackables: [TrackableID: SpoolAmount]
     /// The number of records that were dropped in the lifetime of the log to comply with its limits.
     public var dropped: Int
@@ -350,10 +349,10 @@ public struct SpoolSummary: Hashable, Sendable {
     /// The place of the record that was appended last; 0 before the first.
     public var lastPlace: Int64
 
-    /// The sum over all trackables.
+    /// The number and size of the records of all trackables together.
     public var total: SpoolAmount { self.trackables.values.reduce(into: SpoolAmount()) { $0.add($1) } }
 
-    /// Makes a summary.
+    /// Makes a summary of a log.
     public init(
         trackables: [TrackableID: SpoolAmount] = [:], dropped: Int = 0, quarantined: Int = 0, lastPlace: Int64 = 0
     ) {
@@ -364,7 +363,7 @@ public struct SpoolSummary: Hashable, Sendable {
     }
 }
 
-/// An amount of records, by kind and size.
+/// A number of records by kind, and their size.
 public struct SpoolAmount: Hashable, Sendable {
     /// The number of captured points.
     public var points: Int
@@ -381,7 +380,7 @@ public struct SpoolAmount: Hashable, Sendable {
     /// The number of records of all kinds.
     public var count: Int { self.points + self.trips + self.events }
 
-    /// Makes an amount.
+    /// Makes an amount of records; without arguments, no records.
     public init(points: Int = 0, trips: Int = 0, events: Int = 0, bytes: Int = 0, oldest: UnixTime? = nil) {
         self.points = points
         self.trips = trips
@@ -390,7 +389,7 @@ public struct SpoolAmount: Hashable, Sendable {
         self.oldest = oldest
     }
 
-    /// Adds another amount.
+    /// Adds the numbers and sizes of another amount. The earlier ``oldest`` of the two remains.
     public mutating func add(_ other: SpoolAmount) {
         self.points += other.points
         self.trips += other.trips

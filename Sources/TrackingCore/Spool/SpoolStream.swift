@@ -1,13 +1,13 @@
-/// The records of one stream in a log.
+/// The records of one stream in a device's log.
 public struct StoredStream: Hashable, Sendable {
     /// The id of the stream.
     public var id: StreamID
     /// The numbers of the records on disk.
     public var stored: SeqSet
-    /// The highest number ever assigned in the stream; 0 for none.
+    /// The highest number ever assigned in the stream; 0 when none was assigned.
     public var last: UInt64
 
-    /// Makes a description.
+    /// Makes a description of a stream.
     public init(id: StreamID, stored: SeqSet = SeqSet(), last: UInt64 = 0) {
         self.id = id
         self.stored = stored
@@ -15,54 +15,57 @@ public struct StoredStream: Hashable, Sendable {
     }
 }
 
-/// The state of one stream while its records are sent: which are on disk, and how far each has come.
+/// The state of one stream while its records are sent: the records on disk, those in flight, and those that the broker
+/// or a recorder has acknowledged.
 struct SpoolStream: Hashable, Sendable {
     let id: StreamID
-    /// The records on disk.
+    /// The numbers of the records on disk.
     private(set) var stored: SeqSet
-    /// The records on disk that the broker has not acknowledged, as far as is known. The recording lane has to send
-    /// them.
+    /// The numbers of the records on disk that the broker has not acknowledged, as far as is known. They have to be
+    /// sent in batches.
     private(set) var pending: SeqSet
-    /// The records that the broker acknowledged and that wait for the recorders, by batch.
+    /// The records that the broker acknowledged but some required recorder did not, by batch.
     private var taken: [Taken] = []
-    /// Batches that are to be published again. Their records are in `pending`.
+    /// The batches that are to be published again. Their records are in ``pending``.
     private(set) var repeats: [Repeat] = []
-    /// While the recorders are silent, the last record that the broker acknowledged before the silence was detected.
-    /// Newer records wait.
+    /// The number of the last record that the broker had acknowledged when the silence of the recorders was detected;
+    /// `nil` while recorders answer. Records with higher numbers are not sent during the silence.
     private(set) var stalledThrough: UInt64?
-    /// The time of the last message of a recorder that lacks records of this stream.
+    /// The time of the last message from a recorder that lacks records of this stream; `nil` for none.
     private var lastAnswer: MonotonicTime?
-    /// The number of batches that were repeated since then to provoke an answer.
+    /// The number of times that a batch was repeated since ``lastAnswer`` to provoke an answer of a recorder.
     private(set) var unansweredProbes = 0
     /// `true` when no recorder has answered since a reconnection.
     private(set) var isReopened = false
-    /// The time since which records wait for a recorder without progress; `nil` when no record waits.
+    /// The time since which records have waited for a recorder's acknowledgement without any progress; `nil` when no
+    /// record waits.
     private(set) var unrecordedSince: MonotonicTime?
-    /// The records in flight on the live lane.
+    /// The numbers of the records in updates of the live lane that the broker has not answered yet.
     private(set) var live = SeqSet()
-    /// The highest number that was written or given up.
+    /// The highest number of a record that was written to disk or could not be written.
     private(set) var last: UInt64
-    /// The last number when the stream was taken from the opened log.
+    /// The highest number of the stream when the log was opened; 0 for a stream that began later.
     let lastTakenOver: UInt64
     /// `true` when the stream has ended: no higher number will follow.
     var isEnded: Bool
     /// `true` when the numbers above ``lastTakenOver`` were assigned twice. Their records are appended again to another
     /// stream.
     private(set) var isReused = false
-    /// `true` when a batch must be sent even without records, to declare the end of the stream or gone records.
+    /// `true` when a batch must be sent even without records, to declare the end of the stream or records that are
+    /// gone.
     var needsDeclaration: Bool
-    /// The time since which records are pending; `nil` when none are.
+    /// The time since which records wait to be sent in a batch; `nil` when none wait.
     private(set) var waitingSince: MonotonicTime?
     /// The number up to which pending records are sent without waiting for a full batch.
     private(set) var urgentThrough: UInt64 = 0
 
-    /// Records that the broker acknowledged and that some recorder has not acknowledged.
+    /// Records that the broker acknowledged and that some required recorder has not acknowledged.
     private struct Taken: Sendable {
         var seqs: SeqSet
         /// The id of their batch; `nil` for records of updates on the live lane or of several batches.
         let batch: String?
         var since: MonotonicTime
-        /// The time at which they are published again.
+        /// The time at which the records are published again without an acknowledgement.
         var until: MonotonicTime
     }
 
@@ -72,7 +75,8 @@ struct SpoolStream: Hashable, Sendable {
         var seqs: SeqSet
     }
 
-    /// The maximum number of batches whose ids are remembered. Further batches are repeated with another id.
+    /// The maximum number of acknowledged batches whose ids are remembered. A further batch gets another id when it is
+    /// repeated.
     static let maximumTaken = 1_000
 
     static func == (left: Self, right: Self) -> Bool {
@@ -93,19 +97,21 @@ struct SpoolStream: Hashable, Sendable {
         self.waitingSince = stream.stored.isEmpty ? nil : now
     }
 
-    /// The records that a batch may contain: pending, not in flight on the live lane, not behind a silent recorder.
+    /// The numbers of the records that may be in a batch: pending, not in flight on the live lane, and not above
+    /// ``stalledThrough``.
     var ready: SeqSet {
         var ready = self.stalledThrough.map(self.pending.through) ?? self.pending
         if !self.live.isEmpty { ready.subtract(self.live) }
         return ready
     }
 
-    /// `true` when a batch could contain records.
+    /// `true` when at least one record may be in a batch.
     var hasReady: Bool {
         self.live.isEmpty && self.stalledThrough == nil ? !self.pending.isEmpty : !self.ready.isEmpty
     }
 
-    /// Returns the records of the next batch, at most `maximum`, and the id of the batch that they repeat.
+    /// Returns the numbers of the records of the next batch, at most `maximum`, and the id of the batch that is
+    /// repeated; the id is `nil` for a new batch.
     ///
     /// A repeated batch contains only its own records.
     func next(_ maximum: Int) -> (seqs: SeqSet, batch: String?) {
@@ -120,19 +126,19 @@ struct SpoolStream: Hashable, Sendable {
         return (end.map { seqs.through($0 - 1) } ?? seqs, nil)
     }
 
-    /// Records that these records are in a batch now, so that the batches that contained them are not due again.
+    /// Handles that these records are in a batch now: earlier batches that contained them are not repeated.
     mutating func batched(_ seqs: SeqSet) {
         guard !self.repeats.isEmpty else { return }
         self.repeats.removeAll { !$0.seqs.intersection(seqs).isEmpty }
     }
 
-    /// The lowest number that the device still has.
+    /// The lowest number of a record on disk; the number after the last one when there is none.
     var oldest: UInt64 { self.stored.first ?? self.last + 1 }
 
-    /// The time at which the first record waiting for a recorder is sent again.
+    /// The earliest time at which records that wait for a recorder are sent again; `nil` when none wait.
     var resendDeadline: MonotonicTime? { self.taken.first?.until }
 
-    /// `true` when all records are safe and everything was declared.
+    /// `true` when the stream has ended, none of its records is on disk, and everything about it was declared.
     var isDone: Bool { self.isEnded && self.stored.isEmpty && !self.needsDeclaration }
 
     /// Ends the stream because its last numbers were assigned twice.
@@ -152,7 +158,7 @@ struct SpoolStream: Hashable, Sendable {
         self.waitingSince = self.waitingSince ?? now
     }
 
-    /// Records that could not be written. They will be declared gone.
+    /// Handles that these records could not be written to disk. Their numbers will be declared gone.
     mutating func givenUp(_ seqs: SeqSet) { self.last = max(self.last, seqs.last ?? 0) }
 
     mutating func sentLive(_ seqs: SeqSet) { self.live.formUnion(seqs) }
@@ -183,7 +189,7 @@ struct SpoolStream: Hashable, Sendable {
         self.pendingMayHaveEnded()
     }
 
-    /// Removes records that are no longer on the device: safe, dropped or quarantined.
+    /// Removes records that left the device's log, because they are safe, dropped or quarantined.
     mutating func removed(_ seqs: SeqSet) {
         self.stored.subtract(seqs)
         self.pending.subtract(seqs)
@@ -196,8 +202,9 @@ struct SpoolStream: Hashable, Sendable {
         self.pendingMayHaveEnded()
     }
 
-    /// Handles a reconnection. If the recorders answered on the previous connection, records waiting for them are
-    /// repeated soon, because the broker may have lost records or acknowledgements with that connection.
+    /// Handles a reconnection to the broker. If a recorder answered on the previous connection, records that wait for a
+    /// recorder are repeated soon (after `wait`), because the broker may have lost records or acknowledgements with
+    /// that connection.
     mutating func reopened(now: MonotonicTime, wait: Duration) {
         guard self.unansweredProbes == 0 else { return }
         self.isReopened = true
@@ -223,8 +230,8 @@ struct SpoolStream: Hashable, Sendable {
         }
     }
 
-    /// Schedules records for sending again when their wait is over and a recorder that lacks them answered since they
-    /// were sent.
+    /// Marks records for sending again whose wait is over, if a recorder that lacks them has answered since they were
+    /// sent.
     mutating func resend(now: MonotonicTime) {
         let last = self.lastAnswer
         let due = self.taken.prefix { entry in entry.until <= now && last.map { $0 >= entry.since } ?? false }
@@ -264,7 +271,7 @@ struct SpoolStream: Hashable, Sendable {
         self.sendAgain(first, of: oldest.batch, now: now)
     }
 
-    /// Ends the wait for silent recorders. All records that wait for them are sent again first, in order.
+    /// Ends the wait for silent recorders. All records that no recorder acknowledged are sent again first, in order.
     mutating func endStall(now: MonotonicTime) {
         guard self.stalledThrough != nil else { return }
         self.stalledThrough = nil
@@ -284,7 +291,8 @@ struct SpoolStream: Hashable, Sendable {
         self.sendAgain(self.stored.from(seq + 1), of: nil, now: now)
     }
 
-    /// Schedules records for sending again, if they are still on disk.
+    /// Marks those of the records `seqs` for sending again that are still on disk, in a batch with the same id if it is
+    /// given.
     private mutating func sendAgain(_ seqs: SeqSet, of batch: String?, now: MonotonicTime) {
         let there = seqs.intersection(self.stored)
         guard !there.isEmpty else { return }
@@ -295,10 +303,10 @@ struct SpoolStream: Hashable, Sendable {
         self.hurry(through: there.last ?? 0)
     }
 
-    /// Sends pending records up to `seq` without waiting for a full batch.
+    /// Requests that pending records up to number `seq` are sent without waiting for a full batch.
     mutating func hurry(through seq: UInt64) { self.urgentThrough = max(self.urgentThrough, seq) }
 
-    /// Starts the wait for a full batch again after a smaller one was sent.
+    /// Starts the wait for a full batch again, after a batch was sent that was not full.
     mutating func windowRestarted(now: MonotonicTime) {
         self.waitingSince = self.pending.isEmpty ? nil : now
     }

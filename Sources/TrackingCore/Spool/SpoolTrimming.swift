@@ -1,16 +1,18 @@
-/// Decides, from the oldest record on, which records are dropped to comply with a log's limits.
+/// Decides which records of a device's log are dropped to comply with the log's limits. The records are examined one by
+/// one, from the oldest on.
 package struct SpoolTrimming {
-    /// The decision about a record.
+    /// The decision about the record that is examined.
     package enum Verdict: Hashable, Sendable {
         /// Drop the record and all records before it.
         case goes
-        /// The next record decides.
+        /// The record's age is unknown: it is dropped if a later record is dropped, and kept otherwise.
         case undecided
         /// Keep the record and all records after it.
         case stays
     }
 
-    /// The earliest time from a clock that was set.
+    /// The earliest time of a record that counts as known, 2001-01-01T00:00:00Z. Earlier times come from clocks that
+    /// were not set.
     private static let earliestTime = UnixTime(978_307_200)
 
     private let limits: SpoolLimits
@@ -19,7 +21,8 @@ package struct SpoolTrimming {
     private var count: Int
     private var bytes: Int
 
-    /// Makes a value for a log's current amount. With a clock before the build date of this program, ages are ignored.
+    /// Makes a value for a log with `count` records and `bytes` payload bytes. If `now` is before the build date of
+    /// this program, ages are ignored.
     package init(limits: SpoolLimits, count: Int, bytes: Int, now: UnixTime) {
         self.limits = limits
         self.maximumAge = now < ClockTrust.buildFloor ? nil : limits.maximumAge
@@ -28,14 +31,18 @@ package struct SpoolTrimming {
         self.bytes = bytes
     }
 
-    /// `true` when the limits may require dropping a record.
+    /// `true` when a record may have to be dropped: the log exceeds a limit, or there is a limit for the age.
     package var mayTrim: Bool { self.isOverfull || self.maximumAge != nil }
 
     private var isOverfull: Bool {
         self.count > self.limits.maximumCount ?? .max || self.bytes > self.limits.maximumBytes ?? .max
     }
 
-    /// Decides about the next record.
+    /// Decides about the next record in order of age.
+    ///
+    /// - Parameters:
+    ///   - bytes: The number of payload bytes of the record.
+    ///   - time: The time of the record.
     package mutating func consider(bytes: Int, time: UnixTime) -> Verdict {
         let isOverfull = self.isOverfull
         self.count -= 1

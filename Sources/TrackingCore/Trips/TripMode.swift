@@ -1,19 +1,20 @@
 /// The mode of travel of a trip: one of the known words, or another one.
 public struct TripMode: Hashable, Sendable, CustomStringConvertible {
-    /// The words that other programs know and have symbols for.
+    /// The modes of travel that other programs know and have symbols for.
     public static let known = [
         "walk", "run", "bicycle", "car", "taxi", "bus", "tram", "train", "metro", "gondola", "monorail", "sleigh",
         "plane",
         "boat", "scooter",
     ]
 
-    /// The word: 1 to 64 bytes without control characters and without characters that change the direction of text.
+    /// The word for the mode: 1 to 64 bytes without control characters and without characters that change the direction
+    /// of text.
     public let rawValue: String
 
-    /// The word.
+    /// The word for the mode.
     public var description: String { self.rawValue }
 
-    /// Makes a mode.
+    /// Makes a mode from a word.
     ///
     /// - Throws: ``TrackingError/Code/invalidConfiguration`` that names the violated rule.
     public init(_ rawValue: String) throws(TrackingError) {

@@ -36,7 +36,7 @@ extension TripStateMachine {
         }
         var trip = try MessageCodec.decodeStoredTrip(tripBytes)
         guard trip.state == .active else {
-            throw TrackingError(.invalidPayload, "trip.state must be ACTIVE for a trip to go on")
+            throw TrackingError(.invalidPayload, "cannot resume the stored trip: trip.state must be ACTIVE")
         }
         let counted = try state.optional("counted") { json throws(Refusal) in try json.feature(.location) }
         let wall = UnixTime(try state.required("wall") { json throws(Refusal) in try json.number(.time) })

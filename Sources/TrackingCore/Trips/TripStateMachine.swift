@@ -4,16 +4,16 @@
 /// record; a returned version uses that name. Positions must have passed the privacy zones. ``moved(_:at:next:)`` takes
 /// every fix, ``recorded(_:at:next:)`` only the recorded ones.
 public struct TripStateMachine: Hashable, Sendable {
-    /// A version of a trip, with its cause.
+    /// A new version of a trip, with its cause.
     public enum Change: Hashable, Sendable {
         /// The trip began.
         case started(Trip)
         /// The trip continues, with a new distance, duration and location.
         case progressed(Trip)
-        /// It ended.
+        /// The trip ended.
         case ended(Trip)
 
-        /// The version.
+        /// The new version of the trip.
         public var trip: Trip {
             switch self {
             case .started(let trip), .progressed(let trip), .ended(let trip): trip
@@ -36,11 +36,11 @@ public struct TripStateMachine: Hashable, Sendable {
         }
     }
 
-    /// A trip in progress.
+    /// The state of a trip in progress.
     struct Journey: Hashable, Sendable {
-        /// The last version.
+        /// The last version of the trip.
         var trip: Trip
-        /// The last point that the distance includes.
+        /// The last point that is included in the trip's distance; `nil` before the first.
         var counted: Location?
         /// The begin of the trip on the monotonic clock, as if that clock had run without interruption.
         var startedNow: MonotonicTime
@@ -83,7 +83,7 @@ public struct TripStateMachine: Hashable, Sendable {
         TripStateMachine(automatic: self.automatic, rest: self.rest.fresh, seed: seed)
     }
 
-    /// Takes over the settings of another machine. A trip in progress continues.
+    /// Takes over the settings of another machine. A trip in progress continues unchanged.
     public mutating func configure(_ other: TripStateMachine) {
         self.automatic = other.automatic
         self.rest = other.rest.fresh
@@ -127,7 +127,13 @@ public struct TripStateMachine: Hashable, Sendable {
         return change
     }
 
-    /// Takes a fix, recorded or not. Returns the begin or end of an automatic trip; `nil` for neither.
+    /// Processes a fix, recorded or not, to detect motion and stops.
+    ///
+    /// - Parameters:
+    ///   - fix: The fix, after the privacy zones.
+    ///   - moment: The time on both clocks.
+    ///   - next: The name of the next record, which a returned version uses.
+    /// - Returns: The begin or end of an automatic trip; `nil` for neither.
     public mutating func moved(_ fix: Location, at moment: Moment, next: RecordName) -> Change? {
         guard let mode = self.automatic else { return nil }
         if self.journey == nil { self.rest.rest(with: fix) }
@@ -139,8 +145,9 @@ public struct TripStateMachine: Hashable, Sendable {
         }
     }
 
-    /// Takes a point of the trip that was or will be recorded, with the id of ``current``. Returns a version when one
-    /// is due.
+    /// Adds a recorded point to the trip in progress. The point must have the trip id of ``current``.
+    ///
+    /// - Returns: A new version of the trip when one is due, at most one each ``cadence``; otherwise `nil`.
     public mutating func recorded(_ point: Location, at moment: Moment, next: RecordName) -> Change? {
         guard self.journey != nil, Self.counts(point) else { return nil }
         var place = point
@@ -149,7 +156,8 @@ public struct TripStateMachine: Hashable, Sendable {
         return self.versionIfDue(at: moment, next: next)
     }
 
-    /// Handles the expiry of ``nextDeadline``.
+    /// Handles the expiry of ``nextDeadline``. Returns a new version of the trip, or its end; `nil` when nothing is
+    /// due.
     public mutating func timerFired(at moment: Moment, next: RecordName) -> Change? {
         guard let journey = self.journey else { return nil }
         if self.automatic != nil {
@@ -210,7 +218,7 @@ public struct TripStateMachine: Hashable, Sendable {
         return trip
     }
 
-    /// Returns `true` for a time of a clock that was set.
+    /// Returns `true` when a time comes from a clock that was set: it is not before the build date of this program.
     static func isSet(_ time: UnixTime) -> Bool { time >= ClockTrust.buildFloor }
 
     private static func counts(_ point: Location) -> Bool {
@@ -219,7 +227,8 @@ public struct TripStateMachine: Hashable, Sendable {
 }
 
 extension TripStateMachine.Journey {
-    /// Adds a recorded point. The centre of a zone counts as a location, but not for the distance.
+    /// Adds a recorded point to the trip. A position that a privacy zone replaced by its centre counts as the trip's
+    /// location, but not for its distance.
     fileprivate mutating func add(_ point: Location) {
         self.trip.startLocation = self.trip.startLocation ?? point
         self.trip.lastLocation = point

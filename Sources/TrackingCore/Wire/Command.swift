@@ -13,7 +13,7 @@ public struct Command: Hashable, Sendable {
 
     /// The maximum size of an encoded command in bytes: 16 KiB.
     public static let maximumBytes = 16_384
-    /// The validity of a command without `expires`.
+    /// The time for which a command without `expires` is valid: 60 s.
     public static let standardLife: Duration = .seconds(60)
 
     /// Makes a command.
@@ -32,12 +32,12 @@ public struct Command: Hashable, Sendable {
 
     /// The name of an instruction: one of the constants here, or a word of a later version.
     public struct Name: Hashable, Sendable, RawRepresentable {
-        /// The word on the wire.
+        /// The word in the message.
         public let rawValue: String
         /// Makes a name.
         public init(rawValue: String) { self.rawValue = rawValue }
 
-        /// Report a fix now.
+        /// Publish a fix now.
         public static let report = Name(rawValue: "REPORT")
         /// Send one batch of pending records now.
         public static let sendNow = Name(rawValue: "SEND_NOW")
@@ -67,9 +67,9 @@ public struct Command: Hashable, Sendable {
 /// The result of a command. It is the detail of an event of kind COMMAND, and the payload of a message on a response
 /// topic.
 public struct CommandAnswer: Hashable, Sendable {
-    /// The command's id.
+    /// The id of the command that is answered.
     public var id: String
-    /// The result's members, or the reason for the failure.
+    /// The result of the command as named values, or the reason why the command was not executed.
     public var outcome: Result<[String: JSONValue], CommandFailure>
 
     /// Makes an answer.
@@ -84,7 +84,7 @@ public struct CommandAnswer: Hashable, Sendable {
 public struct CommandFailure: Error, Hashable, Sendable, CustomStringConvertible {
     /// The code to match. Later versions may add codes.
     public struct Code: Hashable, Sendable, RawRepresentable {
-        /// The word on the wire.
+        /// The word in the message.
         public let rawValue: String
         /// Makes a code.
         public init(rawValue: String) { self.rawValue = rawValue }
@@ -113,12 +113,12 @@ public struct CommandFailure: Error, Hashable, Sendable, CustomStringConvertible
         public static let failed = Code(rawValue: "FAILED")
     }
 
-    /// The reason, to match.
+    /// The code of the failure, to match.
     public var code: Code
-    /// The reason, to read. At most 1,000 bytes of it are encoded.
+    /// The description of the failure, to read. At most 1,000 bytes of it are encoded.
     public var message: String
 
-    /// Makes a failure.
+    /// Makes a failure of a command.
     public init(_ code: Code, _ message: String) {
         self.code = code
         self.message = message

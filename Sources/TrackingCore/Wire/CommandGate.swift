@@ -1,4 +1,5 @@
-/// Decides which commands from the broker are executed: each id once, and no expired command.
+/// Decides whether a publisher executes a command that it receives from the broker. Each command id is executed once,
+/// and no expired command is executed.
 public struct CommandGate: Sendable {
     /// The decision about a command.
     public enum Verdict: Equatable, Sendable {
@@ -18,23 +19,23 @@ public struct CommandGate: Sendable {
     private var ring: [String] = []
     private var next = 0
 
-    /// Makes a gate without remembered ids.
+    /// Makes a gate that remembers no command ids.
     public init() {}
 
-    /// Restores a gate from ``kept``. The gate starts empty when `kept` is `nil` or unreadable.
+    /// Restores a gate from its stored ``kept``. The gate remembers no command ids when `kept` is `nil` or unreadable.
     public init(keeping kept: [UInt8]?) {
         let ids = kept.flatMap { try? JSONValue(json: $0) }?.list?.compactMap(\.text) ?? []
         for id in ids.suffix(Self.capacity) where CommandCodec.isName(id) { self.remember(id) }
     }
 
-    /// The remembered ids as JSON, at most 120 KB. Stored and restored, they prevent a second execution after a restart
-    /// of the program.
+    /// The remembered command ids as JSON, at most 120 KB. When they are stored and restored, no command is executed
+    /// again after a restart of the program.
     public var kept: [UInt8] {
         let oldestFirst = self.ring[self.next...] + self.ring[..<self.next]
         return JSONValue.list(oldestFirst.map { .text($0) }).json
     }
 
-    /// Decides about a command.
+    /// Decides whether a command is executed, and remembers its id.
     ///
     /// An expired command is not remembered, because it was never executed.
     ///

@@ -5,12 +5,14 @@ struct JSONObject {
     private let members: [String: Range<Int>]
     private let root: WireRoot
 
-    /// Parses a payload from the network.
+    /// Parses a payload from the network as a JSON object.
+    ///
+    /// - Throws: ``TrackingError/Code/invalidPayload`` or ``TrackingError/Code/payloadTooLarge``.
     init(payload: some Collection<UInt8>) throws(TrackingError) {
         try self.init(Array(payload), .message)
     }
 
-    /// Parses an object whose members are named beneath `root` in errors.
+    /// Parses a JSON object. Errors name its members with the path `root` before them.
     private init(_ bytes: [UInt8], _ root: WireRoot) throws(TrackingError) {
         self.members = try bytes.withUnsafeBufferPointer { bytes throws(TrackingError) in
             try JSONScanner.read(bytes) { json throws(Refusal) in try json.places() }
@@ -46,7 +48,7 @@ struct JSONObject {
         throw TrackingError(.invalidPayload, "\(self.root.path(name.description)) is missing")
     }
 
-    /// Returns a member that is an object. Its own members are named beneath `root` in errors.
+    /// Returns a member that is an object. Errors name its own members with the path `root` before them.
     func object(_ name: StaticString, _ root: WireRoot) throws(TrackingError) -> JSONObject {
         let bytes = try self.required(name) { json throws(Refusal) in
             let start = json.position
@@ -58,7 +60,7 @@ struct JSONObject {
 }
 
 extension JSONScanner {
-    /// Reads an object and returns the byte range of each member's value.
+    /// Reads a JSON object and returns the byte range of each member's value, by the member's name.
     mutating func places() throws(Refusal) -> [String: Range<Int>] {
         var members: [String: Range<Int>] = [:]
         try self.beginObject()

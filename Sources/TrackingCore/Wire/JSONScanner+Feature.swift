@@ -137,7 +137,7 @@ extension JSONScanner {
         return words
     }
 
-    /// Skips an object after checking its grammar, and returns its unchanged bytes.
+    /// Checks the grammar of an object (the `extra` of a point), and returns its unchanged bytes.
     private mutating func extra() throws(Refusal) -> [UInt8] {
         guard self.peek() == UInt8(ascii: "{") else { throw self.mismatch("an object") }
         let start = self.position

@@ -28,7 +28,7 @@ struct StringToken {
         return memcmp(bytes, word, count) == 0
     }
 
-    /// Compares with a literal, so that a `switch` can match member names.
+    /// Returns `true` when a string equals a literal, so that a `switch` can match member names.
     @inline(__always)
     static func ~= (name: StaticString, token: StringToken) -> Bool {
         token.hasEscapes ? token.text == name.description : token.equals(name.utf8Start, name.utf8CodeUnitCount)
@@ -75,7 +75,7 @@ extension JSONScanner {
         }
     }
 
-    /// Reads one letter and four hexadecimal digits.
+    /// Reads the letter `u` of a string's escape and the four hexadecimal digits after it.
     private mutating func skipHexadecimal() throws(Refusal) -> UInt16 {
         var value: UInt16 = 0
         for _ in 0..<4 {

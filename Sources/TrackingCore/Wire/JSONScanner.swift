@@ -58,7 +58,7 @@ struct JSONScanner {
             guard scanner.peek() == 0, scanner.isAtEnd else { throw scanner.syntaxError("the end") }
             return value
         } catch {
-            throw scanner.failure ?? TrackingError(.invalidPayload, "not JSON")
+            throw scanner.failure ?? TrackingError(.invalidPayload, "not JSON: the payload cannot be read")
         }
     }
 
@@ -82,7 +82,7 @@ struct JSONScanner {
         return self.byte
     }
 
-    /// The number of bytes passed.
+    /// The number of bytes before the current position.
     var offset: Int { self.position - self.start }
 
     /// `true` at the end of the input.
@@ -92,7 +92,7 @@ struct JSONScanner {
     @inline(__always)
     mutating func advance() { self.position += 1 }
 
-    /// Passes bytes while `condition` holds.
+    /// Passes bytes as long as `condition` returns `true` for them.
     @inline(__always)
     mutating func advance(while condition: (UInt8) -> Bool) {
         var position = self.position
@@ -188,7 +188,7 @@ struct JSONScanner {
 
     // MARK: Errors
 
-    /// Records the reason for an error and returns the error.
+    /// Stores the reason for a rejection in ``failure``, and returns the error to throw.
     mutating func refuse(_ message: String) -> Refusal {
         self.failure = TrackingError(.invalidPayload, message)
         return Refusal()

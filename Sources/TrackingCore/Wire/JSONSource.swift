@@ -1,7 +1,7 @@
-/// The members of a JSON object as source text: each value with exactly the bytes of the input.
+/// The members of a JSON object as source text: each value consists of exactly the bytes of the input.
 ///
-/// ``JSONValue`` omits `null`, rounds numbers to `Double` and sorts the members of objects. The `extra` of a point has
-/// to preserve all of them, so it is built from source text.
+/// ``JSONValue`` omits `null`, rounds numbers to `Double` and sorts the members of objects. The `extra` of a point must
+/// preserve all of these, so it is built from source text.
 package struct JSONSource: Sendable {
     /// The source text of each value, `null` included, without surrounding white space. Of several members with one
     /// name, the last one counts.

@@ -53,7 +53,9 @@ extension JSONWriter {
 }
 
 extension Location {
-    /// Checks the values that the writer must not omit silently.
+    /// Checks the values of a fix that must not be omitted: its time, `seq`, trip id and `extra`.
+    ///
+    /// - Throws: ``TrackingError/Code/invalidPayload`` that names the member that violates the protocol.
     func checkWritable(at root: WireRoot) throws(TrackingError) {
         guard NumberRule.time.allows(self.time.seconds) else {
             throw TrackingError(

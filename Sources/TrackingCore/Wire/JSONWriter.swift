@@ -54,7 +54,7 @@ struct JSONWriter: ~Copyable {
         self.count += 1
     }
 
-    /// Removes the bytes between two offsets.
+    /// Removes the written bytes between two offsets.
     mutating func remove(_ range: Range<Int>) {
         precondition(range.lowerBound >= 0 && range.upperBound <= self.count)
         let rest = self.count - range.upperBound

@@ -83,7 +83,7 @@ extension JSONScanner {
         return LocationUpdate(location: location, skipped: skipped, intermediate: intermediate, kind: kind)
     }
 
-    /// Skips a Feature. Returns `true` when `null` precedes one of its coordinates.
+    /// Skips a GeoJSON Feature. Returns `true` when `null` precedes one of its coordinates.
     fileprivate mutating func hasNullCoordinate() throws(Refusal) -> Bool {
         var hasNull = false
         try self.eachMember { json throws(Refusal) in

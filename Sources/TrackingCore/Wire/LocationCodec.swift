@@ -95,10 +95,12 @@ extension JSONWriter {
         self.text(update.kind.rawValue)
     }
 
-    /// Removes as few of the oldest points as necessary to make the payload fit.
+    /// Removes as few of the oldest skipped points as necessary from the written payload, so that it has at most
+    /// ``WireLimits/maximumPayloadBytes``.
     ///
     /// - Parameter starts: The offset of each point, followed by the end of the last.
     /// - Returns: The number of removed points.
+    /// - Throws: ``TrackingError/Code/payloadTooLarge`` when the payload is too large without skipped points.
     fileprivate mutating func leaveOutOldest(_ starts: [Int]) throws(TrackingError) -> Int {
         let excess = self.count - WireLimits.maximumPayloadBytes
         guard excess > 0 else { return 0 }

@@ -28,7 +28,7 @@ extension MessageCodec {
         return presence
     }
 
-    /// Decodes a liveness.
+    /// Decodes a liveness message, the announcement that a client is connected or has left.
     ///
     /// - Throws: ``TrackingError/Code/invalidPayload`` that names the wrong member, or
     ///   ``TrackingError/Code/payloadTooLarge``.
@@ -52,7 +52,7 @@ extension MessageCodec {
         return ResolutionRequest(session: try message.session(), resolution: try message.resolution())
     }
 
-    /// Decodes a resolution in force.
+    /// Decodes the message about a trackable's resolution in force.
     ///
     /// - Throws: ``TrackingError/Code/invalidPayload`` that names the wrong member, or
     ///   ``TrackingError/Code/payloadTooLarge``.
@@ -133,7 +133,7 @@ extension MessageCodec {
 }
 
 extension TrackingEvent {
-    /// Checks that readers accept the detail: at most ``WireLimits/maximumDetailBytes`` as JSON.
+    /// Checks that readers accept the detail of this event: at most ``WireLimits/maximumDetailBytes`` as JSON.
     ///
     /// - Throws: ``TrackingError/Code/payloadTooLarge`` that names the kind, the size and the limit.
     package func checkDetail() throws(TrackingError) { try Self.check(self.detail, of: self.kind) }

@@ -15,7 +15,7 @@ public enum MessageCodec {
         return writer.bytes
     }
 
-    /// Encodes a liveness.
+    /// Encodes a liveness message, the announcement that a client is connected or has left.
     public static func encode(_ liveness: Liveness) -> [UInt8] {
         var writer = JSONWriter(capacity: 128)
         writer.raw("{")
@@ -40,7 +40,7 @@ public enum MessageCodec {
         return writer.bytes
     }
 
-    /// Encodes a resolution in force.
+    /// Encodes the message about a trackable's resolution in force.
     public static func encode(_ resolution: ResolutionInForce) -> [UInt8] {
         var writer = JSONWriter(capacity: 256)
         writer.raw("{")

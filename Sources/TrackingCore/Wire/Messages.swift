@@ -6,18 +6,18 @@ public enum MemberKind: String, Hashable, Sendable, CaseIterable {
 
 /// The announcement that a member is present on a trackable (topics `publisher/{client}` and `subscriber/{client}`).
 public struct Presence: Hashable, Sendable {
-    /// The role of the member. A role that differs from the topic makes the message invalid.
+    /// The role of the member. A message whose role differs from the role in its topic is invalid.
     public var kind: MemberKind
-    /// The run of the client program that is present.
+    /// The session id of the member, which identifies one run of its program.
     public var session: SessionID
     /// The number of reconnects of the session so far.
     public var connection: Int
-    /// The validity of a heartbeat, in whole seconds, 1…86,400.
+    /// The time after a heartbeat for which the member counts as present, in whole seconds, 1…86,400.
     public var lease: Duration
     /// The time at which the member first became present in this session; reconnects do not change it. The publisher
     /// with the latest time owns the trackable.
     public var since: UnixTime
-    /// The publisher's current stream of the live lane; `nil` for subscribers.
+    /// The stream that numbers the positions that the publisher publishes; `nil` for subscribers.
     public var stream: StreamID?
     /// `true` when the publisher also sends raw locations; `nil` when unknown.
     public var rawLocations: Bool?
@@ -49,12 +49,12 @@ public struct Liveness: Hashable, Sendable {
 
     /// The state of the client.
     public var status: Status
-    /// The run of the client program.
+    /// The session id of the client, which identifies one run of its program.
     public var session: SessionID
     /// The number of reconnects of the session so far.
     public var connection: Int
 
-    /// Makes a liveness.
+    /// Makes a liveness message.
     public init(status: Status, session: SessionID, connection: Int) {
         self.status = status
         self.session = session
@@ -64,7 +64,7 @@ public struct Liveness: Hashable, Sendable {
 
 /// A subscriber's request for a resolution (topic `request/{client}`).
 public struct ResolutionRequest: Hashable, Sendable {
-    /// The run of the client program that makes the request.
+    /// The session id of the subscriber, which identifies one run of its program.
     public var session: SessionID
     /// The requested resolution.
     public var resolution: Resolution
@@ -88,9 +88,10 @@ public enum FilterRule: String, Hashable, Sendable, CaseIterable {
 public enum PublisherState: String, Hashable, Sendable, CaseIterable {
     /// The publisher is not connected, or not authorized.
     case offline = "OFFLINE"
-    /// The publisher is connected, but not yet online.
+    /// The publisher is connected, but the broker has not confirmed all that ``online`` requires.
     case publishing = "PUBLISHING"
-    /// On this connection, the broker returned the publisher's own liveness and presence and acknowledged an update.
+    /// The publisher publishes: on this connection, the broker has returned the publisher's own liveness and presence,
+    /// and has acknowledged an update.
     case online = "ONLINE"
     /// Another publisher took over, the client id collided, or the broker rejected a name. The state is final until the
     /// trackable is removed and added again.
@@ -105,13 +106,13 @@ public struct ResolutionInForce: Hashable, Sendable {
     public var isNear: Bool
     /// The number of present subscribers.
     public var subscribers: Int
-    /// `true` while the battery's charge is known and below the threshold.
+    /// `true` while the charge of the device's battery is known and below the threshold for a longer interval.
     public var isLowBattery: Bool
     /// The publisher's state.
     public var state: PublisherState
-    /// The rule of the update filter.
+    /// The rule by which the publisher combines interval and displacement between two updates.
     public var filter: FilterRule
-    /// The longest time without an update; zero for no limit.
+    /// The longest time without an update, after which the publisher repeats the last one; zero for no limit.
     public var maximumSilence: Duration
 
     /// Makes a resolution in force.
@@ -148,18 +149,18 @@ public struct TrackingEvent: Hashable, Sendable {
 
     /// A kind of event: one of the protocol's kinds, or a kind of a later version.
     public struct Kind: Hashable, Sendable, RawRepresentable {
-        /// The text on the wire.
+        /// The word in the message.
         public let rawValue: String
         /// Makes a kind.
         public init(rawValue: String) { self.rawValue = rawValue }
 
         /// The battery's charge fell below the threshold.
         public static let lowBattery = Kind(rawValue: "LOW_BATTERY")
-        /// The device's clock or the receiver's date was wrong.
+        /// The device's clock was set, or the receiver's date was wrong.
         public static let clockJump = Kind(rawValue: "CLOCK_JUMP")
         /// Another publisher owns the trackable now.
         public static let collision = Kind(rawValue: "COLLISION")
-        /// Records were dropped unsent, to keep to the log's limits.
+        /// Records were dropped before they were sent, to comply with the limits of the device's log.
         public static let dropped = Kind(rawValue: "DROPPED")
         /// The source of fixes failed. The publisher tries it again.
         public static let sourceLost = Kind(rawValue: "SOURCE_LOST")

@@ -133,7 +133,8 @@ public struct SessionID: Hashable, Sendable, Comparable, CustomStringConvertible
     public static func < (left: Self, right: Self) -> Bool { left.rawValue.precedesInBytes(right.rawValue) }
 }
 
-/// The id of one lifetime of a publisher's log for one trackable. It is random.
+/// The id of one numbered sequence of a publisher's records for one trackable. It is random. A new stream begins when
+/// the device's log cannot continue the previous one.
 public struct StreamID: Hashable, Sendable, Comparable, CustomStringConvertible {
     /// The id: 1 to 64 bytes without control characters.
     public let rawValue: String
@@ -189,8 +190,8 @@ extension UInt8 {
 }
 
 extension String {
-    /// Returns `true` when the bytes are equal. `==` compares Unicode equivalence; it goes first because equal bytes
-    /// are always equivalent and have one hash.
+    /// Returns `true` when both texts have the same bytes. The operator `==` compares Unicode equivalence; it is
+    /// evaluated first because it is fast and true for equal bytes.
     fileprivate func hasBytes(of other: String) -> Bool { self == other && self.utf8.elementsEqual(other.utf8) }
 
     /// Returns `true` when the text precedes another one in the order of bytes, which is the order of the databases.

@@ -11,11 +11,12 @@ public enum Topic: Hashable, Sendable {
     case event(TrackableID)
     case ack(TrackableID, ClientID)
     case command(TrackableID)
-    /// The answers to commands that name a response topic (MQTT 5).
+    /// Answers to commands that name a response topic (MQTT 5): the trackable of the command and the client that sent
+    /// it.
     case answer(TrackableID, ClientID)
     case liveness(ClientID)
 
-    /// The trackable of the topic; `nil` for liveness.
+    /// The trackable of the topic; `nil` for the liveness of a client, which belongs to no trackable.
     public var trackable: TrackableID? {
         switch self {
         case .location(let id), .raw(let id), .history(let id), .publisher(let id, _), .subscriber(let id, _),
@@ -40,7 +41,7 @@ public struct TopicRoot: Hashable, Sendable, CustomStringConvertible {
     /// The prefix, with `/` between levels and without a slash at either end.
     public let path: String
 
-    /// The prefix.
+    /// The prefix of all topics of the deployment, the same as ``path``.
     public var description: String { self.path }
 
     /// The default root, `tracking`.
@@ -87,8 +88,8 @@ public struct TopicRoot: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// Returns `true` when a publisher of `id` may answer a command on the topic `path`. The check prevents a command
-    /// from making the publisher write to any other topic.
+    /// Returns `true` when a publisher of trackable `id` may publish the answer to a command on the topic `path`. The
+    /// check prevents a command from making the publisher write to any other topic.
     public func isForAnswers(of id: TrackableID, _ path: String) -> Bool {
         if case .answer(id, _) = self.topic(path) { true } else { false }
     }

@@ -1,4 +1,4 @@
-/// The position of an object within a message, for error messages. Its text is created only when it is needed.
+/// The path of an object within a message, for error messages. Its text is created only when it is needed.
 enum WireRoot {
     case message
     case location
@@ -20,7 +20,7 @@ enum WireRoot {
     }
 }
 
-/// The permitted range of a number in messages, as numbers and as a phrase for errors.
+/// The permitted range of a number in messages, as bounds and as a phrase for error messages.
 struct NumberRule {
     let lowest: Double
     let highest: Double

@@ -6,7 +6,7 @@ public enum HistoryFormat: String, Hashable, Sendable, CaseIterable {
     case json
     /// A GeoJSON FeatureCollection (RFC 7946), with all members of the protocol.
     case geojson
-    /// GPX 1.1.
+    /// GPX 1.1: the points as a track.
     case gpx
     /// KML 2.2 with Google's `gx:Track`.
     case kml

@@ -48,7 +48,7 @@ public struct HistoryWriter: Sendable {
     public mutating func finish() -> [UInt8] { Array(self.writer.finish().utf8) }
 }
 
-/// A writer of one format.
+/// A writer of one export format.
 protocol PointWriter: Sendable {
     mutating func begin() -> String
     mutating func append(_ point: Location) -> [UInt8]
@@ -56,7 +56,8 @@ protocol PointWriter: Sendable {
     mutating func finish() -> String
 }
 
-/// Default implementations for formats without a frame around the points.
+/// Default implementations for export formats that write nothing before the first point, between pieces of a track and
+/// after the last point.
 extension PointWriter {
     func begin() -> String { "" }
     func interrupt() -> String { "" }

@@ -52,7 +52,8 @@ struct MovingFeaturesWriter: PointWriter {
             + "}}"
     }
 
-    /// All positions of one `MovingPoint` must have the same dimension.
+    /// Returns the coordinates of a point as JSON. All positions of one `MovingPoint` must have the same dimension, so
+    /// `hasAltitude` states for all of them whether an altitude is written.
     private static func coordinates(of point: Location, hasAltitude: Bool) -> String {
         let place = point.coordinate
         let altitude = hasAltitude ? point.altitude?.decimal : nil

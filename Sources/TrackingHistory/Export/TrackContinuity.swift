@@ -22,7 +22,7 @@ public struct TrackContinuity: Sendable {
     /// Makes a detector from the coverage of the streams.
     public init(_ coverage: [StreamID: StreamCoverage]) { self.coverage = coverage }
 
-    /// Advances to a point and returns its relation to the previous one.
+    /// Advances to the next point of the history, and returns its relation to the previous one.
     public mutating func step(to point: Location) -> Step {
         defer { self.lastTime = point.time }
         guard let stream = point.stream, let seq = point.seq else {

@@ -21,7 +21,8 @@ struct CSVCutter: Sendable {
     private var line = 1
     private var startLine = 1
     private var isQuoted = false
-    /// `true` when the last byte of a quoted field was a quotation mark, which ends the field or is the first of two.
+    /// `true` when the last byte of a quoted field was a quotation mark. The mark ends the field, or is the first of
+    /// two that stand for one.
     private var isQuoteOpen = false
     private var isSkipping = false
     private var followsReturn = false

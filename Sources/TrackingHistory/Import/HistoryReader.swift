@@ -1,7 +1,7 @@
 public import TrackingCore
 
-/// Reads the points of a file that Godwit or another program wrote (`docs/reference/history.md`, "Import"). Pass the bytes in
-/// pieces of any size. Text is encoded in UTF-8, or in UTF-16 with a byte order mark.
+/// Reads the points of a file that Godwit or another program wrote (`docs/reference/history.md`, "Import"). Pass the
+/// bytes in pieces of any size. Text is encoded in UTF-8, or in UTF-16 with a byte order mark.
 ///
 /// An invalid point is reported with its line and the reason, and reading continues. The reader holds at most one
 /// record of the file, which has at most 128 KB.

@@ -24,7 +24,7 @@ struct JSONCutter: Sendable {
     static let limit = 131_072
 
     private let lists: Set<String>
-    /// The bytes of the current value, or of the object before its list.
+    /// The bytes of the current value, or of the part of an object before its list.
     private var bytes: [UInt8] = []
     private var isTooLong = false
     private var startLine = 1
@@ -37,13 +37,14 @@ struct JSONCutter: Sendable {
     private var hadList = false
     private var isInString = false
     private var isEscaped = false
-    /// The last string of the object itself. It is the name of the current member after a colon followed.
+    /// The last string of the object itself, outside of its values. When a colon follows it, it is the name of the
+    /// current member.
     private var name: [UInt8] = []
     private var isNamed = false
     private var badLine = 0
     /// `true` at the beginning of the input.
     private var isFirst = true
-    /// `true` while the input is one list that has not ended.
+    /// `true` while the whole input is one JSON array that has not ended.
     private var isWhole = false
     /// The last byte outside of strings other than white space.
     private var previous: UInt8 = 0
@@ -165,7 +166,7 @@ struct JSONCutter: Sendable {
         }
     }
 
-    /// Reports a broken text and begins the next one.
+    /// Reports the current JSON text as broken, and begins the next one.
     private mutating func giveUp(_ pieces: inout [Piece]) {
         if self.badLine != self.startLine { pieces.append(.notJSON(line: self.startLine)) }
         self.badLine = self.startLine
@@ -202,7 +203,7 @@ struct JSONCutter: Sendable {
         self.isTooLong = false
     }
 
-    /// Ends an element other than an object or list at a comma or bracket.
+    /// Ends an element of a list that is neither an object nor a list, at a comma or bracket.
     private mutating func endScalar(_ pieces: inout [Piece]) {
         guard self.isTooLong || self.bytes.contains(where: { $0 > 0x20 }) else { return self.clear() }
         if self.bytes.first.map({ $0 == UInt8(ascii: "{") || $0 == UInt8(ascii: "[") }) != true {

@@ -102,9 +102,9 @@ package enum OverlandPoint {
 
 /// The kinds of motion in the vocabularies of iOS and Android.
 package struct PhoneMotion {
-    /// The kinds that the protocol defines.
+    /// The kinds of motion that the protocol defines, as a JSON array.
     package let known: JSONValue
-    /// `true` when there are other kinds.
+    /// `true` when the phone's list contains kinds of motion that the protocol does not define.
     package let hasUnknown: Bool
 
     /// Makes the kinds of motion from a list of words or a single word.
@@ -123,7 +123,7 @@ package struct PhoneMotion {
 }
 
 extension JSONValue {
-    /// The finite number; also of a text that is a decimal number. `nil` for other values.
+    /// The finite number that this JSON value is, or that its text denotes as a decimal number; `nil` for other values.
     package var lenientNumber: Double? {
         guard let number = self.number ?? self.text.flatMap({ Double(decimal: $0) }), number.isFinite else {
             return nil

@@ -3,12 +3,13 @@ package import TrackingCore
 /// A point under construction from named values: CSV columns, GeoJSON properties or OwnTracks members. Values with
 /// unknown names are added to `extra` as far as there is room.
 package struct PointDraft {
-    /// The meaning of a name.
+    /// The meaning of a named value for a point.
     package enum Meaning: Sendable {
         case time, latitude, longitude, altitude, accuracyHorizontal, accuracyVertical, bearing, accuracyBearing
         case speed, accuracySpeed, kilometresPerHour, floor, battery, batteryPercent, mode, motion, tripID, source
         case extra
-        /// The value is ignored: it is known otherwise, or it names a record in another log.
+        /// The value is ignored: the point's source provides it in another way, or it names a record in another
+        /// device's log.
         case nothing
     }
 
@@ -102,7 +103,7 @@ package struct PointDraft {
         }
     }
 
-    /// Returns the point.
+    /// Returns the finished point.
     ///
     /// - Throws: ``BadPoint`` with the missing or wrong value, without a coordinate.
     package func location() throws(BadPoint) -> Location {
@@ -184,7 +185,7 @@ package struct PointDraft {
     }
 }
 
-/// The reason why a value is not a point. The reader adds the line.
+/// The reason why a value of a file is not a point. The reader adds the number of the line.
 package struct BadPoint: Error {
     /// The missing or wrong value, without a coordinate.
     package let reason: String

@@ -27,16 +27,16 @@ public struct HistorySimplifier: Sendable {
     /// dropped.
     public private(set) var bound: Meters = 0
 
-    /// A point and its neighbours by their slots; -1 for none.
+    /// A remaining point, and the slots of the points before and after it; -1 for none.
     private struct Node: Sendable {
         var point: Location
         var previous: Int
         var next: Int
-        /// The greatest priority of dropped points next to it.
+        /// The greatest priority of the dropped points that were next to this point, in metres.
         var inherited = 0.0
         /// `true` when the track is interrupted before this point.
         var beginsPiece: Bool
-        /// The number of points before it in the input.
+        /// The number of points before this point in the input.
         let number: Int
     }
 
@@ -51,7 +51,7 @@ public struct HistorySimplifier: Sendable {
     /// Half the circumference, the greatest distance between two coordinates.
     private static let farthest = Coordinate.meanEarthRadius.value * .pi
 
-    /// The greatest permitted number of points, because of their memory.
+    /// The greatest permitted value of ``maximumPoints``, which limits the memory.
     public static let maximumLimit = 1_000_000
 
     /// Makes a simplifier with a result of at most `maximumPoints` points.

@@ -1,5 +1,6 @@
-/// A binary heap of slots with access to the least slot, in which every slot's key can change. Slots with equal
-/// priorities are ordered by number, so that equal calls give an equal order. All operations cost O(log n).
+/// A binary heap of slots (numbers from 0 on), each with a key that can change. The slot with the least key is found at
+/// once. Slots with equal priorities are ordered by number, so that equal calls give an equal order. All operations
+/// cost O(log n).
 struct IndexedHeap: Sendable {
     /// The key that orders slots.
     struct Key: Comparable, Sendable {

@@ -2,21 +2,21 @@ public import TrackingCore
 
 /// A trip that was detected in the points of a history.
 public struct DetectedTrip: Hashable, Sendable {
-    /// The first point; after a stop, the last point of that stop.
+    /// The first point of the trip. After a stop, it is the last point of that stop.
     public let start: Location
-    /// The last point.
+    /// The last point of the trip.
     public private(set) var end: Location
-    /// The sum of the distances from point to point.
+    /// The length of the path: the sum of the distances from point to point.
     public private(set) var distance: Meters = 0
-    /// The number of points, start and end included.
+    /// The number of points of the trip, first and last included.
     public private(set) var points = 1
-    /// The greatest distance from the start.
+    /// The greatest distance of a point from the start of the trip.
     public private(set) var farthest: Meters = 0
-    /// The greatest speed of its points, in metres a second; `nil` when no point has a speed.
+    /// The greatest speed of the trip's points, in metres a second; `nil` when no point has a speed.
     private var recordedSpeed: Double?
     /// The greatest speed between points at least ``speedStretch`` apart, in metres a second.
     private var measuredSpeed = 0.0
-    /// The begin of the stretch whose speed is measured next.
+    /// The first point of the stretch whose speed is measured next.
     private var stretchStart: Location
 
     /// The minimum duration of a measured stretch, in seconds. Over a shorter time, a receiver's noise looks like
@@ -47,7 +47,7 @@ public struct DetectedTrip: Hashable, Sendable {
         return max(self.measuredSpeed, self.averageSpeed ?? 0)
     }
 
-    /// Adds a point, which must be later than the last.
+    /// Adds a point to the trip. The point must be later than the last one.
     mutating func move(to point: Location) {
         self.distance.value += self.end.coordinate.distance(to: point.coordinate).value
         self.measureSpeed(at: point)
@@ -68,13 +68,13 @@ public struct DetectedTrip: Hashable, Sendable {
 
 /// A stop that was detected in the points of a history.
 public struct DetectedStop: Hashable, Sendable {
-    /// The first point.
+    /// The first point of the stop.
     public let start: Location
-    /// The last point.
+    /// The last point of the stop.
     public private(set) var end: Location
-    /// The mean position of its points.
+    /// The mean position of the stop's points.
     public private(set) var place: Coordinate
-    /// The number of points.
+    /// The number of points of the stop.
     public private(set) var points = 1
 
     init(start: Location) {
@@ -86,7 +86,7 @@ public struct DetectedStop: Hashable, Sendable {
     /// The duration of the stop.
     public var duration: Duration { self.end.time.since(self.start.time) }
 
-    /// Adds a point, which must be later than the last.
+    /// Adds a point to the stop. The point must be later than the last one.
     mutating func stay(at point: Location) {
         self.points += 1
         self.place = self.place.interpolated(to: point.coordinate, fraction: 1 / Double(self.points))

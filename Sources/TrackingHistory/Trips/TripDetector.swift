@@ -1,7 +1,7 @@
 public import TrackingCore
 
-/// Detects trips and stops in the points of a history without recorded trips (`docs/reference/history.md`, "Trips and stops").
-/// Append the points in order of time; the detector holds a bounded number of them.
+/// Detects trips and stops in the points of a history without recorded trips (`docs/reference/history.md`, "Trips and
+/// stops"). Append the points in order of time; the detector holds a bounded number of them.
 ///
 /// - A stop begins when all points during ``Rules/stopDuration`` are within ``Rules/stopRadius`` of the first of them.
 ///   It ends with the first point that is further from the middle of the stop.
@@ -18,7 +18,7 @@ public struct TripDetector: Sendable {
         public var stopRadius: Meters = 200
         /// The minimum duration of a stop, > 0.
         public var stopDuration: Duration = .seconds(180)
-        /// The longest time between two points with a known path, > 0.
+        /// The longest time between two points across which the path counts as known, > 0.
         public var maximumGap: Duration = .seconds(600)
         /// The greatest accuracy radius of a point that counts, > 0 m.
         public var maximumAccuracy: Meters = 200
@@ -53,8 +53,8 @@ public struct TripDetector: Sendable {
     private var state = State.unknown
     private var lastPoint: Location?
 
-    /// The minimum time between two candidates as a fraction of ``Rules/stopDuration``. It limits the number of
-    /// candidates.
+    /// The minimum time between two possible begins of a stop, as a fraction of ``Rules/stopDuration``. It limits their
+    /// number.
     private static let candidateShare = 1.0 / 180
 
     /// Makes a detector without points.
@@ -65,7 +65,8 @@ public struct TripDetector: Sendable {
             rules.maximumGap > .zero
         else {
             throw TrackingError(
-                .invalidConfiguration, "the radius, the time, the gap and the accuracy of stops must be above 0")
+                .invalidConfiguration,
+                "stopRadius, stopDuration, maximumGap and maximumAccuracy of detected stops must be above 0")
         }
         self.rules = rules
     }
@@ -139,7 +140,8 @@ public struct TripDetector: Sendable {
         return self.finding(first.trip)
     }
 
-    /// Removes candidates up to the first that is near all later ones, including the new one.
+    /// Removes possible begins of a stop that are too far from a later point, up to the first that is near all later
+    /// ones, including the new one.
     private func consider(_ new: Candidate, for candidates: inout [Candidate]) {
         // All candidates were near the first one. Its replacement must be near all that follow.
         let kept = candidates.indices.first { index in

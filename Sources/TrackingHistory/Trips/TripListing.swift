@@ -15,7 +15,7 @@ public struct TripListing: Sendable {
     /// A recorded trip during which points are appended.
     private struct Open: Sendable {
         let trip: Trip
-        /// The distance and speeds of its points so far.
+        /// The distance and the speeds of the points appended during the trip so far; `nil` before the first.
         var track: DetectedTrip?
 
         /// The end of the trip. A trip without a recorded end counts as over at the time when it would have ended
@@ -66,7 +66,7 @@ public struct TripListing: Sendable {
         self.detector = try TripDetector(rules: rules)
     }
 
-    /// Appends a point and returns the entries that have ended.
+    /// Appends a point of the history, and returns the trips and stops that have ended.
     public mutating func append(_ point: Location) -> [Entry] {
         var entries = self.begin(before: point.time) + self.close(before: point.time.seconds)
         guard self.open.isEmpty else {
@@ -78,7 +78,7 @@ public struct TripListing: Sendable {
         return entries
     }
 
-    /// Ends the history and returns the remaining entries.
+    /// Ends the history, and returns the remaining trips and stops.
     public mutating func finish() -> [Entry] {
         self.begin(before: nil) + self.close(before: nil)
     }

@@ -2,7 +2,7 @@ public import TrackingCore
 
 /// The common representation of a trip or a stop for output.
 public struct TripRow: Hashable, Sendable {
-    /// The kind: `recorded`, `trip` or `stop`.
+    /// The kind of the row: `recorded` (a recorded trip), `trip` or `stop` (both detected).
     public private(set) var kind: String
     /// The recorded trip; `nil` for a detected trip or stop.
     public private(set) var trip: Trip?

@@ -8,7 +8,8 @@ public enum PublishReason: Hashable, Sendable {
     case noMatchingSubscribers
 }
 
-/// An MQTT client with asynchronous calls: publish and wait for the broker's answer, subscribe and read.
+/// An MQTT client with asynchronous calls: publish a message and wait for the broker's answer, subscribe and read
+/// messages.
 ///
 ///     let client = try MQTTClient(configuration: configuration)
 ///     async let running: Void = client.run()
@@ -18,14 +19,14 @@ public enum PublishReason: Hashable, Sendable {
 ///     }
 ///
 /// The client is an actor on the thread of its event loop. Use an ``MQTTTransport`` directly for thousands of messages
-/// a second, or to be informed of connections and losses.
+/// a second, or to be informed when connections begin and end.
 ///
-/// A subscription that is not read stops reading from the broker at the limits of ``MQTTConfiguration``, so no message
-/// is lost. The broker's answers arrive behind messages on the same connection. While the client waits for an answer,
-/// it holds up to twice the limits.
+/// While the messages of a subscription are not read, the client stops reading from the broker at the limits of
+/// ``MQTTConfiguration``, so no message is lost. The broker's answers arrive behind messages on the same connection.
+/// While the client waits for an answer, it holds up to twice the limits.
 public actor MQTTClient {
     private enum Link {
-        /// No attempt to connect has ended since the last connection.
+        /// Since the last connection, no attempt to connect has failed or succeeded yet.
         case pending
         case up
         case down(TrackingError)
@@ -73,15 +74,15 @@ public actor MQTTClient {
         self.end()
     }
 
-    /// Closes the connection once everything sent before is answered or `limit` has passed; ``run()`` returns then.
-    /// Messages that arrive meanwhile for a full subscription are dropped.
+    /// Closes the connection once the broker has answered everything sent before, or after `limit`; ``run()`` returns
+    /// then. Messages that arrive meanwhile for a full subscription are dropped.
     public func close(within limit: Duration) {
         self.beginClosing()
         self.transport.send([.close(within: limit)])
     }
 
-    /// `true` where the broker reports each publish that it refuses: the last connection speaks MQTT 5. A broker that speaks MQTT
-    /// 3.1.1 acknowledges a refused publish like any other.
+    /// `true` where the broker reports each publish that it refuses: the last connection speaks MQTT 5. A broker that
+    /// speaks MQTT 3.1.1 acknowledges a refused publish like any other.
     public nonisolated var reportsRefusedPublishes: Bool { self.unmatched.acceptedVersion == .v5 }
 
     /// The number of messages that were received for subscriptions and are not read. Messages in the connection's event
@@ -178,11 +179,13 @@ public actor MQTTClient {
 
     private func waitForLink() async throws(TrackingError) {
         while true {
-            if self.isClosing || Task.isCancelled { throw TrackingError(.stopped, "the client was closed") }
+            if self.isClosing || Task.isCancelled {
+                throw TrackingError(.stopped, "the MQTT client was closed. Create another client")
+            }
             switch self.link {
             case .up: return
             case .down(let error): throw error
-            case .ended: throw TrackingError(.stopped, "the client was closed")
+            case .ended: throw TrackingError(.stopped, "the MQTT client was closed. Create another client")
             case .pending: break
             }
             let token = self.nextToken()
@@ -210,13 +213,16 @@ public actor MQTTClient {
         }
     }
 
-    /// Waits while a subscription is full, which stops reading from the broker. Does not wait while a caller waits for
-    /// an answer, because the answer is behind the messages.
+    /// Waits while the unread messages of a subscription reach a limit; that stops reading from the broker. Does not
+    /// wait while a caller awaits the broker's answer, because the answer comes behind the messages.
     private func waitForRoom() async {
         while !self.isClosing, self.isFull(times: 1) {
             if self.isFull(times: 2), !self.outcomes.isEmpty {
                 let error = TrackingError(
-                    .refused, "the broker's answer is behind messages of a subscription that is not read")
+                    .refused,
+                    """
+                    cannot receive the broker's answer: unread messages of a subscription come before it. Read them
+                    """)
                 self.failOutcomes(error)
             }
             if !self.outcomes.isEmpty { return }
@@ -244,7 +250,7 @@ public actor MQTTClient {
             self.subscribeAgain()
             self.wakeLinkWaiters()
         case .disconnected(let end):
-            let error = end.reason ?? TrackingError(.stopped, "the client was closed")
+            let error = end.reason ?? TrackingError(.stopped, "the MQTT client was closed. Create another client")
             self.link = end.retry == nil ? .ended : end.failure.map { .down($0) } ?? .pending
             self.failOutcomes(end.lasted == nil ? error : Self.lost(error))
             self.resubscriptions = [:]
@@ -301,7 +307,7 @@ public actor MQTTClient {
     private func end() {
         self.beginClosing()
         self.link = .ended
-        self.failOutcomes(TrackingError(.stopped, "the client was closed"))
+        self.failOutcomes(TrackingError(.stopped, "the MQTT client was closed. Create another client"))
         for id in self.inboxes.keys { self.inboxes[id]?.end() }
     }
 }

@@ -44,7 +44,8 @@ public struct MQTTMessages: AsyncSequence, Sendable {
 /// The received and unread messages of one subscription.
 struct MessageInbox {
     let filters: [String]
-    /// The filters that topics are compared with; for a shared subscription, the filter behind the group's name.
+    /// The topic filters that the topics of received messages are compared with. Of a shared subscription, only the
+    /// filter behind the group's name.
     private let patterns: [String]
     var messages: [IncomingMessage] = []
     var bytes = 0

@@ -9,7 +9,7 @@ extension MQTTConfiguration {
         public var authorities: String?
         /// The file of this client's certificate, followed by the certificates between it and its authority.
         public var certificate: String?
-        /// The file of the certificate's key, without a passphrase.
+        /// The file of the private key of ``certificate``, without a passphrase.
         public var key: String?
 
         /// Creates a value from file paths. A certificate requires a key, and a key requires a certificate.

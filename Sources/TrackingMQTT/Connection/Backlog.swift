@@ -1,7 +1,7 @@
 import TrackingCore
 
-/// Commands that the loop has received and not yet performed, in order. They wait while the window of publishes is
-/// full.
+/// The commands of one connection that the event loop has received and not yet performed, in order. They wait while the
+/// maximum number of publishes is unanswered.
 struct Backlog {
     private var lists: [[TransportCommand]] = []
     private var list = 0

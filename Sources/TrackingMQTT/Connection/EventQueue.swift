@@ -1,10 +1,11 @@
 import Synchronization
 import TrackingCore
 
-/// The events on their way from the loop to the role. The queue is bounded: a full queue stops the loop's reading.
+/// The queue of events from a connection to the role (publisher, subscriber or recorder) that reads them. The queue is
+/// bounded: when it is full, the event loop stops reading from the connection.
 final class EventQueue: Sendable {
-    /// A `.connected` always begins a chunk: commands that the role sends before it receives the chunk are for the
-    /// earlier connection.
+    /// A part of the queue. A `.connected` event always begins a new chunk: commands that the role sends before it
+    /// receives that chunk are for the earlier connection.
     private struct Chunk {
         var events: [TransportEvent]
         var bytes: Int
@@ -46,22 +47,22 @@ final class EventQueue: Sendable {
 
     init(limits: MQTTConfiguration.Limits) { self.limits = limits }
 
-    /// The connection whose `.connected` was delivered last; -1 before the first one.
+    /// The number of the connection whose `.connected` event was delivered last; -1 before the first one.
     var knownConnection: Int { self.known.load(ordering: .acquiring) }
 
-    /// `true` while the loop may continue to read.
+    /// `true` while the queue is not full, so that the event loop may read from the connection.
     var hasRoom: Bool { self.state.withLock { !$0.isFull } }
 
-    /// `true` when the queue exceeds twice its limits. The loop then does not even read the packets that show a live
-    /// connection.
+    /// `true` when the queue exceeds twice its limits. The event loop then reads nothing at all from the connection,
+    /// not even the packets that show that the broker is alive.
     var isOverfull: Bool {
         self.state.withLock {
             $0.count > 2 * self.limits.waitingEvents || $0.bytes > 2 * self.limits.waitingBytes
         }
     }
 
-    /// Sets the closure that is called once when there is room again after ``append(_:bytes:connection:)`` returned
-    /// `false`.
+    /// Sets the closure that is called once when the queue has room again, after ``append(_:bytes:connection:)``
+    /// returned `false`.
     func listen(_ onRoom: (@Sendable () -> Void)?) { self.state.withLock { $0.onRoom = onRoom } }
 
     /// Appends a batch of events of one connection.
@@ -104,8 +105,8 @@ final class EventQueue: Sendable {
         }
     }
 
-    /// Returns the batch that is available now. The outer `nil` means that the continuation waits; `.some(nil)` means
-    /// the end.
+    /// Returns the batch of events that is available now. The outer `nil` means that none is, and the continuation
+    /// waits; `.some(nil)` means the end of the queue.
     private func answer(
         _ state: inout State, to continuation: CheckedContinuation<[TransportEvent]?, Never>
     ) -> ([TransportEvent]??, (@Sendable () -> Void)?) {

@@ -18,15 +18,15 @@ extension MQTTConnection {
         }
     }
 
-    /// Closes the connection without a DISCONNECT, or abandons the attempt.
+    /// Closes the connection without a DISCONNECT, or abandons the attempt to connect.
     func closeLink() {
         self.lookups += 1
         self.link = nil
         self.sink.reset()
     }
 
-    /// Closes an attempt or a connection that exceeded its time limit. If an address did not answer, the next attempt
-    /// begins with the following address.
+    /// Closes an attempt to connect, or a connection, that exceeded its time limit. If an address did not answer, the
+    /// next attempt begins with the following address.
     func abandon() {
         if let link = self.link, link.handle != nil, !link.isAccepted {
             self.addressOffsets[link.attempt.endpoint, default: 0] += 1
@@ -71,7 +71,7 @@ extension MQTTConnection {
 
     // MARK: - The end of a handle
 
-    /// Handles the end of the connection or of the attempt.
+    /// Handles the end of the connection or of the attempt to connect, for the reason in `result`.
     func handleEnded(_ result: MosquittoResult) {
         guard let link = self.link else { return }
         let acceptance = self.sink.acceptance
@@ -99,7 +99,7 @@ extension MQTTConnection {
             return TrackingError(.connectionLost, result.text, reasonCode: ReasonCode.malformedPacket)
         }
         if let code = self.sink.disconnection, code >= 0x80 { return ReasonCode.disconnected(code) }
-        return TrackingError(.connectionLost, "the connection was lost: \(result.text)")
+        return TrackingError(.connectionLost, "the connection to the broker was lost: \(result.text)")
     }
 
     private func failure(_ link: Link, _ result: MosquittoResult) -> ConnectionStateMachine.Failure {
@@ -109,21 +109,24 @@ extension MQTTConnection {
         let host = link.endpoint.host
         if let error = link.tls?.verificationError(host: host) { return .unreachable(error) }
         if link.tls != nil, let complaint = self.sink.complaint {
-            return .unreachable(TrackingError(.tlsFailed, "no TLS with \(link.endpoint): \(complaint)"))
+            return .unreachable(
+                TrackingError(.tlsFailed, "the TLS handshake with \(link.endpoint) failed: \(complaint)"))
         }
-        let advice = link.tls == nil ? "; where it speaks TLS, the address begins with mqtts" : ""
+        let advice = link.tls == nil ? ". If the broker requires TLS, begin its address with mqtts" : ""
         if let violation = result.violation {
             // A damaged answer does not show which versions the broker supports.
             return .unreachable(
                 TrackingError(
                     .brokerUnreachable,
-                    "\(link.endpoint) did not answer \(link.attempt.version.name): \(violation)\(advice)"))
+                    "\(link.endpoint) did not answer with a valid packet of \(link.attempt.version.name): \(violation)\(advice)"
+                ))
         }
         if link.isUp {
             return .closedUnanswered(
                 TrackingError(
                     .brokerUnreachable,
-                    "\(link.endpoint) closed without answering \(link.attempt.version.name)\(advice)"))
+                    "\(link.endpoint) closed the connection without an answer to \(link.attempt.version.name)\(advice)")
+            )
         }
         // OpenSSL consumes the socket error, so the exact reason is unknown.
         let reason = link.tls != nil && result.isByPeer ? "nothing listens there, or it closed before TLS" : result.text
@@ -132,7 +135,7 @@ extension MQTTConnection {
 }
 
 extension ConnectionStateMachine.Version {
-    /// The version's public name.
+    /// The public name of the MQTT version, for example "MQTT 5".
     var name: String {
         switch self {
         case .v5: "MQTT 5"

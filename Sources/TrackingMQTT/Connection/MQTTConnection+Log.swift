@@ -2,13 +2,13 @@ import Logging
 import TrackingCore
 
 extension MQTTConnection {
-    /// Logs a connection: at the level `info` after a logged outage, otherwise at `debug`.
+    /// Logs that a connection was made: at the level `info` after an outage that was logged, otherwise at `debug`.
     func logConnected(_ connection: Int, sessionPresent: Bool) {
         guard let link = self.link else { return }
         let level: Logger.Level = self.lastLoggedCode == nil ? .debug : .info
         self.lastLoggedCode = nil
         self.configuration.logger?.log(
-            level: level, "connected",
+            level: level, "Broker connected",
             metadata: [
                 "client": "\(self.configuration.client)", "endpoint": "\(link.endpoint)",
                 "version": "\(link.attempt.version.name)", "connection": "\(connection)",
@@ -16,7 +16,7 @@ extension MQTTConnection {
             ])
     }
 
-    /// Logs the violated rule, never the packet's content.
+    /// Logs the rule of MQTT that a packet of the broker violated, never the packet's content.
     func logMalformed(_ result: MosquittoResult, _ link: Link) {
         self.configuration.logger?.warning(
             "Broker sent a malformed packet",
@@ -26,25 +26,27 @@ extension MQTTConnection {
             ])
     }
 
-    /// Logs a lost or failed connection: once for each new reason as a warning, or as an error where an operator must
-    /// act.
+    /// Logs a lost connection or a failed attempt to connect: once for each new reason, as a warning, or as an error if
+    /// an operator must act.
     func logDisconnected(_ disconnection: Disconnection) {
         guard let logger = self.configuration.logger else { return }
         var metadata: Logger.Metadata = ["client": "\(self.configuration.client)"]
         if let retry = disconnection.retry { metadata["retry"] = "\(retry)" }
         if let lasted = disconnection.lasted { metadata["lasted"] = "\(lasted)" }
-        guard let reason = disconnection.reason else { return logger.debug("connection closed", metadata: metadata) }
+        guard let reason = disconnection.reason else {
+            return logger.debug("Broker connection closed in order", metadata: metadata)
+        }
         metadata["reason"] = "\(reason.message)"
         metadata["code"] = "\(reason.code)"
         let isNew = self.lastLoggedCode != reason.code
         self.lastLoggedCode = reason.code
         let level: Logger.Level = reason.isForAnOperator ? .error : .warning
-        logger.log(level: isNew ? level : .debug, "not connected", metadata: metadata)
+        logger.log(level: isNew ? level : .debug, "Broker not connected", metadata: metadata)
     }
 }
 
 extension TrackingError {
-    /// `true` for an error that waiting does not remove.
+    /// `true` for an error that waiting does not remove, so that an operator must act.
     fileprivate var isForAnOperator: Bool {
         switch self.code {
         case .badCredentials, .notAuthorized, .refused, .takenOver, .certificateExpired, .certificateHostMismatch,

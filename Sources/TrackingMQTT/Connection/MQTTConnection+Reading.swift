@@ -12,7 +12,7 @@ extension MQTTConnection {
         if self.readsOn || !readiness.isDisjoint(with: .failed) { self.readOn(handle) }
     }
 
-    /// Continues to connect the socket, and then TLS.
+    /// Continues to connect the socket, and then to establish TLS.
     ///
     /// - Returns: `true` once both are connected.
     private func continueConnecting(_ handle: MosquittoHandle, _ readiness: Poller.Readiness) -> Bool {
@@ -60,8 +60,7 @@ extension MQTTConnection {
         }
     }
 
-    /// Schedules another read of bytes that TLS has decrypted, because the kernel reports only unread bytes of the
-    /// socket.
+    /// Schedules another read, because TLS holds decrypted bytes. The kernel reports only unread bytes of the socket.
     private func readOnLater() {
         if self.link?.handle?.tls != nil { self.loop.wake(self.key) }
     }
@@ -81,10 +80,10 @@ extension MQTTConnection {
 
     // MARK: - Silence
 
-    /// The time at which the missing rest of an incomplete packet counts as lost.
+    /// The time at which the missing rest of an incomplete packet counts as lost; `nil` while no packet is incomplete.
     var packetDeadline: MonotonicTime? { self.link?.arrival.deadline(self.configuration.answerTimeout) }
 
-    /// Ends a connection on which a packet began and its rest does not arrive.
+    /// Ends a connection on which a packet has begun and its rest has not arrived in time.
     func endStalledPacket() {
         guard let handle = self.link?.handle, self.link?.isAccepted == true else { return }
         let isReading = self.readsOn

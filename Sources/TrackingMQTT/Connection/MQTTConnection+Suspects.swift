@@ -2,17 +2,17 @@ import CMosquitto
 import Logging
 import TrackingCore
 
-/// A subscription that is sent in several packets, because it is long, the broker accepts only smaller packets, or one
-/// of its filters is suspected and is sent alone.
+/// A subscription that is sent in several SUBSCRIBE packets: it is long, the broker accepts only smaller packets, or
+/// one of its filters is suspected to make the broker close the connection and is therefore sent alone.
 struct SplitSubscription {
     /// The largest number of filter bytes in one packet, for any broker.
     static let maximumBytes = 8_192
 
-    /// The answers so far, in the order of the filters.
+    /// The broker's answers so far, in the order of the filters: `nil` for a granted filter, else the refusal.
     var refusals: [TrackingError?] = []
-    /// `true` while the next part awaits its answer.
+    /// `true` while a part of the subscription was sent and the broker has not answered it.
     var isSent = false
-    /// The largest number of filter bytes in one packet that this broker is known to accept.
+    /// The largest number of filter bytes in one packet that this broker is believed to accept.
     var bytes = Self.maximumBytes
 }
 
@@ -23,16 +23,19 @@ extension MQTTConnection {
             && filters.contains { self.sink.suspects.verdict(on: $0, now: self.now) == .sendAlone }
     }
 
-    /// Returns the reason for which a filter is not sent; `nil` for a filter that is sent.
+    /// Returns the reason why a filter is not sent to the broker; `nil` for a filter that may be sent.
     func refusal(ofFilter filter: String) -> TrackingError? {
         guard MosquittoHandle.isValid(filter: filter) else {
-            return TrackingError(.invalidName, "'\(filter.prefix(200))' is not a filter that MQTT allows")
+            return TrackingError(
+                .invalidName,
+                "cannot subscribe to '\(filter.prefix(200))': MQTT does not allow this topic filter. Correct it")
         }
         guard case .refuse(let error) = self.sink.suspects.verdict(on: filter, now: self.now) else { return nil }
         return error
     }
 
-    /// Sends the next part of a subscription. The method is called again with each part's answers.
+    /// Sends the next part of a subscription that needs several packets. The method is called again after each part's
+    /// answers.
     ///
     /// - Returns: `true` once the last answer has arrived.
     func subscribeInParts(_ filters: [String], _ token: TransportToken, on handle: MosquittoHandle) -> Bool {
@@ -72,7 +75,8 @@ extension MQTTConnection {
         return true
     }
 
-    /// Returns the filters of the next packet: up to the first one that is suspected or refused.
+    /// Returns the filters of the next SUBSCRIBE packet, at most `limit` bytes, up to the first filter that is
+    /// suspected or refused.
     private func part(of filters: ArraySlice<String>, bytes limit: Int) -> [String] {
         let first = Array(filters.prefix(1))
         guard !self.hasSuspect(first) else { return first }
@@ -84,20 +88,21 @@ extension MQTTConnection {
         return first + further
     }
 
-    /// `true` for filters that need several packets. Brokers limit a packet's size, and close the connection on a
-    /// larger one.
+    /// Returns `true` for a list of filters that needs several packets. Brokers limit a packet's size, and close the
+    /// connection on a larger one.
     static func areLong(_ filters: [String]) -> Bool { self.bytes(of: filters) > SplitSubscription.maximumBytes }
 
-    /// The size of filters in a packet, each with its length and its options.
+    /// Returns the number of bytes of filters in a SUBSCRIBE packet, each with its length and its options.
     static func bytes(of filters: [String]) -> Int { filters.reduce(0) { $0 + $1.utf8.count + 3 } }
 
-    /// Suspects the topics and filters that the broker left unanswered when an accepted connection ended.
+    /// Registers the topics and filters that the broker left unanswered when it closed an accepted connection, as
+    /// possible reasons for the close.
     func suspectUnanswered(_ result: MosquittoResult) {
         guard result.isByPeer, self.sink.disconnection.map(ReasonCode.mayBeAnAnswer) ?? true, !self.machine.isClosing
         else { return }
         for name in self.sink.suspects.closed(unanswered: self.sink.inFlight.names, now: self.now) {
             self.configuration.logger?.error(
-                "set aside: the broker closes the connection upon it",
+                "Topic or filter set aside: the broker closes the connection when it is used",
                 metadata: ["client": "\(self.configuration.client)", "topic": "\(name)"])
         }
     }

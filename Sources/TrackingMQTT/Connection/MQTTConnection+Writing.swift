@@ -25,7 +25,8 @@ extension MQTTConnection {
         self.perform(self.machine.closeRequested(within: limit, now: self.now))
     }
 
-    /// Gives libmosquitto as much as the window allows: beyond it, every publish would cost a walk through its queue.
+    /// Passes pending commands to libmosquitto, as many as the maximum number of unanswered publishes allows. Beyond
+    /// it, each publish would cost a walk through libmosquitto's queue.
     func performCommands() {
         guard self.machine.isOnline, let handle = self.link?.handle else { return }
         while let command = self.backlog.first {
@@ -42,14 +43,14 @@ extension MQTTConnection {
             case .unsubscribe(let filters):
                 try? handle.unsubscribe(filters.filter { MosquittoHandle.isValid(filter: $0) })
             case .tryNow, .close, .acknowledge:
-                break  // noted when it was taken
+                break  // handled when the command was accepted
             }
             self.backlog.removeFirst()
         }
         if self.sink.inFlight.isEmpty { self.perform(self.machine.drained(now: self.now)) }
     }
 
-    /// Publishes a message.
+    /// Publishes a message for the role.
     ///
     /// - Returns: `true` if the message was sent or refused; `false` if it was postponed.
     private func publish(_ message: OutgoingMessage, _ token: TransportToken, on handle: MosquittoHandle) -> Bool {
@@ -81,7 +82,7 @@ extension MQTTConnection {
         return true
     }
 
-    /// Subscribes to filters.
+    /// Subscribes to topic filters for the role.
     ///
     /// - Returns: `true` if all filters were sent or refused; `false` if any was postponed.
     private func subscribe(_ filters: [String], _ token: TransportToken, on handle: MosquittoHandle) -> Bool {
@@ -130,7 +131,7 @@ extension MQTTConnection {
         if case .ended(let result) = handle.write() { self.handleEnded(result) }
     }
 
-    /// Updates the poller's interest in the socket where it has changed.
+    /// Updates the poller's interest in the connection's socket (to read, to write) if it has changed.
     func watchSocket() {
         guard let link = self.link, let handle = link.handle, handle.isOpen else { return }
         var interest: Poller.Readiness = []

@@ -3,20 +3,21 @@ import Logging
 import TrackingCore
 import TrackingRuntime
 
-/// Drives one client: performs the actions of its ``ConnectionStateMachine``, and reports their outcomes to it.
+/// The driver of one client's connection to the broker: performs the actions of its ``ConnectionStateMachine``, and
+/// reports their outcomes to the state machine.
 ///
-/// The connection runs on the thread of its event loop, once in each pass: it reads the received bytes, delivers the
-/// events as one batch, and then writes the role's commands.
+/// The connection runs on the thread of its event loop, once in each pass of the loop: it reads the received bytes,
+/// delivers the events as one batch, and then writes the role's commands.
 actor MQTTConnection {
     /// The resources of one attempt to connect, and of the connection that follows.
     struct Link {
         let attempt: ConnectionStateMachine.Attempt
         let endpoint: MQTTEndpoint
-        /// The addresses that are not tried yet.
+        /// The broker's addresses that were not tried yet in this attempt.
         var addresses: ArraySlice<String> = []
         var tls: TLSContext?
         var handle: MosquittoHandle?
-        /// The readiness that the poller watches; `nil` before the first request.
+        /// The readiness of the socket that the poller waits for; `nil` before the first request to the poller.
         var interest: Poller.Readiness?
         /// `true` once the socket, and TLS if used, is connected and CONNECT is sent.
         var isUp = false
@@ -39,22 +40,23 @@ actor MQTTConnection {
     var now = MonotonicTime(.zero)
     var link: Link?
     var backlog = Backlog()
-    /// `true` while a suspected topic or filter is sent alone.
+    /// `true` while a suspected topic or filter is sent alone, so that nothing else is sent until the broker answers
+    /// it.
     var isHeldForSuspect = false
     /// The subscription that is sent in several packets; `nil` for none.
     var split: SplitSubscription?
     /// The number of the connection that was accepted last; -1 before the first.
     var connection = -1
-    /// The number of publishes that may await an acknowledgement on this connection.
+    /// The maximum number of unanswered publishes on this connection.
     var window = 0
-    /// `true` while reading is stopped until the role has caught up.
+    /// `true` while nothing is read from the broker, because the role has too many unread events.
     var isHeldBack = false
-    /// The time at which reading resumed last. Answers are not late while they are not read.
+    /// The time at which reading from the broker resumed last. Time without reading does not make an answer late.
     var readingSince = MonotonicTime(.zero)
     var nextKeepAlive: MonotonicTime?
-    /// The number of lookups, which identifies the result of an abandoned lookup.
+    /// The number of name lookups begun so far. It identifies the result of a lookup that was abandoned.
     var lookups = 0
-    /// The first address to try in each endpoint's list: the one after an address that did not answer.
+    /// The index of the address to try first, by endpoint: the address after one that did not answer.
     var addressOffsets: [Int: Int] = [:]
     var lastLoggedCode: TrackingError.Code?
     private var isFinished = false
@@ -73,7 +75,7 @@ actor MQTTConnection {
         self.machine = ConnectionStateMachine(configuration: configuration.decisions, seed: system.next())
     }
 
-    /// Connects, and returns when the state machine has ended.
+    /// Runs the connection: connects, and returns when the state machine has ended for good.
     func run() async {
         self.now = DeviceClock.now
         let key = self.loop.attach(self)
@@ -89,8 +91,8 @@ actor MQTTConnection {
         self.loop.detach(key)
     }
 
-    /// Performs the first half of a pass, when the socket is ready: delivers the received events before anything is
-    /// written.
+    /// Performs the first half of a pass of the event loop, when the socket is ready: reads, and delivers the received
+    /// events before anything is written.
     func receive(_ readiness: Poller.Readiness, now: MonotonicTime) {
         self.now = now
         guard !self.isFinished else { return }
@@ -99,7 +101,7 @@ actor MQTTConnection {
         self.deliver()
     }
 
-    /// Performs the second half of a pass.
+    /// Performs the second half of a pass of the event loop: performs commands, writes, and handles deadlines.
     ///
     /// - Returns: The time at which the next pass is due even without an event.
     func service(_ readiness: Poller.Readiness, now: MonotonicTime) -> MonotonicTime? {
@@ -167,7 +169,7 @@ actor MQTTConnection {
         self.ending = nil
     }
 
-    /// Delivers the collected events.
+    /// Delivers the events that were collected during a pass to the role.
     func deliver() {
         guard !self.sink.batch.isEmpty else { return }
         let bytes = self.sink.batch.byteCount

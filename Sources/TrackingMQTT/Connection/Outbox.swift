@@ -1,7 +1,7 @@
 import Synchronization
 import TrackingCore
 
-/// The commands on their way from the role to the loop, which takes all of them in its next pass.
+/// The queue of commands from the role to its connection. The event loop takes all commands in its next pass.
 final class Outbox: Sendable {
     /// Commands that were sent together, and the connection that the role knew when it sent them.
     struct Entry {
@@ -22,12 +22,12 @@ final class Outbox: Sendable {
         self.update { $0.entries.append(entry) }
     }
 
-    /// Records that the task of the connection was cancelled.
+    /// Registers that the task of the connection was cancelled, and wakes the event loop.
     func cancel() {
         self.update { $0.isCancelled = true }
     }
 
-    /// Sets the closure that wakes the loop; `nil` once the loop no longer reads commands.
+    /// Sets the closure that wakes the event loop for new commands; `nil` once the loop no longer reads commands.
     func listen(_ wake: (@Sendable () -> Void)?) {
         self.state.withLock {
             $0.wake = wake

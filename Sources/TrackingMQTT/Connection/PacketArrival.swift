@@ -1,14 +1,16 @@
 import TrackingCore
 
-/// The arrival of an incomplete packet: the time since its last bytes.
+/// Measures the time since the last bytes of an incomplete packet arrived.
 ///
-/// After bytes were lost on the way, the packet's length covers the following packets, and the rest may never arrive.
+/// After bytes were lost on the way, the length of a packet covers the following packets, and the rest of the packet
+/// may never arrive.
 struct PacketArrival {
-    /// The time of the last progress; `nil` while no packet is incomplete, or reading is stopped.
+    /// The time at which the last bytes of the incomplete packet arrived; `nil` while no packet is incomplete, or
+    /// reading is stopped.
     private var since: MonotonicTime?
     private var received = 0
 
-    /// Notes that `received` bytes were read in total.
+    /// Updates the measurement after reading: `received` bytes were read from the connection in total.
     mutating func looked(at received: Int, isIncomplete: Bool, isReading: Bool, now: MonotonicTime) {
         let isNew = received != self.received
         self.received = received

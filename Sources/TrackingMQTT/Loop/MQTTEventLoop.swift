@@ -42,8 +42,8 @@ public final class MQTTEventLoop: SerialExecutor, @unchecked Sendable {
         var isDue = false
     }
 
-    /// The highest number of turns of jobs in one pass, each with the jobs enqueued before it. Receiving a message,
-    /// deciding on it and answering it takes fewer turns.
+    /// The maximum number of turns in one pass. In each turn, the loop runs the jobs that were enqueued before the
+    /// turn. Receiving a message, deciding on it and answering it takes fewer turns.
     private static let turnsAPass = 8
 
     let poller = Poller()
@@ -75,7 +75,8 @@ public final class MQTTEventLoop: SerialExecutor, @unchecked Sendable {
     /// connection of the loop would wait.
     public var executor: any TaskExecutor { self.tasks }
 
-    /// Ends the thread after all jobs enqueued before. No connection and no task may use the loop afterwards.
+    /// Ends the thread after it has run all jobs enqueued before this call. No connection and no task may use the loop
+    /// afterwards.
     public func shutdown() {
         self.post { $0.isStopped = true }
     }
@@ -119,6 +120,8 @@ public final class MQTTEventLoop: SerialExecutor, @unchecked Sendable {
     // MARK: - On the loop's thread
 
     /// Adds a connection and schedules it for the next pass.
+    ///
+    /// - Returns: The key that identifies the connection in the loop.
     func attach(_ connection: MQTTConnection) -> Int {
         let key = self.freeKeys.popLast() ?? self.channels.endIndex
         if key == self.channels.endIndex { self.channels.append(nil) }
@@ -165,7 +168,7 @@ public final class MQTTEventLoop: SerialExecutor, @unchecked Sendable {
         }
     }
 
-    /// Runs the work that was enqueued up to now.
+    /// Runs the jobs that were enqueued up to now.
     ///
     /// - Parameter taken: Empty lists, which are exchanged for those of the inbox.
     private func takeTurn(_ taken: inout Inbox) {

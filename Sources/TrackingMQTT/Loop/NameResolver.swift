@@ -5,7 +5,7 @@ import TrackingRuntime
 
 /// The addresses and certificates that an attempt requires before it can open a socket.
 struct PreparedEndpoint: Sendable {
-    /// Numeric addresses, in the order of the attempts; not empty.
+    /// The broker's numeric addresses, in the order of the attempts; not empty.
     var addresses: [String]
     /// The certificates; `nil` without TLS.
     var tls: TLSContext?
@@ -26,7 +26,11 @@ enum NameResolver {
             completion(Result { () throws(TrackingError) in try Self.work(endpoint, tls) })
         }
         if !isStarted {
-            completion(.failure(TrackingError(.brokerUnreachable, "no thread could be started to look up a name")))
+            completion(
+                .failure(
+                    TrackingError(
+                        .brokerUnreachable,
+                        "cannot look up the name '\(endpoint.host)': the system has no thread left")))
         }
     }
 

@@ -7,7 +7,7 @@ import TrackingCore
 /// `@unchecked`: both descriptors never change, and the kernel allows their use from every thread. Only the loop's
 /// thread uses the buffer.
 final class Poller: @unchecked Sendable {
-    /// The readiness of a socket: watched for, or reported.
+    /// The readiness of a socket to be read or written: the readiness to wait for, or the one that the kernel reported.
     struct Readiness: OptionSet, Hashable, Sendable {
         let rawValue: UInt32
         static let read = Readiness(rawValue: EPOLLIN.rawValue)

@@ -15,9 +15,9 @@ struct InFlight {
         let packet: Int32
         let token: TransportToken
         let sent: MonotonicTime
-        /// For each filter the reason for which it was not sent, or `nil`.
+        /// For each filter of the subscription, the reason why it was not sent to the broker, or `nil`.
         let refusals: [TrackingError?]
-        /// The filters that were sent.
+        /// The filters that were sent to the broker.
         let filters: [String]
         /// `true` for one part of a subscription that is sent in several packets.
         var isPart = false
@@ -40,7 +40,7 @@ struct InFlight {
         return publish.map { min($0, subscription) } ?? subscription
     }
 
-    /// The unanswered topics and filters.
+    /// The topics of the unanswered publishes and the filters of the unanswered subscriptions.
     var names: [String] {
         self.publishes[self.head...].compactMap { $0?.topic }
             + self.subscriptions[self.subscriptionHead...].flatMap { $0?.filters ?? [] }

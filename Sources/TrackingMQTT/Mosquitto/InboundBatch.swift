@@ -1,8 +1,8 @@
 import CMosquitto
 import TrackingCore
 
-/// The events of one pass of the loop on one connection: outcomes and messages in order, with the payloads in one
-/// buffer.
+/// The events that one pass of the event loop collects on one connection: outcomes of commands and received messages in
+/// order, with all payloads in one buffer.
 struct InboundBatch {
     private enum Entry {
         case event(TransportEvent)
@@ -12,9 +12,9 @@ struct InboundBatch {
     private var entries: [Entry] = []
     private var bytes: [UInt8] = []
 
-    /// The number of events.
+    /// The number of events in the batch.
     var count: Int { self.entries.count }
-    /// The number of payload bytes.
+    /// The number of bytes of all payloads in the batch.
     var byteCount: Int { self.bytes.count }
     /// `true` when the batch is large enough for one pass, so that other connections have their turn.
     var isLarge: Bool { self.entries.count >= 256 || self.bytes.count >= 65_536 }

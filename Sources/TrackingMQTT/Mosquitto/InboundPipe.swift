@@ -1,12 +1,13 @@
 import CMosquitto
 import SystemLibrary
 
-/// Passes checked bytes to libmosquitto, which reads descriptors only: a pair of connected sockets, and a buffer.
+/// Passes checked bytes to libmosquitto, which can read only from a descriptor. It consists of a pair of connected
+/// sockets and a buffer.
 ///
-/// All connections of one event loop use the same pair. It is empty between two uses.
+/// All connections of one event loop use the same pair. The pair is empty between two uses.
 final class InboundPipe {
-    /// The largest number of bytes that are read from a connection at once. All of them are passed on, so a portion of
-    /// small messages must not exceed a reader's limit of events.
+    /// The largest number of bytes that are read from a connection at once. All of them are passed on to libmosquitto,
+    /// so a portion of small messages must not exceed the limit of unread events.
     static let portion = 4_096
     /// The size of the buffer: one record of TLS fits.
     static let capacity = 16_384
@@ -30,10 +31,10 @@ final class InboundPipe {
         self.buffer.deallocate()
     }
 
-    /// The number of bytes that libmosquitto has not read.
+    /// The number of bytes in the pair of sockets that libmosquitto has not read.
     var unread: Int { Int(godwit_unread(self.readEnd)) }
 
-    /// Writes as many bytes as fit.
+    /// Writes as many of the bytes as fit into the pair of sockets.
     ///
     /// - Returns: The number of bytes that were written; 0 on an error.
     func write(_ bytes: UnsafeRawBufferPointer) -> Int {

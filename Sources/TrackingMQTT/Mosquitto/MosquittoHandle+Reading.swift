@@ -2,11 +2,11 @@ import CMosquitto
 import SystemLibrary
 import TrackingCore
 
-/// Reading: ``InboundPacketCheck`` checks every byte of the broker before libmosquitto parses it.
+/// The reading from a broker's connection: ``InboundPacketCheck`` checks every byte before libmosquitto parses it.
 ///
-/// libmosquitto ends the process on a packet with an unknown property, and it reads its socket itself. Without TLS its
-/// descriptor is replaced with the ``InboundPipe`` during a call. With TLS no bytes are taken from the network during a
-/// call, so that only the decrypted bytes of one checked record are read.
+/// libmosquitto ends the process on a packet with an unknown property, and it reads its socket itself. Therefore,
+/// without TLS, its descriptor is replaced by the ``InboundPipe`` during a call. With TLS, no bytes are taken from the
+/// network during a call, so that only the decrypted bytes of one checked record are read.
 extension MosquittoHandle {
     /// Reads the received bytes, up to ``InboundPipe/portion`` bytes or one record of TLS, and continues a TLS
     /// handshake.
@@ -42,7 +42,7 @@ extension MosquittoHandle {
         }
     }
 
-    /// Returns the end of a connection from which nothing was read, or `drained` where no bytes have arrived.
+    /// Returns the step after a read of no bytes: the end of the connection, or `drained` if no bytes have arrived.
     private static func end(_ count: Int, _ error: Int32) -> Step {
         if count == 0 || error == ECONNRESET { return .ended(MosquittoResult(MOSQ_ERR_CONN_LOST.rawValue)) }
         if error == EAGAIN || error == EWOULDBLOCK || error == EINTR { return .drained }
@@ -82,7 +82,7 @@ extension MosquittoHandle {
         return nil
     }
 
-    /// Lets libmosquitto read all available bytes.
+    /// Calls libmosquitto until it has read all available bytes.
     ///
     /// - Parameters:
     ///   - limit: The number of bytes, each of which takes one call at most.

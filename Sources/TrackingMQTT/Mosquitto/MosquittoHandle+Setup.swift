@@ -31,8 +31,8 @@ extension MosquittoHandle {
                 client, will.topic, Int32(will.payload.count), will.payload, 1, will.isRetained))
     }
 
-    /// Sets the properties of the CONNECT. libmosquitto has no asynchronous connect with properties; a connect without
-    /// a host stores them and then fails before it uses the network.
+    /// Sets the MQTT 5 properties of the CONNECT. libmosquitto has no asynchronous connect with properties. Therefore a
+    /// connect without a host is called first, which stores the properties and then fails before it uses the network.
     private static func setConnectProperties(
         _ client: OpaquePointer, _ configuration: MQTTConfiguration
     ) throws(MosquittoResult) {

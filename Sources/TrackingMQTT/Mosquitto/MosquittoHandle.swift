@@ -32,11 +32,11 @@ final class MosquittoHandle {
 
     let pointer: OpaquePointer
     let sink: MosquittoSink
-    /// Passes checked bytes to libmosquitto.
+    /// The pipe that passes checked bytes to libmosquitto.
     let pipe: InboundPipe
     /// The check of the broker's packets.
     var packetCheck: InboundPacketCheck
-    /// The number of bytes that were read.
+    /// The number of bytes that were read from the broker.
     var received = 0
     private let version: ConnectionStateMachine.Version
     /// The connection's TLS; `nil` for none.
@@ -84,7 +84,7 @@ final class MosquittoHandle {
 
     /// `true` while the socket is open.
     var isOpen: Bool { mosquitto_socket(self.pointer) >= 0 }
-    /// `true` while unwritten packets are pending.
+    /// `true` while packets wait to be written to the socket.
     var wantsWrite: Bool { mosquitto_want_write(self.pointer) }
 
     /// Writes the pending packets, as far as the socket accepts them.
@@ -93,7 +93,8 @@ final class MosquittoHandle {
     /// Sends a ping when one is due, and ends the connection when the last one was not answered.
     func keepAlive() -> Step { self.step(mosquitto_loop_misc(self.pointer)) }
 
-    /// Removes the log callback, because libmosquitto formats a message for each packet.
+    /// Removes libmosquitto's log callback after the connection was accepted, because libmosquitto would format a log
+    /// message for each packet.
     func stopListeningToComplaints() { mosquitto_log_callback_set(self.pointer, nil) }
 
     /// Queues a message and returns its packet id.

@@ -4,7 +4,7 @@ import TrackingCore
 
 /// The failure of a libmosquitto call, which is converted to a ``TrackingError`` where it is handled.
 struct MosquittoResult: Error, Hashable {
-    /// One of `MOSQ_ERR_…`.
+    /// The error code that libmosquitto returned, one of `MOSQ_ERR_…`.
     let code: Int32
     /// The value of `errno` after the call.
     let systemError: Int32
@@ -38,7 +38,7 @@ struct MosquittoResult: Error, Hashable {
         }
     }
 
-    /// `true` for a packet that is larger than the broker accepts.
+    /// `true` if libmosquitto refused a packet because it is larger than the broker accepts.
     var isTooLarge: Bool { self.code == MOSQ_ERR_OVERSIZE_PACKET.rawValue }
 
     /// `true` if the connection ended because the broker sent a malformed packet.
@@ -52,7 +52,7 @@ struct MosquittoResult: Error, Hashable {
         if let violation { return "the broker sent a malformed packet: \(violation)" }
         return switch self.code {
         case MOSQ_ERR_ERRNO.rawValue: Self.systemText(self.systemError)
-        case MOSQ_ERR_SUCCESS.rawValue, MOSQ_ERR_CONN_LOST.rawValue: "the broker closed it"
+        case MOSQ_ERR_SUCCESS.rawValue, MOSQ_ERR_CONN_LOST.rawValue: "the broker closed the connection"
         case MOSQ_ERR_KEEPALIVE.rawValue: "the broker did not answer a ping"
         default: String(cString: mosquitto_strerror(self.code))
         }
@@ -60,8 +60,8 @@ struct MosquittoResult: Error, Hashable {
 
     static func systemText(_ error: Int32) -> String {
         switch error {
-        case 0: "the broker closed it"
-        case EPROTO: "a failure of TLS"
+        case 0: "the broker closed the connection"
+        case EPROTO: "the TLS protocol failed"
         default: String(cString: strerror(error))
         }
     }

@@ -2,11 +2,11 @@ import CMosquitto
 import SystemLibrary
 import TrackingCore
 
-/// Records the information of the libmosquitto callbacks of one connection. It makes no decisions.
+/// Stores what the libmosquitto callbacks of one connection report: answers, messages, errors. It makes no decisions.
 ///
-/// Only the loop's thread uses it: callbacks run inside `mosquitto_loop_read`, `_write` and `_misc`.
+/// Only the event loop's thread uses it: callbacks run inside `mosquitto_loop_read`, `_write` and `_misc`.
 final class MosquittoSink {
-    /// A CONNACK.
+    /// The broker's acceptance of the connection, from its CONNACK.
     struct Acceptance {
         let code: Int32
         let isSessionPresent: Bool
@@ -25,7 +25,7 @@ final class MosquittoSink {
     var suspects = SuspectTopics()
     /// The answers to the last part of a subscription in several packets; `nil` while there are none.
     var partAnswers: [TrackingError?]?
-    /// Records publishes without a subscriber; `nil` if the caller does not request this.
+    /// The publishes that no subscriber received, for ``MQTTClient``; `nil` if the caller does not need them.
     let unmatched: UnmatchedPublishes?
     var acceptance: Acceptance?
     /// The code that libmosquitto or the broker gave for the end of the connection.
@@ -62,7 +62,8 @@ final class MosquittoSink {
         self.acceptance = Acceptance(code: code, isSessionPresent: flags & 1 != 0, broker: limits)
     }
 
-    /// Records a message. A payload above the protocol's limit is cut to one byte above the limit.
+    /// Stores a received message. A payload above the protocol's limit is cut to one byte above the limit, so that its
+    /// decoder rejects it.
     func received(_ message: UnsafePointer<mosquitto_message>, properties: OpaquePointer?) {
         self.receivedCount += 1
         // With one byte above the limit, the decoder rejects the payload, whatever its original size was.
@@ -99,7 +100,7 @@ final class MosquittoSink {
         }
     }
 
-    /// Records the end of the connection. libmosquitto may report one DISCONNECT twice: with its reason, and then
+    /// Stores the end of the connection. libmosquitto may report one DISCONNECT twice: with its reason, and then
     /// without.
     func disconnected(code: Int32) {
         if self.disconnection == nil { self.disconnection = code }

@@ -9,8 +9,9 @@ enum ReasonCode {
     /// The code of a connection that ends because of a malformed packet.
     static let malformedPacket: UInt8 = 0x81
 
-    /// Returns `true` if the end of a connection may be the broker's answer to a packet: without a reason (below 0x80),
-    /// or with a reason that concerns neither a temporary condition nor other clients.
+    /// Returns `true` if the broker may have closed the connection in response to a packet of this client. That is so
+    /// for a close without a reason (a code below 0x80), and for a reason that concerns neither a temporary condition
+    /// nor other clients.
     static func mayBeAnAnswer(_ code: Int32) -> Bool {
         code < 0x80 || [0x80, 0x81, 0x82, 0x83, 0x87, 0x8F, 0x90, 0x95, 0x99, 0x9A].contains(code)
     }
@@ -30,13 +31,14 @@ enum ReasonCode {
         return self.passes(reason) ? TrackingError(.brokerUnreachable, error.message, reasonCode: reason) : error
     }
 
-    /// Returns `true` for a temporary refusal of the connection: the broker has a fault, is unavailable or busy, has
-    /// exceeded a quota or a rate, or has moved.
+    /// Returns `true` for a reason code of a temporary refusal of the connection: the broker has a fault, is
+    /// unavailable or busy, has exceeded a quota or a rate, or has moved.
     private static func passes(_ reason: UInt8) -> Bool {
         [0x80, 0x83, 0x88, 0x89, 0x97, 0x9C, 0x9D, 0x9F].contains(reason)
     }
 
-    /// Returns the error for a PUBACK's or SUBACK's code; `nil` below 0x80, which is no refusal.
+    /// Returns the error for the code of a PUBACK or SUBACK about `what`, a message or filter; `nil` for a code below
+    /// 0x80, which is no refusal.
     static func refusal(_ code: Int32, of what: String) -> TrackingError? {
         code < 0x80 ? nil : self.error(UInt8(truncatingIfNeeded: code), "the broker refused \(what)")
     }
@@ -46,7 +48,9 @@ enum ReasonCode {
         let reason = UInt8(truncatingIfNeeded: code)
         switch reason {
         case 0x8E:
-            return TrackingError(.takenOver, "another program connected with the same client id", reasonCode: reason)
+            return TrackingError(
+                .takenOver, "the broker ended the connection: another program connected with the same client id",
+                reasonCode: reason)
         case 0x87:
             return self.error(reason, "the broker ended the connection")
         default:

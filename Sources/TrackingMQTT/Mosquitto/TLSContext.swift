@@ -8,8 +8,11 @@ import TrackingCore
 final class TLSContext: @unchecked Sendable {
     let pointer: UnsafeMutableRawPointer
 
-    /// Reads the files, which may take tens of milliseconds.
+    /// Reads the certificate files, which may take tens of milliseconds.
     ///
+    /// - Parameters:
+    ///   - files: The paths of the files.
+    ///   - host: The name that the broker's certificate must contain.
     /// - Throws: `tlsFailed` with the name of the file.
     init(_ files: MQTTConfiguration.TLS, host: String) throws(TrackingError) {
         var fault: Int32 = 0
@@ -23,7 +26,7 @@ final class TLSContext: @unchecked Sendable {
                 case 2: "the key in \(files.key ?? "")"
                 default: "the host name '\(host)'"
                 }
-            throw TrackingError(.tlsFailed, "\(what) cannot be used: \(reason)")
+            throw TrackingError(.tlsFailed, "cannot use \(what) for TLS: \(reason)")
         }
         self.pointer = pointer
     }
@@ -40,7 +43,8 @@ final class TLSContext: @unchecked Sendable {
         case X509_V_ERR_CERT_HAS_EXPIRED, X509_V_ERR_CERT_NOT_YET_VALID:
             return TrackingError(.certificateExpired, "the certificate of \(host) is not valid now: \(text)")
         case X509_V_ERR_HOSTNAME_MISMATCH, X509_V_ERR_IP_ADDRESS_MISMATCH:
-            return TrackingError(.certificateHostMismatch, "the certificate is not for \(host): \(text)")
+            return TrackingError(
+                .certificateHostMismatch, "the broker's certificate was not issued for the name \(host): \(text)")
         case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT, X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY,
             X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN, X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT,
             X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE, X509_V_ERR_CERT_UNTRUSTED:
@@ -73,12 +77,12 @@ final class TLSConnection {
     var isEstablished: Bool { godwit_tls_is_established(self.pointer) }
     var wantsWrite: Bool { godwit_tls_wants_write(self.pointer) }
     var hasPending: Bool { godwit_tls_has_pending(self.pointer) }
-    /// `true` if reading may take bytes from the network; `false` for decrypted bytes only.
+    /// `true` if reading may take bytes from the network; `false` if it may only take bytes that are already decrypted.
     var isGateOpen = true {
         didSet { godwit_tls_set_gate(self.pointer, self.isGateOpen) }
     }
 
-    /// The result of looking at the next record.
+    /// The result of decrypting the next TLS record without removing it.
     enum Peek {
         case bytes(Int)
         case nothing
@@ -87,7 +91,7 @@ final class TLSConnection {
         case failed(systemError: Int32, complaint: String?)
     }
 
-    /// Decrypts the next record and copies it. libmosquitto reads the same bytes afterwards.
+    /// Decrypts the next TLS record and copies its bytes. libmosquitto reads the same bytes afterwards.
     func peek(into buffer: UnsafeMutableRawBufferPointer) -> Peek {
         var error: Int32 = 0
         let count = godwit_tls_peek(self.pointer, buffer.baseAddress, Int32(clamping: buffer.count), &error)

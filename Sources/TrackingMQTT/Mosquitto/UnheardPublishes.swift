@@ -1,7 +1,8 @@
 import Synchronization
 import TrackingCore
 
-/// The publishes that the broker took though nobody has subscribed to their topic, until somebody asks.
+/// The publishes that the broker accepted although no client has subscribed to their topics. Each remains until
+/// ``remove(_:)`` is called for it.
 final class UnmatchedPublishes: Sendable {
     private let tokens = Mutex<Set<TransportToken>>([])
     private let version = Mutex<ConnectionStateMachine.Version?>(nil)
@@ -14,8 +15,8 @@ final class UnmatchedPublishes: Sendable {
 
     func insert(_ token: TransportToken) { self.tokens.withLock { _ = $0.insert(token) } }
 
-    /// Removes a publish.
+    /// Removes a publish from those without a subscriber, after the broker answered it.
     ///
-    /// - Returns: `true` if the publish had no matching subscriber.
+    /// - Returns: `true` if no client had subscribed to the topic of the publish.
     func remove(_ token: TransportToken) -> Bool { self.tokens.withLock { $0.remove(token) != nil } }
 }

@@ -10,7 +10,7 @@ package final class ByteChannel {
         case bytes(ArraySlice<UInt8>)
         /// The end of the input.
         case end
-        /// Another task signalled ``Wake/news``.
+        /// Another task signalled ``Wake/news`` to the reader.
         case news
         /// The deadline passed without input.
         case quiet
@@ -18,7 +18,7 @@ package final class ByteChannel {
 
     /// The waiter with which other tasks wake the reader.
     package let waiter: Waiter
-    /// The user's name for the channel, for errors.
+    /// The name of the file, socket or line in error messages, as the user knows it.
     package let name: String
     private var descriptor: Int32
     private let isOwned: Bool
@@ -44,6 +44,11 @@ package final class ByteChannel {
     deinit { self.close() }
 
     /// Opens a file, a named pipe or a device for reading.
+    ///
+    /// - Parameters:
+    ///   - path: The path of the file.
+    ///   - name: The name of the file in error messages.
+    /// - Throws: `inputUnreadable` when the file cannot be opened.
     package static func open(path: String, name: String) throws(TrackingError) -> ByteChannel {
         // O_NONBLOCK: opening a named pipe without a writer would block.
         let descriptor = SystemLibrary.open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
@@ -57,7 +62,7 @@ package final class ByteChannel {
         self.descriptor = -1
     }
 
-    /// Waits for bytes, the end, news or the deadline.
+    /// Waits for the first of: bytes, the end of the input, news from another task, or the deadline.
     ///
     /// - Throws: `inputUnreadable` for a read error; `stopped` when the task was cancelled.
     package func read(until deadline: MonotonicTime? = nil) async throws(TrackingError) -> Read {
@@ -89,7 +94,9 @@ package final class ByteChannel {
         }
     }
 
-    /// Writes all of `bytes`. Throws `inputUnreadable` for a write error, or after `limit`.
+    /// Writes all of `bytes`.
+    ///
+    /// - Throws: `inputUnreadable` for a write error, or when the bytes are not written within `limit`.
     package func write(_ bytes: [UInt8], within limit: Duration = .seconds(5)) async throws(TrackingError) {
         let deadline = DeviceClock.now.advanced(by: limit)
         var rest = bytes[...]
@@ -104,7 +111,11 @@ package final class ByteChannel {
             let wake = await self.wait(isWriting: true, until: deadline)
             hasNews = hasNews || wake.contains(.news)
             if wake.contains(.cancelled) { throw SystemError.cancelled }
-            if wake.contains(.deadline) { throw TrackingError(.inputUnreadable, "\(self.name): takes no commands") }
+            if wake.contains(.deadline) {
+                throw TrackingError(
+                    .inputUnreadable,
+                    "cannot write to \(self.name): it accepted no bytes within \(limit). Check the device")
+            }
         }
         if hasNews { self.waiter.signal(.news) }
     }

@@ -8,13 +8,13 @@ package final class Poller: Sendable {
     /// The poller of this process.
     package static let shared = Poller()
 
-    /// The condition of one wait.
+    /// The condition for which a task waits.
     package struct Interest: Sendable {
         /// The descriptor; `nil` to wait for the deadline alone.
         package var descriptor: Int32?
         /// `true` to wait until the descriptor can be written; `false` until it can be read.
         package var isWriting = false
-        /// The latest time to wake.
+        /// The time at which the wait ends even if the descriptor is not ready; `nil` for no limit.
         package var deadline: MonotonicTime?
 
         package init(descriptor: Int32? = nil, isWriting: Bool = false, deadline: MonotonicTime? = nil) {
@@ -52,7 +52,7 @@ package final class Poller: Sendable {
         return id
     }
 
-    /// Cancels a wait and returns at once. The thread stops using the file a moment later.
+    /// Cancels the wait with this number and returns at once. The thread stops using the descriptor a moment later.
     package func disarm(_ id: UInt64) {
         if self.state.withLock({ $0.entries.removeValue(forKey: id) }) != nil { self.interrupt() }
     }
@@ -63,7 +63,10 @@ package final class Poller: Sendable {
         _ = write(pipe.write, [1], 1)
     }
 
-    /// Starts the thread. A failure stops the program: without descriptors or threads nothing could be read.
+    /// Starts the thread and its pipe. A failure stops the program, because without descriptors or threads nothing
+    /// could be read.
+    ///
+    /// - Returns: The two ends of the pipe that interrupts `poll`.
     private func start() -> (read: Int32, write: Int32) {
         var ends: [Int32] = [0, 0]
         guard pipe(&ends) == 0 else { fatalError("no pipe: \(SystemError.text(errno))") }
@@ -88,7 +91,8 @@ package final class Poller: Sendable {
         }
     }
 
-    /// Returns the descriptors for `poll`. The pipe comes first and has no id.
+    /// Returns the numbers of all waits and their descriptors for `poll`. The pipe is the first descriptor and has no
+    /// number.
     private func snapshot(_ pipe: Int32) -> (ids: [UInt64], polled: [pollfd], timeout: Int32) {
         self.state.withLock { state in
             var ids: [UInt64] = []

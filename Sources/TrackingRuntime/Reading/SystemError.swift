@@ -6,11 +6,16 @@ package enum SystemError {
     /// Returns the system's description of an error number.
     package static func text(_ number: Int32) -> String { String(cString: strerror(number)) }
 
-    /// Returns the error of an input that cannot be opened or read. `what` names the input.
+    /// Returns the error of an input that cannot be opened or read.
+    ///
+    /// - Parameters:
+    ///   - what: The name of the input.
+    ///   - number: The system's error number (`errno`).
+    ///   - advice: A sentence with a remedy, appended to the message; empty for none.
     package static func inputUnreadable(_ what: String, _ number: Int32, advice: String = "") -> TrackingError {
         TrackingError(.inputUnreadable, "\(what): \(Self.text(number))\(advice.isEmpty ? "" : "; \(advice)")")
     }
 
     /// The error of a read whose task was cancelled, which its caller handles.
-    package static var cancelled: TrackingError { TrackingError(.stopped, "the reading was stopped") }
+    package static var cancelled: TrackingError { TrackingError(.stopped, "reading the input was cancelled") }
 }

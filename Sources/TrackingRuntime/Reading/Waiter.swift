@@ -7,7 +7,7 @@ package struct Wake: OptionSet, Hashable, Sendable {
 
     /// The file can be read or written.
     package static let ready = Wake(rawValue: 1)
-    /// Another task has news for this one.
+    /// Another task signalled that it has news for the waiting task.
     package static let news = Wake(rawValue: 2)
     /// The deadline has passed.
     package static let deadline = Wake(rawValue: 4)
@@ -27,7 +27,7 @@ package final class Waiter: Sendable {
 
     package init() {}
 
-    /// Wakes the task.
+    /// Wakes the waiting task, or stores the signal for its next wait.
     package func signal(_ wake: Wake) {
         let waiting = self.state.withLock { state -> (CheckedContinuation<Wake, Never>, Wake)? in
             state.pending.formUnion(wake)

@@ -1,14 +1,14 @@
 import TrackingCore
 
-/// The months that have a partition of their own: from ``RecordedTime/earliest`` until two months from now. Points
-/// of other times, which any publisher may choose, go into `point_other`.
+/// The months whose points have a partition of their own in the table `point`: from ``RecordedTime/earliest`` until two
+/// months from now. Points of other times, which any publisher may choose, are stored in the partition `point_other`.
 struct PointPartitions {
     /// A month of the calendar, UTC.
     struct Month: Hashable, Comparable {
         var year: Int
         var month: Int
 
-        /// The month that a time is in.
+        /// Makes the month that contains a time.
         init(_ time: UnixTime) {
             // Days since 1970 to a date of the Gregorian calendar (Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms").
             let days = Int((time.seconds / 86_400).rounded(.down)) + 719_468
@@ -40,22 +40,24 @@ struct PointPartitions {
             return UnixTime(Double(era * 146_097 + dayOfEra - 719_468) * 86_400)
         }
 
-        /// The name of its partition.
+        /// The name of the month's partition, for example `point_2026_05`.
         var table: String { "point_\(self.year)_\(self.month < 10 ? "0" : "")\(self.month)" }
 
         static func < (left: Self, right: Self) -> Bool { (left.year, left.month) < (right.year, right.month) }
     }
 
     private var known: Set<Month> = []
-    /// The month that was looked for last, which is known.
+    /// The time span of the month that was asked for last. Its partition is known to exist.
     private var latest: Range<UnixTime>?
-    /// Until when no month is looked for.
+    /// The time until which no partition is made, because making one failed; `nil` when none failed.
     private var pause: ContinuousClock.Instant?
 
-    /// So long nothing is tried after a month could not be made: meanwhile its points are stored among those of other times.
+    /// The time for which no partition is made after a failure. Meanwhile the points of its month are stored in
+    /// `point_other`.
     private static let longestPause = Duration.seconds(60)
 
-    /// The months that the points of a batch need and that are not known to be there; with the month that it is, the next one.
+    /// Returns the months that the points of a batch need and whose partitions are not known to exist. When the current
+    /// month is among them, the next month is added.
     mutating func missing(for batch: RecordingBatch, now: ContinuousClock.Instant) -> [Month] {
         if let pause = self.pause, now < pause { return [] }
         var missing: Set<Month> = []
@@ -77,6 +79,7 @@ struct PointPartitions {
 
     mutating func made(_ month: Month) { self.known.insert(month) }
 
-    /// A month could not be made: somebody reads what its partition takes over, for hours perhaps.
+    /// Registers that a partition could not be made, because another program is reading `point_other`, perhaps for
+    /// hours.
     mutating func notMade(now: ContinuousClock.Instant) { self.pause = now + Self.longestPause }
 }

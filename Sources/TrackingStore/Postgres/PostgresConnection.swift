@@ -2,26 +2,26 @@ import CPostgres
 import SystemLibrary
 import TrackingCore
 
-/// One connection to a server, through libpq. Everything happens on the thread that holds it.
-final class PostgresConnection: @unchecked Sendable {  // only whoever holds the lock of its thread uses it
+/// One connection to a PostgreSQL server, through libpq. It is used on one thread only.
+final class PostgresConnection: @unchecked Sendable {  // used only while the lock of its thread is held
     private let pointer: OpaquePointer
 
-    /// Connects, and waits for it at most 10 s; a server that vanishes without a word is given up after 15 s. What the address says
-    /// of this counts.
+    /// Connects to a PostgreSQL server, waiting at most 10 s. A server that stops answering is given up after 15 s. The
+    /// address may set other times.
     ///
-    /// - Parameter address: A URL (`postgres://…`) or the words that libpq knows.
-    /// - Throws: `invalidConfiguration` where the address cannot be read, or there is no certificate to verify the server with;
-    ///   `storeFailed`. None has the address in it, which may have a password.
+    /// - Parameter address: A URL (`postgres://…`) or another connection string of libpq.
+    /// - Throws: `invalidConfiguration` when the address cannot be read, or there is no certificate to verify the
+    ///   server with; `storeFailed`. No error contains the address, which may have a password.
     init(_ address: String) throws(TrackingError) {
         try Self.check(address)
         guard let pointer = Self.withOptions(address, { PQconnectdbParams($0, $1, 1) }) else {
-            throw TrackingError(.storeFailed, "no memory for a connection to PostgreSQL")
+            throw TrackingError(.storeFailed, "cannot connect to PostgreSQL: no memory left")
         }
         self.pointer = pointer
         guard PQstatus(pointer) == CONNECTION_OK else { throw self.refusal() }
     }
 
-    /// The reason why the connection could not be made, and the remedy where its protection is the reason.
+    /// Returns the error for a connection that could not be made, with a remedy if its protection by TLS is the reason.
     private func refusal() -> TrackingError {
         let error = self.failure("PostgreSQL cannot be reached")
         let message = String(cString: PQerrorMessage(self.pointer))
@@ -36,7 +36,7 @@ final class PostgresConnection: @unchecked Sendable {  // only whoever holds the
         self.withOptions(address) { PQpingParams($0, $1, 1) == PQPING_OK }
     }
 
-    /// The variables of the environment that ``PostgresProtection`` knows.
+    /// The values of the environment variables that ``PostgresProtection/variables`` names.
     private static var environment: [String: String] {
         var environment: [String: String] = [:]
         for name in PostgresProtection.variables { environment[name] = getenv(name).map { String(cString: $0) } }
@@ -54,7 +54,7 @@ final class PostgresConnection: @unchecked Sendable {  // only whoever holds the
         let mode = PostgresProtection.mode(
             options: Self.options(of: address) ?? [:], environment: Self.environment)
         if let mode { options.append(("sslmode", mode)) }
-        // The last one counts: what the address says.
+        // Of repeated options, libpq uses the last one, which is that of the address.
         options.append(("dbname", address))
         let keys: [UnsafePointer<CChar>?] = options.map { UnsafePointer(strdup($0.0)) } + [nil]
         let values: [UnsafePointer<CChar>?] = options.map { UnsafePointer(strdup($0.1)) } + [nil]
@@ -62,8 +62,8 @@ final class PostgresConnection: @unchecked Sendable {  // only whoever holds the
         return body(keys, values)
     }
 
-    /// Refuses what libpq would tell a part of: a sign in a password that ends it early makes the rest of it a port, a host or
-    /// a database.
+    /// Refuses an address of which libpq's error would show a part of the password: an unescaped character can end the
+    /// password early, so that its rest counts as a port, a host or a database.
     private static func check(_ address: String) throws(TrackingError) {
         let unreadable = TrackingError(
             .invalidConfiguration,
@@ -74,7 +74,7 @@ final class PostgresConnection: @unchecked Sendable {  // only whoever holds the
             let isReadable =
                 switch keyword {
                 case "port": value.split(separator: ",").allSatisfy { UInt16($0) != nil }
-                // One that begins with the sign is an abstract socket.
+                // A host that begins with @ is an abstract socket.
                 case "host": !value.dropFirst().contains("@")
                 case "dbname": !value.contains("@")
                 default: true
@@ -83,7 +83,7 @@ final class PostgresConnection: @unchecked Sendable {  // only whoever holds the
         }
     }
 
-    /// The options that an address names, by libpq's keywords; `nil` where it cannot be read.
+    /// Returns the options in an address, by libpq's keywords; `nil` if the address cannot be read.
     private static func options(of address: String) -> [String: String]? {
         guard let options = PQconninfoParse(address, nil) else { return nil }
         defer { PQconninfoFree(options) }
@@ -105,7 +105,7 @@ final class PostgresConnection: @unchecked Sendable {  // only whoever holds the
     /// `true` if a transaction is open or has failed.
     var isInTransaction: Bool { PQtransactionStatus(self.pointer) != PQTRANS_IDLE }
 
-    /// Runs one statement; what it gives comes in binary form.
+    /// Runs one statement with values for its parameters, and returns its result in binary form.
     @discardableResult
     func run(_ sql: String, _ values: [PostgresValue] = []) throws(TrackingError) -> PostgresRows {
         var places: [UnsafePointer<CChar>?] = values.map { value in
@@ -122,16 +122,17 @@ final class PostgresConnection: @unchecked Sendable {  // only whoever holds the
         return try self.rows(result)
     }
 
-    /// Runs statements without values, one after the other.
+    /// Runs one or several statements without parameters, one after the other. Their results are dropped.
     func runAll(_ sql: String) throws(TrackingError) { _ = try self.rows(PQexec(self.pointer, sql)) }
 
-    /// So long one who stores waits for a lock: then nothing is stored, and it is said and tried again.
+    /// The time that storing waits for a lock. After it, nothing is stored; the failure is reported and storing is
+    /// tried again.
     static let lockTimeout = "10s"
 
-    /// Waits for locks no longer than one who stores.
+    /// Limits the waiting for locks on this connection to ``lockTimeout``.
     func limitWaiting() throws(TrackingError) { try self.runAll("SET lock_timeout = '\(Self.lockTimeout)'") }
 
-    /// Does something that waits for locks as long as that takes.
+    /// Runs `body` without a limit for the waiting for locks.
     func waitingForLocks<Value>(_ body: () throws(TrackingError) -> Value) throws(TrackingError) -> Value {
         try self.runAll("SET lock_timeout = 0")
         defer {
@@ -141,14 +142,14 @@ final class PostgresConnection: @unchecked Sendable {  // only whoever holds the
         return try body()
     }
 
-    /// Sends statements without values. What they give is read by ``sentCount()``, before anything else is done.
+    /// Sends statements without parameters. Call ``sentCount()`` next, which reads their results.
     func send(_ sql: String) throws(TrackingError) {
         guard PQsendQuery(self.pointer, sql) == 1 else { throw self.failure("PostgreSQL") }
     }
 
-    /// Waits for what was sent.
+    /// Waits for the results of the statements that ``send(_:)`` sent.
     ///
-    /// - Returns: How many rows the last statement gave.
+    /// - Returns: The number of rows that the last statement returned.
     func sentCount() throws(TrackingError) -> Int {
         var count = 0
         var failure: TrackingError?
@@ -159,16 +160,16 @@ final class PostgresConnection: @unchecked Sendable {  // only whoever holds the
         return count
     }
 
-    /// Does `COPY … FROM STDIN (FORMAT binary)`, and what may stand after it.
+    /// Runs `COPY … FROM STDIN (FORMAT binary)` with the given bytes, and the statements that follow it in `sql`.
     ///
-    /// - Returns: What the server says it did last: `COPY 3`, `COMMIT`.
+    /// - Returns: The server's tag of the last command, for example `COPY 3` or `COMMIT`.
     @discardableResult
     func copy(_ sql: String, _ bytes: [UInt8]) throws(TrackingError) -> String {
         guard let begun = PQexec(self.pointer, sql) else { throw self.failure("COPY") }
         defer { PQclear(begun) }
         guard PQresultStatus(begun) == PGRES_COPY_IN else { throw self.failure("COPY", begun) }
         let sent = bytes.withUnsafeBytes { buffer in
-            // In parts: one call takes at most 2 GiB.
+            // The bytes are sent in parts, because one call accepts at most 2 GiB.
             stride(from: 0, to: buffer.count, by: 1 << 20).allSatisfy { start in
                 let part = buffer[start..<min(buffer.count, start + 1 << 20)]
                 return UnsafeRawBufferPointer(rebasing: part).withMemoryRebound(to: CChar.self) {
@@ -198,7 +199,9 @@ final class PostgresConnection: @unchecked Sendable {  // only whoever holds the
         }
     }
 
-    /// By the SQLSTATE: data exceptions, violated constraints and exceeded limits are the record's, missing privileges the user's.
+    /// Returns the error code for a failed statement, by its SQLSTATE. Data exceptions, violated constraints and
+    /// exceeded limits are caused by the record (`storeRefused`), missing privileges by the database user
+    /// (`storeForbidden`).
     private static func code(of result: OpaquePointer?) -> TrackingError.Code {
         guard let result, let state = PQresultErrorField(result, Int32(UInt8(ascii: "C"))).map({ String(cString: $0) })
         else { return .storeFailed }

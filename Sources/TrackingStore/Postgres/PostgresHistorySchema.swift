@@ -1,13 +1,14 @@
 import TrackingCore
 
-/// The tables of a history in PostgreSQL, in a schema of their own. They are those of ``SQLiteHistorySchema``.
+/// The tables of a history in PostgreSQL, in a schema of their own. They correspond to those of
+/// ``SQLiteHistorySchema``.
 enum PostgresHistorySchema {
     /// The name of the schema that has the tables.
     static let name = "godwit"
     /// The version of the tables, which `schema_version` stores.
     static let version = 1
 
-    /// The advisory lock of the program that makes the tables: "GdWt".
+    /// The number of the advisory lock that a program holds while it makes the tables: "GdWt".
     private static let lock = 0x4764_5774
 
     /// Configures a connection, and makes the tables where the database has none.
@@ -26,7 +27,8 @@ enum PostgresHistorySchema {
         SET tcp_keepalives_idle = 5; SET tcp_keepalives_interval = 5; SET tcp_keepalives_count = 3; SET tcp_user_timeout = '15s'
         """
 
-    /// Finds our tables, and PostGIS wherever an administrator put it.
+    /// Returns the SQL that sets the search path to the history's schema and to the schema in which an administrator
+    /// installed PostGIS. With `isLocal`, it applies to the current transaction only.
     private static func searchPath(isLocal: Bool) -> String {
         """
         SELECT set_config('search_path', concat_ws(', ', '\(self.name)', 'public', (SELECT quote_ident(n.nspname)
@@ -64,7 +66,8 @@ enum PostgresHistorySchema {
 
     /// The statements that create the schema, the tables and the views.
     ///
-    /// The rows of `trackable` and `coverage` may lack the last points of a trackable (see ``RecordingLedger``). The views
+    /// The rows of `trackable` and `coverage` may lack the last points of a trackable (see ``RecordingLedger``). The
+    /// views
     /// `last_position` and `streams` add them from `point`.
     private static let statements = """
         CREATE EXTENSION IF NOT EXISTS postgis;
@@ -122,19 +125,20 @@ enum PostgresHistorySchema {
             FROM coverage c JOIN stream s ON s.number = c.stream JOIN trackable t ON t.number = s.trackable
         """
 
-    /// The newest point of trackable `k` whose clock was right.
+    /// The SQL query for the newest point of trackable `k` without a clock fault.
     static let last = """
         SELECT * FROM point q WHERE q.trackable = k.number AND q.time >= k.last_time AND q.clock_fault = 0
         ORDER BY q.time DESC, q.stream DESC, q.seq DESC LIMIT 1
         """
 
-    /// The same; of several of one time the one whose stream has the last name, whatever came first.
+    /// The SQL query for the newest point of trackable `k` without a clock fault. Of several points of one time, it
+    /// selects the one whose stream has the last name, whatever was stored first.
     static let lastByName = """
         SELECT q.* FROM point q LEFT JOIN stream o ON o.number = q.stream WHERE q.trackable = k.number
         AND q.time >= k.last_time AND q.clock_fault = 0 ORDER BY q.time DESC, o.id DESC NULLS LAST, q.seq DESC LIMIT 1
         """
 
-    /// Its time.
+    /// The SQL query for the time of the newest point of trackable `k` without a clock fault.
     static let lastTime = """
         (SELECT q.time FROM point q WHERE q.trackable = k.number AND q.time >= k.last_time AND q.clock_fault = 0
         ORDER BY q.time DESC LIMIT 1)
@@ -149,7 +153,7 @@ enum PostgresHistorySchema {
         \(CodeWords.sql("p.source", SourceKind.self, \.code)) AS source, p.extra, p.clock_fault
         """
 
-    /// The words with commas between them.
+    /// The SQL expression for the kinds of motion of a point as words separated by commas.
     private static let motionWords =
         "nullif(concat_ws(','"
         + Motion.allCases.map { ", CASE WHEN p.motion & \($0.bit) <> 0 THEN '\($0.rawValue)' END" }.joined() + "), '')"

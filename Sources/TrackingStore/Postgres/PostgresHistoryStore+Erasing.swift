@@ -1,9 +1,9 @@
 public import TrackingCore
 
-/// Erasing, and removing what is old.
+/// The erasure of a trackable's records, and the removal of old records, in PostgreSQL.
 extension PostgresHistoryStore {
-    /// See ``HistoryStore/erase(_:before:now:)``. The tables and partitions that had something of it are written anew. What the
-    /// server keeps elsewhere is named in the report.
+    /// Erases a trackable's records. See ``HistoryStore/erase(_:before:now:)``. The tables and partitions that
+    /// contained erased records are rewritten. The report names the places on the server where erased data may remain.
     public func erase(
         _ trackable: TrackableID, before: UnixTime?, now: UnixTime
     ) async throws(TrackingError) -> EraseReport {
@@ -20,7 +20,7 @@ extension PostgresHistoryStore {
         }
     }
 
-    /// See ``HistoryStore/removeExpired(before:of:except:)``.
+    /// Removes records that are older than a limit. See ``HistoryStore/removeExpired(before:of:except:)``.
     public func removeExpired(
         before limit: UnixTime, of trackables: [TrackableID]?, except exceptions: Set<TrackableID>
     ) async throws(TrackingError) -> Int {
@@ -88,7 +88,7 @@ extension PostgresHistoryStore {
     }
 }
 
-/// Erases one trackable, or a part of its time.
+/// The erasure of all records of one trackable, or of those before a time, in one transaction.
 private struct PostgresErasing {
     private var report = EraseReport()
     private var trackable: RecordingLedger.Trackable
@@ -106,7 +106,7 @@ private struct PostgresErasing {
         self.report.events = try self.delete("event", "time", limit)
         self.report.trips = try self.delete("trip", "start", limit)
         self.report.states = try self.delete("state", "received", limit)
-        // Of what cannot be read nobody knows the times: all of it goes.
+        // The times of unreadable messages are unknown, so all quarantined messages of the trackable are erased.
         self.report.quarantined =
             try self.connection.run("DELETE FROM quarantine WHERE trackable = $1", [.text(id.rawValue)]).changes
         try self.rebuildRuns(before: limit)
@@ -123,7 +123,7 @@ private struct PostgresErasing {
         ).changes
     }
 
-    /// Marks the numbers of what is to be erased.
+    /// Marks the numbers of the records to erase as erased in the coverage of their streams.
     private func mark(before limit: Double) throws(TrackingError) {
         let number = PostgresValue.int(self.trackable.number)
         let erased = limit == .infinity ? [:] : try self.seqs(before: limit)
@@ -141,8 +141,8 @@ private struct PostgresErasing {
         }
     }
 
-    /// The numbers of what is of an earlier time, by stream: a trackable may have thousands of streams, and each point is looked
-    /// at once. The server tells their ranges, as there may be millions.
+    /// Returns the numbers of the records before a time, as ranges by stream. The server computes the ranges, because
+    /// there may be millions of numbers. Each point is read once, because a trackable may have thousands of streams.
     private func seqs(before limit: Double) throws(TrackingError) -> [Int64: [ClosedRange<UInt64>]] {
         let rows = try self.connection.run(
             """
@@ -160,7 +160,8 @@ private struct PostgresErasing {
         return seqs
     }
 
-    /// The boxes of what is left must not tell where the rest was.
+    /// Computes the runs (boxes of consecutive points) of the remaining points anew, because the previous boxes would
+    /// reveal the places of erased points.
     private mutating func rebuildRuns(before limit: Double) throws(TrackingError) {
         let number = self.trackable.number
         let removed = try self.connection.run(
@@ -191,7 +192,8 @@ private struct PostgresErasing {
         return PointName(time: UnixTime(rows.number(0, 0)), stream: rows.integer(0, 1), seq: rows.integer(0, 2))
     }
 
-    /// Writes the tables anew that had something of it, outside the transaction, and says what still has it.
+    /// Rewrites the tables that contained erased records, after the transaction. Returns the report, with the places
+    /// where erased data remains.
     func rewrite() -> EraseReport {
         var report = self.report
         report.remains += PostgresRewriting(self.connection).run()

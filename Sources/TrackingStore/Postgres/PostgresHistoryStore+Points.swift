@@ -1,8 +1,8 @@
 public import TrackingCore
 
-/// Reading points.
+/// The reading of points from PostgreSQL.
 extension PostgresHistoryStore {
-    /// See ``HistoryStore/points(_:after:limit:)``.
+    /// Reads the next page of the points that a query selects. See ``HistoryStore/points(_:after:limit:)``.
     public func points(
         _ query: PointQuery, after: PointName?, limit: Int
     ) async throws(TrackingError) -> PointPage {
@@ -14,7 +14,7 @@ extension PostgresHistoryStore {
         }
     }
 
-    /// See ``HistoryStore/lastPositions(of:)``.
+    /// Returns the newest position of each trackable. See ``HistoryStore/lastPositions(of:)``.
     public func lastPositions(of trackables: [TrackableID]?) async throws(TrackingError) -> [LastPosition] {
         try await self.reader.perform { connection throws(TrackingError) in
             let rows = try connection.run(
@@ -32,7 +32,8 @@ extension PostgresHistoryStore {
         }
     }
 
-    /// See ``HistoryStore/trackables(in:during:)``.
+    /// Returns the trackables that have a point in a box during a time span. See
+    /// ``HistoryStore/trackables(in:during:)``.
     public func trackables(
         in box: GeoBox, during times: TimeSpan
     ) async throws(TrackingError) -> [TrackableID] {
@@ -54,7 +55,8 @@ extension PostgresHistoryStore {
         }
     }
 
-    /// The trackables of which a run may be in a box that does not cross the antimeridian.
+    /// Returns the trackables of which a run of points may be in a box at a time in `times`. The box must not cross the
+    /// antimeridian.
     private static func trackables(
         near box: GeoBox, during times: TimeSpan, _ connection: PostgresConnection
     ) throws(TrackingError) -> [(TrackableID, Int64)] {

@@ -1,8 +1,8 @@
 public import TrackingCore
 
-/// Reading everything but points.
+/// The reading of trackables, trips, events, coverage and quarantined messages from PostgreSQL.
 extension PostgresHistoryStore {
-    /// See ``HistoryStore/trackables(after:limit:)``.
+    /// Returns summaries of the next trackables, by id. See ``HistoryStore/trackables(after:limit:)``.
     public func trackables(after id: TrackableID?, limit: Int) async throws(TrackingError) -> [TrackableSummary] {
         try await self.reader.perform { connection throws(TrackingError) in
             let rows = try connection.run(
@@ -20,7 +20,7 @@ extension PostgresHistoryStore {
         }
     }
 
-    /// See ``HistoryStore/trips(of:during:after:limit:)``.
+    /// Returns the next trips of a trackable during a time span. See ``HistoryStore/trips(of:during:after:limit:)``.
     public func trips(
         of trackable: TrackableID, during times: TimeSpan, after last: Trip?, limit: Int
     ) async throws(TrackingError) -> [Trip] {
@@ -37,7 +37,7 @@ extension PostgresHistoryStore {
         ) { Trip(stored: $0, stream: $1) }
     }
 
-    /// See ``HistoryStore/events(of:during:after:limit:)``.
+    /// Returns the next events of a trackable during a time span. See ``HistoryStore/events(of:during:after:limit:)``.
     public func events(
         of trackable: TrackableID, during times: TimeSpan, after last: TrackingEvent?, limit: Int
     ) async throws(TrackingError) -> [TrackingEvent] {
@@ -69,7 +69,7 @@ extension PostgresHistoryStore {
         }
     }
 
-    /// See ``HistoryStore/verify(_:)``.
+    /// Returns a report on the completeness of a trackable's streams. See ``HistoryStore/verify(_:)``.
     public func verify(_ trackable: TrackableID) async throws(TrackingError) -> VerifyReport? {
         try await self.reader.perform { connection throws(TrackingError) in
             guard let known = try PostgresLedger.load([trackable], connection).first?.trackable else { return nil }
@@ -89,7 +89,7 @@ extension PostgresHistoryStore {
         }
     }
 
-    /// See ``HistoryStore/coverage(of:)``.
+    /// Returns the state of each record number of a trackable's streams. See ``HistoryStore/coverage(of:)``.
     public func coverage(of trackable: TrackableID) async throws(TrackingError) -> [StreamID: StreamCoverage] {
         try await self.reader.perform { connection throws(TrackingError) in
             guard let known = try PostgresLedger.load([trackable], connection).first?.trackable else { return [:] }
@@ -112,7 +112,7 @@ extension PostgresHistoryStore {
         }
     }
 
-    /// See ``HistoryStore/quarantined(limit:)``.
+    /// Returns the quarantined messages, newest first. See ``HistoryStore/quarantined(limit:)``.
     public func quarantined(limit: Int) async throws(TrackingError) -> [RefusedMessage] {
         try await self.reader.perform { connection throws(TrackingError) in
             let rows = try connection.run(

@@ -1,7 +1,7 @@
 public import TrackingCore
 
 extension PostgresHistoryStore {
-    /// See ``HistoryStore/summaries(of:)``.
+    /// Returns summaries of those given trackables that the history contains. See ``HistoryStore/summaries(of:)``.
     public func summaries(of trackables: [TrackableID]) async throws(TrackingError) -> [TrackableSummary] {
         try await self.reader.perform { connection throws(TrackingError) in
             let rows = try connection.run(
@@ -19,7 +19,7 @@ extension PostgresHistoryStore {
         }
     }
 
-    /// See ``HistoryStore/newest()``.
+    /// Returns the newest times in the history. See ``HistoryStore/newest()``.
     public func newest() async throws(TrackingError) -> NewestTimes {
         try await self.reader.perform { connection throws(TrackingError) in
             let rows = try connection.run(

@@ -10,15 +10,15 @@ public final class PostgresHistoryStore: HistoryStore {
     /// Opens a history, or makes it if the database has none.
     ///
     /// - Parameters:
-    ///   - address: `postgres://user@host:port/database`, or another connection string of libpq. libpq's environment variables and
-    ///     password file apply.
-    ///   - patience: The time that a call waits for an answer of the server before it throws `storeFailed`; `nil` to wait without
-    ///     a limit.
-    ///   - isAway: A closure that is called with the reason why the server cannot be reached. The initializer then succeeds, and
-    ///     every call throws `storeFailed` until the server can be reached.
-    /// - Throws: `invalidConfiguration` when the address cannot be read; `storeUnusable` when the history has another version, or
-    ///   the server rejects the user, the password or the database, or has no PostGIS; `storeFailed` when the server cannot be
-    ///   reached.
+    ///   - address: `postgres://user@host:port/database`, or another connection string of libpq. libpq's environment
+    ///     variables and password file apply.
+    ///   - patience: The time that a call waits for an answer of the server before it throws `storeFailed`; `nil` to
+    ///     wait without a limit.
+    ///   - isAway: A closure that is called with the reason why the server cannot be reached. The initializer then
+    ///     succeeds, and every call throws `storeFailed` until the server can be reached.
+    /// - Throws: `invalidConfiguration` when the address cannot be read; `storeUnusable` when the history has another
+    ///   version, or the server rejects the user, the password or the database, or has no PostGIS; `storeFailed` when
+    ///   the server cannot be reached.
     public init(
         address: String, patience: Duration? = nil, isAway: ((TrackingError) -> Void)? = nil
     ) async throws(TrackingError) {
@@ -38,7 +38,7 @@ public final class PostgresHistoryStore: HistoryStore {
         }
     }
 
-    /// Connects again to a server that can be reached.
+    /// Connects again to a server that can be reached, and prepares the tables.
     private func openServed() async throws(TrackingError) {
         do throws(TrackingError) {
             try await self.writer.perform { _ in }
@@ -47,12 +47,12 @@ public final class PostgresHistoryStore: HistoryStore {
         }
     }
 
-    /// See ``HistoryStore/store(_:)``.
+    /// Stores a batch of records in one durable commit. See ``HistoryStore/store(_:)``.
     public func store(_ batch: RecordingBatch) async throws(TrackingError) -> StoreReport {
         do throws(TrackingError) {
             return try await self.store(batch, how: .copying)
         } catch {
-            // A program that writes past the store may have left a point that the ledger does not know of.
+            // A program that writes to the tables directly may have stored a point that the ledger does not contain.
             guard error.code == .storeRefused else { throw error }
             return try await self.store(batch, how: .comparing)
         }
@@ -72,7 +72,8 @@ public final class PostgresHistoryStore: HistoryStore {
         }
     }
 
-    /// Writes changes with the contents of the ledger. A failure empties the ledger.
+    /// Writes changes in one transaction, together with the ledger of known table contents. A failure empties the
+    /// ledger.
     func write<Value: Sendable>(
         _ body: @escaping @Sendable (PostgresConnection, inout PostgresLedger) throws(TrackingError) -> Value
     ) async throws(TrackingError) -> Value {
@@ -90,7 +91,7 @@ public final class PostgresHistoryStore: HistoryStore {
         }
     }
 
-    /// See ``HistoryStore/acknowledgement(of:)``.
+    /// Returns the acknowledgement of a trackable's streams. See ``HistoryStore/acknowledgement(of:)``.
     public func acknowledgement(of trackable: TrackableID) async throws(TrackingError) -> Acknowledgement {
         try await self.reader.perform { connection throws(TrackingError) in
             try PostgresLedger.load([trackable], connection).first?.trackable.acknowledgement
@@ -98,7 +99,7 @@ public final class PostgresHistoryStore: HistoryStore {
         }
     }
 
-    /// See ``HistoryStore/close()``.
+    /// Closes the history. See ``HistoryStore/close()``.
     public func close() async throws(TrackingError) {
         self.writer.close()
         self.reader.close()

@@ -12,20 +12,20 @@ struct PostgresLedger {
     private var hasFailed = false
     var standstill = PostgresStandstill()
 
-    /// So much is known without looking, as ``RecordingLedger/count`` has it.
+    /// The maximum ``RecordingLedger/count`` of the ledger in memory.
     private static let maximumKnown = 100_000
 
-    /// A trackable as its row has it.
+    /// The contents of a trackable's row, with its recent streams.
     struct Loaded {
         var id: TrackableID
         var version: Int64
         var trackable: RecordingLedger.Trackable
     }
 
-    /// Names a stream in the tables.
+    /// The key of a stream in the tables: its trackable and its name.
     private struct Key: Hashable {
         var trackable: Int64?
-        /// A `String` is the same as others that have other bytes.
+        /// The bytes of the stream's name. Two strings can be equal although their bytes differ.
         var name: [UInt8]
 
         init(_ trackable: Int64?, _ name: String) {
@@ -34,27 +34,29 @@ struct PostgresLedger {
         }
     }
 
-    /// Knows nothing any more, but for the partitions.
+    /// Discards all known contents of the tables, except which partitions exist.
     mutating func forget() {
         self.ledger = RecordingLedger()
         self.versions = [:]
     }
 
-    /// Something failed: what is known may not be so, nor who has the turn.
+    /// Discards all known contents, and the right to write alone, after a transaction failed.
     mutating func failed() {
         self.forget()
         self.turn.giveUp()
         self.hasFailed = true
     }
 
-    /// Before something is written: where something failed before, looks for who stands still in the middle of a commit.
+    /// Before a write that follows a failed one: ends the transactions of other programs that are stuck in the middle
+    /// of a copy and hold locks (see ``PostgresStandstill``).
     mutating func lookForStandstill(_ connection: PostgresConnection) throws(TrackingError) {
         guard self.hasFailed else { return }
         try self.standstill.look(connection, now: .now)
         self.hasFailed = false
     }
 
-    /// Gives the trackables of a batch new versions.
+    /// Increases the column `changes` in the rows of a batch's trackables, so that other programs read these trackables
+    /// again.
     mutating func noteChanges(
         of changes: RecordingChanges, _ connection: PostgresConnection
     ) throws(TrackingError) {
@@ -64,8 +66,8 @@ struct PostgresLedger {
         for id in ids { self.versions[id]? += 1 }
     }
 
-    /// Makes the partitions that a batch needs, each in a transaction of its own. Where one cannot be made now, what is of its month
-    /// goes among what is of other times.
+    /// Makes the partitions that a batch needs, each in a transaction of its own. If a partition cannot be made now,
+    /// the points of its month are stored in `point_other`.
     mutating func makePartitions(for batch: RecordingBatch, _ connection: PostgresConnection) throws(TrackingError) {
         for month in self.partitions.missing(for: batch, now: .now) {
             do throws(TrackingError) {
@@ -79,8 +81,8 @@ struct PostgresLedger {
         }
     }
 
-    /// Makes the partition of a month, with what `point_other` has of it. Everybody who reads or stores waits behind it, so it
-    /// waits for who reads `point_other` a second at most; it looks for that before it moves anything.
+    /// Makes the partition of a month, and moves the month's points from `point_other` into it. All readers and writers
+    /// wait meanwhile. Therefore it waits at most a second for readers of `point_other`, before it moves anything.
     private static func make(_ month: PointPartitions.Month, _ connection: PostgresConnection) throws(TrackingError) {
         let (table, from, to) = (month.table, month.start.seconds, month.next.start.seconds)
         try connection.runAll("BEGIN; SET LOCAL lock_timeout = '1s'; LOCK TABLE schema_version IN EXCLUSIVE MODE")
@@ -99,9 +101,10 @@ struct PostgresLedger {
         try connection.runAll("COMMIT")
     }
 
-    /// Begins a transaction, and decides what becomes of a batch.
+    /// Begins a transaction, and decides how a batch changes the tables.
     ///
-    /// - Returns: What changes, and whether nobody else writes. Else the trackables of the batch are locked.
+    /// - Returns: The changes; and `true` if no other program writes. Otherwise, the rows of the batch's trackables are
+    ///   locked.
     mutating func begin(
         _ batch: RecordingBatch, _ connection: PostgresConnection
     ) throws(TrackingError) -> (changes: RecordingChanges, isAlone: Bool) {
@@ -110,7 +113,7 @@ struct PostgresLedger {
         let found: PostgresTurn.Found
         if self.turn.isHeld {
             try self.turn.ask(connection)
-            // While the server looks: if somebody else has written, all of it is forgotten.
+            // The changes are computed while the server answers. If another program has written, they are discarded.
             if self.ledger.missing(for: batch).isEmpty { changes = self.ledger.apply(batch, leavingTails: true) }
             found = try self.turn.answer(connection)
         } else {
@@ -121,9 +124,9 @@ struct PostgresLedger {
         return (self.ledger.apply(batch, leavingTails: isAlone), isAlone)
     }
 
-    /// Fills in what is missing for a batch; what is not there is made.
+    /// Loads the trackables and streams of a batch that are not known yet, and makes those that do not exist.
     ///
-    /// - Returns: Whether nobody else writes. Else the trackables of the batch are locked.
+    /// - Returns: `true` if no other program writes. Otherwise, the rows of the batch's trackables are locked.
     private mutating func fill(
         for batch: RecordingBatch, _ found: PostgresTurn.Found, _ connection: PostgresConnection
     ) throws(TrackingError) -> Bool {
@@ -148,9 +151,10 @@ struct PostgresLedger {
         return isAlone
     }
 
-    /// Begins a transaction, brings the rows of a trackable up to its points, and tells all who store that what they know of it is no longer so.
+    /// Begins a transaction, writes the row of a trackable so that it reflects all its points, and marks the trackable
+    /// as changed for other programs.
     ///
-    /// - Returns: Its number.
+    /// - Returns: The key of the trackable in the tables.
     @discardableResult
     mutating func settle(
         _ id: TrackableID, at now: UnixTime, _ connection: PostgresConnection
@@ -163,7 +167,7 @@ struct PostgresLedger {
         return self.ledger[id]?.number
     }
 
-    /// Locks the trackables of a batch, and loads those that others have changed.
+    /// Locks the rows of a batch's trackables, and loads those again that other programs have changed.
     private mutating func lock(_ batch: RecordingBatch, _ connection: PostgresConnection) throws(TrackingError) {
         let ids = Set(batch.recordings.map(\.trackable)).union(batch.refused.compactMap(\.trackable))
         let locked = try connection.run(
@@ -181,7 +185,7 @@ struct PostgresLedger {
         for loaded in try Self.load(changed, connection) { self.ledger.fill(loaded.id, loaded.trackable) }
     }
 
-    /// Fills in the streams that are missing yet.
+    /// Loads the streams of a batch that are not known yet, and makes those that do not exist.
     private mutating func fillStreams(
         for batch: RecordingBatch, _ connection: PostgresConnection
     ) throws(TrackingError) {
@@ -209,11 +213,12 @@ struct PostgresLedger {
         }
         for (id, trackable) in filled { self.ledger.fill(id, trackable) }
         guard self.ledger.missing(for: batch).isEmpty else {
-            throw TrackingError(.storeRefused, "PostgreSQL does not keep the name of a stream as it is")
+            throw TrackingError(
+                .storeRefused, "cannot store a record: PostgreSQL stores the id of its stream as another text")
         }
     }
 
-    /// Trackables with their recent streams; those that are not there are left out.
+    /// Loads trackables with their recent streams. Ids that the history does not contain are omitted.
     static func load(_ ids: [TrackableID], _ connection: PostgresConnection) throws(TrackingError) -> [Loaded] {
         guard !ids.isEmpty else { return [] }
         let rows = try connection.run(
@@ -247,7 +252,7 @@ struct PostgresLedger {
         return loaded
     }
 
-    /// The points that their rows do not have yet.
+    /// Adds the last points of the loaded trackables that their rows do not reflect yet. See ``PointTail``.
     private static func readTails(of loaded: inout [Loaded], _ connection: PostgresConnection) throws(TrackingError) {
         let known = loaded.indices.filter { loaded[$0].trackable.last != nil }
         guard !known.isEmpty else { return }
@@ -293,7 +298,8 @@ struct PostgresLedger {
         return found
     }
 
-    /// The streams of rows with number and last number from a column on, each with all that is known of its numbers.
+    /// Returns the streams in the rows of a result, each with the coverage of its record numbers. The columns from the
+    /// given one on are the stream's key and its declared last number.
     static func streams(
         _ rows: PostgresRows, first column: Int, _ connection: PostgresConnection
     ) throws(TrackingError) -> [RecordingLedger.Stream] {
@@ -317,6 +323,6 @@ struct PostgresLedger {
 }
 
 extension String {
-    /// As PostgreSQL stores it: it has no NUL.
+    /// The text as PostgreSQL can store it: each NUL character is replaced by U+FFFD.
     var withoutNUL: String { self.utf8.contains(0) ? String(self.map { $0 == "\0" ? "\u{FFFD}" : $0 }) : self }
 }

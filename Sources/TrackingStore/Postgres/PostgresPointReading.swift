@@ -22,7 +22,7 @@ struct PostgresPointReading {
         self.connection = connection
     }
 
-    /// The points that were read.
+    /// The page with the points that were read.
     var page: PointPage { self.draft.page }
 
     mutating func run(after: PointName?) throws(TrackingError) {
@@ -35,7 +35,8 @@ struct PostgresPointReading {
         }
     }
 
-    /// The next time from a moment on that runs near the box cover.
+    /// Returns the next time span, from a moment on, of runs of points near the query's box; `nil` if there is none.
+    /// Overlapping runs are joined.
     private func span(from: Double) throws(TrackingError) -> TimeSpan? {
         guard let box = self.query.box, let first = box.parts.first, let last = box.parts.last else { return nil }
         let rows = try self.connection.run(
@@ -55,7 +56,7 @@ struct PostgresPointReading {
         return span.times(until: self.query.times.bounds.to)
     }
 
-    /// Reads up to what is left of the limit, and all of one time.
+    /// Reads points of a time span up to the limit of the page, and further points of the same time as the last.
     private mutating func read(_ times: TimeSpan, after: PointName?) throws(TrackingError) {
         for entry in try self.entries(times, after: after, limit: self.limit - self.draft.count + 1) {
             guard self.draft.count >= self.limit, let last = self.draft.last else {
@@ -100,7 +101,7 @@ struct PostgresPointReading {
         }
     }
 
-    /// The point of a row that begins with ``columns``; `nil` when its place is none.
+    /// Returns the point of a row that begins with ``columns``; `nil` when its coordinates are out of range.
     static func location(_ rows: PostgresRows, _ row: Int) -> Location? {
         guard let place = Coordinate(latitude: rows.number(row, 4), longitude: rows.number(row, 5)) else { return nil }
         var location = Location(coordinate: place, time: UnixTime(rows.number(row, 0)))

@@ -1,16 +1,17 @@
-/// Decides how a connection to PostgreSQL is protected where its address leaves that open.
+/// Decides how a connection to PostgreSQL is protected (TLS, verification of the server) if its address does not state
+/// it.
 enum PostgresProtection {
-    /// The variables of the environment that count.
+    /// The environment variables that affect the decision.
     static let variables = ["PGSSLMODE", "PGSERVICE", "PGHOST", "PGHOSTADDR"]
 
-    /// The `sslmode` of a connection whose address and environment name none; `nil` leaves it to libpq.
+    /// Returns the `sslmode` of a connection whose address and environment state none; `nil` leaves it to libpq.
     ///
-    /// A server on another host has to prove its name with a certificate (`verify-full`). Sockets and the loopback interface
-    /// keep libpq's default. A service of libpq's service file is left to that file.
+    /// A server on another host has to prove its name with a certificate (`verify-full`). Sockets and the loopback
+    /// interface keep libpq's default. A service of libpq's service file is left to that file.
     ///
     /// - Parameters:
-    ///   - options: The options that the address names, by libpq's keywords.
-    ///   - environment: The variables of the environment.
+    ///   - options: The options in the address, by libpq's keywords.
+    ///   - environment: The environment variables.
     static func mode(options: [String: String], environment: [String: String]) -> String? {
         func value(_ keyword: String, _ variable: String) -> String? {
             [options[keyword], environment[variable]].compactMap(\.self).first { !$0.isEmpty }
@@ -30,7 +31,7 @@ enum PostgresProtection {
         text?.split(separator: ",", omittingEmptySubsequences: false).map { String($0) } ?? []
     }
 
-    /// `true` for a socket of this machine and its loopback interface.
+    /// Returns `true` for a host that is a socket of this machine or its loopback interface.
     private static func isLocal(_ host: String) -> Bool {
         guard let first = host.first, first != "/", first != "@" else { return true }
         let bytes = host.split(separator: ".", omittingEmptySubsequences: false)
@@ -38,9 +39,9 @@ enum PostgresProtection {
         return isLoopback || host == "::1" || host.lowercased() == "localhost"
     }
 
-    /// The remedy for a connection that fails because of its protection; `nil` for any other failure.
+    /// Returns the remedy for a connection that failed because of its protection; `nil` for any other failure.
     ///
-    /// - Parameter message: The error of libpq.
+    /// - Parameter message: The error text of libpq.
     static func remedy(for message: String) -> String? {
         if self.lacksRootCertificate(message) {
             return "name the certificate of the authority that signed the server's: sslrootcert=FILE in the address, "
@@ -56,6 +57,7 @@ enum PostgresProtection {
             : "name the authority's certificate with sslrootcert=FILE and the server as its certificate does; an sslmode in the address changes what is checked"
     }
 
-    /// `true` for the error of a verified connection without a certificate to verify it with: it does not end by itself.
+    /// Returns `true` if libpq's error text states that there is no root certificate to verify the server with.
+    /// Repeating the attempt does not help.
     static func lacksRootCertificate(_ message: String) -> Bool { message.contains("root certificate file") }
 }

@@ -1,16 +1,19 @@
 import SystemLibrary
 import TrackingCore
 
-/// Takes what was deleted out of the server's files: out of the tables, and out of what the planner notes of their values.
+/// Removes deleted data from the server's files: from the files of the tables, and from the planner's statistics of
+/// column values.
 struct PostgresRewriting {
     private let connection: PostgresConnection
 
-    /// So long all else waits behind it where somebody reads, once, in milliseconds.
+    /// The time in milliseconds that the first rewriting waits for readers of a table. All later users of the table
+    /// wait behind it.
     private static let patience = 3000
-    /// So long it waits for each table after that.
+    /// The time in milliseconds that the rewriting waits for each further table.
     private static let impatience = 100
 
-    /// Tables, each with a row that it never has: columns, values, and what finds it again.
+    /// The tables, each with a row that it never has otherwise: columns, values, and the condition that finds the row
+    /// again.
     private static let tables = [
         (
             name: "run", columns: "trackable, first, last, south, west, north, east, count",
@@ -29,9 +32,9 @@ struct PostgresRewriting {
 
     init(_ connection: PostgresConnection) { self.connection = connection }
 
-    /// Does it.
+    /// Rewrites all tables that can be rewritten.
     ///
-    /// - Returns: What could not be done, and what to do about that.
+    /// - Returns: A description of each part that could not be rewritten, with the remedy; empty after success.
     func run() -> [String] {
         var remains: [String] = []
         do throws(TrackingError) {
@@ -39,7 +42,8 @@ struct PostgresRewriting {
             let partitions = try self.partitions()
             let transaction = try self.forgetValues(partitions)
             guard try self.isBehindAll(transaction) else {
-                throw TrackingError(.storeFailed, "transactions that began before are under way, a backup perhaps")
+                throw TrackingError(
+                    .storeFailed, "transactions that began before are under way, for example a backup")
             }
             var kept: [String] = []
             var reason: TrackingError?
@@ -54,21 +58,22 @@ struct PostgresRewriting {
                 }
             }
             if !kept.isEmpty {
-                let cause = reason?.message ?? "only their owner may"
+                let cause = reason?.message ?? "only the owner of a table may rewrite it"
                 remains.append(
-                    "the files of \(kept.joined(separator: ", ")) could not be written anew (\(cause)): "
-                        + "erase again, as their owner, when nobody reads them, no backup either")
+                    "the files of \(kept.joined(separator: ", ")) could not be rewritten (\(cause)): "
+                        + "erase again, as the owner of these tables, when no program or backup reads them")
             }
         } catch {
             remains.append(
-                "the tables' files (\(error.message)): erase again when no transaction is under way that began before")
+                "the files of the tables could not be rewritten (\(error.message)): "
+                    + "erase again when all transactions that began before have ended")
         }
         if self.connection.isInTransaction { try? self.connection.runAll("ROLLBACK") }
         try? self.connection.runAll("SET lock_timeout = DEFAULT")
         return remains
     }
 
-    /// The partitions of `point`, each with the first time that it takes.
+    /// Returns the partitions of `point`, each with the first time that it contains.
     private func partitions() throws(TrackingError) -> [(name: String, from: Double)] {
         let rows = try self.connection.run(
             """
@@ -79,10 +84,11 @@ struct PostgresRewriting {
         return (0..<rows.count).map { (rows.text($0, 0), rows.number($0, 1)) }
     }
 
-    /// Has the server look at its tables anew: what the planner notes has some of their values. Of a table without a row it
-    /// keeps what it noted before, so each has one meanwhile, which nobody else sees.
+    /// Makes the server compute its statistics of the tables anew, because they contain some of the deleted values. The
+    /// server keeps the old statistics of an empty table. Therefore each table has a row meanwhile that no other
+    /// transaction sees.
     ///
-    /// - Returns: The number of the transaction that did it.
+    /// - Returns: The id of the transaction.
     private func forgetValues(_ partitions: [(name: String, from: Double)]) throws(TrackingError) -> String {
         let columns = "trackable, time, stream, seq, clock_fault, latitude, longitude"
         let tables =
@@ -103,12 +109,13 @@ struct PostgresRewriting {
         return transaction
     }
 
-    /// Waits until nobody can see what was there before a transaction: as long as somebody can, a table that is written anew
-    /// has all of that again.
+    /// Waits until no transaction can see the data from before a transaction. Until then, a rewritten table would still
+    /// contain the deleted rows.
     ///
-    /// - Returns: Whether that is so.
+    /// - Parameter transaction: The id of the transaction.
+    /// - Returns: `true` if no transaction can see the earlier data; `false` after the wait.
     private func isBehindAll(_ transaction: String) throws(TrackingError) -> Bool {
-        // One in another database counts as far as it writes.
+        // A transaction in another database counts only if it writes.
         let isBehind = """
             SELECT 1::bigint WHERE pg_snapshot_xmin(pg_current_snapshot()) > '\(transaction)'::xid8 AND NOT EXISTS \
             (SELECT FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() \
@@ -121,9 +128,9 @@ struct PostgresRewriting {
         return false
     }
 
-    /// Writes a table anew.
+    /// Rewrites the file of a table.
     ///
-    /// - Returns: Whether the server did so: it passes over one of somebody else, with a warning.
+    /// - Returns: `true` if the server rewrote the table. The server skips a table of another owner with a warning.
     private func isWrittenAnew(_ table: String) throws(TrackingError) -> Bool {
         let file = "SELECT pg_relation_filenode('\(table)')::bigint"
         let before = try self.connection.run(file).integer(0, 0)

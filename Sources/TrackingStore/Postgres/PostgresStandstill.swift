@@ -1,7 +1,8 @@
 import TrackingCore
 
-/// Finds who stands still while it copies points into a history, and ends it: whoever stores waits for what it has locked. Elsewhere
-/// in a transaction the server itself gives such a program up (`idle_in_transaction_session_timeout`), but not while it waits for rows.
+/// Finds programs that are stuck while they copy points into a history, and ends their connections. Other writers wait
+/// for the rows that such a program has locked. The server itself ends programs that are idle in a transaction
+/// (`idle_in_transaction_session_timeout`), but not those from which it expects data.
 struct PostgresStandstill {
     /// The progress of a program that copies data.
     private struct Progress {
@@ -10,12 +11,13 @@ struct PostgresStandstill {
         let since: ContinuousClock.Instant
     }
 
-    /// So long it may bring nothing: as long as the server lets it do nothing elsewhere.
+    /// The time without new data after which a copying program is ended. The server's own limit for idle transactions
+    /// is the same.
     var limit = Duration.seconds(120)
-    /// The server's processes that were copying when it was looked last.
+    /// The progress of the server's processes that were copying at the last check, by process id.
     private var seen: [Int64: Progress] = [:]
 
-    /// Looks who copies, and ends those of the same user that have brought nothing for too long.
+    /// Checks the processes that copy data, and ends those of the same user that have brought no data for ``limit``.
     mutating func look(_ connection: PostgresConnection, now: ContinuousClock.Instant) throws(TrackingError) {
         let rows = try connection.run(
             """

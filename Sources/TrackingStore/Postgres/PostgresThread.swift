@@ -3,7 +3,8 @@ import SystemLibrary
 import Synchronization
 import TrackingCore
 
-/// One connection and the thread that uses it; connects when it is needed, and again after the connection was lost.
+/// One connection to PostgreSQL and the thread that uses it. It connects when it is needed, and again after the
+/// connection was lost.
 final class PostgresThread: Sendable {
     private let address: String
     private let patience: Duration?
@@ -12,19 +13,24 @@ final class PostgresThread: Sendable {
     private let connection = Mutex<PostgresConnection?>(nil)
     private let underWay = Mutex(UnderWay())
 
-    /// The call that another thread may cancel.
+    /// The current call, which another thread may cancel.
     private struct UnderWay {
-        /// The number of calls so far.
+        /// The number of calls so far, which gives each call its number.
         var calls: UInt64 = 0
-        /// The call that uses the connection now.
+        /// The number of the call that uses the connection now; `nil` for none.
         var call: UInt64?
-        /// The descriptor of the socket, once the connection is open.
+        /// The descriptor of the connection's socket; `nil` while the connection is not open.
         var socket: Int32?
     }
 
+    /// Starts a thread without a connection.
+    ///
     /// - Parameters:
-    ///   - patience: How long is waited for what is asked; `nil`: until it is there.
-    ///   - isForStoring: Whether what waits for a lock is given up, to be tried again.
+    ///   - address: The address of the server.
+    ///   - name: The name of the thread in a debugger.
+    ///   - patience: The time that a call waits for the server's answer; `nil` for no limit.
+    ///   - isForStoring: `true` for a connection that stores: its calls wait for locks no longer than
+    ///     ``PostgresConnection/lockTimeout``.
     init(_ address: String, name: String, patience: Duration? = nil, isForStoring: Bool) {
         self.address = address
         self.patience = patience
@@ -32,8 +38,9 @@ final class PostgresThread: Sendable {
         self.thread = DispatchQueue(label: name)
     }
 
-    /// Does something with the connection. What failed is rolled back; nothing is tried twice. A task that is cancelled does not wait
-    /// for a server that does not answer: the connection ends, and what was under way with it.
+    /// Runs `body` with the connection. A failed transaction is rolled back and not repeated. When the task is
+    /// cancelled, the connection is closed together with its current call, so that the task does not wait for a server
+    /// that does not answer.
     func perform<Value: Sendable>(
         _ body: @escaping @Sendable (PostgresConnection) throws(TrackingError) -> Value
     ) async throws(TrackingError) -> Value {
@@ -42,12 +49,15 @@ final class PostgresThread: Sendable {
             group.addTask { await self.answer(body) }
             group.addTask {
                 try? await Task.sleep(for: patience)
-                return .failure(TrackingError(.storeFailed, "PostgreSQL gave no answer within \(patience)"))
+                return .failure(
+                    TrackingError(.storeFailed, "cannot use the history: PostgreSQL gave no answer within \(patience)"))
             }
             defer { group.cancelAll() }
             return await group.next()
         }
-        guard let result else { throw TrackingError(.storeFailed, "PostgreSQL was not asked") }
+        guard let result else {
+            throw TrackingError(.storeFailed, "cannot use the history: the request to PostgreSQL was not sent")
+        }
         return try result.get()
     }
 
@@ -68,7 +78,7 @@ final class PostgresThread: Sendable {
                 }
             }
         } onCancel: {
-            call.answer(.failure(TrackingError(.storeFailed, "PostgreSQL is not waited for any more")))
+            call.answer(.failure(TrackingError(.storeFailed, "the request to PostgreSQL was cancelled")))
             self.underWay.withLock {
                 if $0.call == number, let socket = $0.socket { shutdown(socket, Int32(SHUT_RDWR)) }
             }
@@ -89,10 +99,12 @@ final class PostgresThread: Sendable {
             do throws(TrackingError) {
                 let connection = if let open { open } else { try PostgresConnection(self.address) }
                 self.note(number, connection.socket)
-                // Its socket is closed with it, and the number given to another.
+                // A released connection closes its socket, and the system may reuse the descriptor.
                 defer { withExtendedLifetime(connection) { self.note(nil, nil) } }
-                // Connecting takes its time, in which a caller may have gone.
-                guard call.isWaitedFor else { throw TrackingError(.storeFailed, "no connection to PostgreSQL") }
+                // The caller may have been cancelled while the connection was made.
+                guard call.isWaitedFor else {
+                    throw TrackingError(.storeFailed, "the request to PostgreSQL was cancelled while connecting")
+                }
                 if open == nil {
                     try self.prepare(connection)
                     open = connection
@@ -115,7 +127,7 @@ final class PostgresThread: Sendable {
         if self.isForStoring { try connection.limitWaiting() }
     }
 
-    /// Closes the connection. What is under way on it ends, and is not waited for.
+    /// Closes the connection and ends its current call, without waiting.
     func close() {
         guard self.connection.withLockIfAvailable({ $0 = nil }) == nil else { return }
         self.underWay.withLock { if let socket = $0.socket { shutdown(socket, Int32(SHUT_RDWR)) } }

@@ -5,11 +5,13 @@ import TrackingCore
 /// programs write, none has the turn: each locks the rows of a batch's trackables and compares their column
 /// `changes`.
 struct PostgresTurn {
-    /// So many commits a store writes as one of several, after another took the turn from it.
+    /// The number of commits that a store makes as one of several writers after it lost the turn. Then it tries to get
+    /// the turn again.
     static let commitsAmongOthers = 1000
 
     private var name: Int64 = 0
-    /// The transaction that wrote the name: of a row that was put back from a copy it is another.
+    /// The id of the transaction that wrote this store's number into the row. The id differs after the row was restored
+    /// from a backup.
     private var writer = "0"
     /// The number in the row when this store last wrote without the turn.
     private var seen: Int64?
@@ -17,32 +19,37 @@ struct PostgresTurn {
     private(set) var isHeld = false
     private var left = 0
 
-    /// The result of looking at the row in a transaction.
+    /// The result of reading the row of the table `turn` in a transaction.
     enum Found {
-        /// Nobody has written since: what is known is so.
+        /// No other program has written since this store's last transaction: the known contents are valid.
         case alone
-        /// Nobody else writes until the transaction ends; nothing that is known may be so.
+        /// No other program writes until this transaction ends. Others have written before, so the known contents are
+        /// not valid.
         case taken
-        /// Others write as well; what is known of a trackable is so while its row has the known version.
+        /// Other programs write as well. The known contents of a trackable are valid while the column `changes` of its
+        /// row is unchanged.
         case shared
-        /// The same, and nothing that is known may be so.
+        /// Other programs write as well, and none of the known contents are valid.
         case sharedAnew
     }
 
-    /// Rows are gone that never go.
+    /// The error when the row of the table `turn` is missing or older than expected. Rows of this table are never
+    /// deleted, so the database was restored from a backup.
     static let replaced = TrackingError(
-        .storeFailed, "the history in PostgreSQL was put back from a copy, or is being put back: it is read anew")
+        .storeFailed,
+        "cannot store now: the history in PostgreSQL was put back from a copy, or is being put back. It is read again")
 
     /// Stops relying on the turn.
     mutating func giveUp() { self.isHeld = false }
 
-    /// Begins a transaction of one who has it, and asks whether that is so still: ``answer(_:)`` tells.
+    /// Begins a transaction of a store that has the turn, and sends the query whether it still has it. ``answer(_:)``
+    /// returns the result.
     func ask(_ connection: PostgresConnection) throws(TrackingError) {
         try connection.send(
             "BEGIN; SELECT FROM turn WHERE holder = \(self.name) AND xmin = '\(self.writer)' FOR UPDATE")
     }
 
-    /// Returns the result of looking at the row in the transaction.
+    /// Returns the result of the query that ``ask(_:)`` sent.
     mutating func answer(_ connection: PostgresConnection) throws(TrackingError) -> Found {
         guard try connection.sentCount() != 1 else { return .alone }
         (self.isHeld, self.left) = (false, Self.commitsAmongOthers)
@@ -50,7 +57,7 @@ struct PostgresTurn {
         return .sharedAnew
     }
 
-    /// Begins a transaction of one who writes.
+    /// Begins a transaction that writes, and returns the state of the turn in it.
     mutating func begin(_ connection: PostgresConnection) throws(TrackingError) -> Found {
         if self.isHeld {
             try self.ask(connection)
@@ -70,14 +77,15 @@ struct PostgresTurn {
     }
 
     private mutating func share(_ connection: PostgresConnection) throws(TrackingError) -> Found {
-        // It waits for one who writes alone.
+        // This statement waits for a program that writes alone.
         let takenAway = try connection.run("UPDATE turn SET holder = -holder WHERE holder > 0 RETURNING holder")
         guard takenAway.count == 0 else { return self.see(takenAway.integer(0, 0)) }
         let holders = try connection.run("SELECT holder FROM turn FOR SHARE")
         guard holders.count == 1 else { throw Self.replaced }
         let holder = holders.integer(0, 0)
         guard holder > 0 else { return self.see(holder) }
-        // Somebody took it meanwhile. Two who both hold the row, and both want to change it, would wait for each other.
+        // Another program took the turn meanwhile. Two programs that both lock the row and want to change it would wait
+        // for each other.
         try connection.runAll("ROLLBACK; BEGIN")
         return try self.share(connection)
     }

@@ -1,6 +1,6 @@
 import CPostgres
 
-/// A value for a statement, in PostgreSQL's binary form.
+/// A value for a parameter of a statement, in PostgreSQL's binary form.
 struct PostgresValue {
     var type: Oid
     var bytes: [UInt8]?
@@ -14,13 +14,13 @@ struct PostgresValue {
     static func ints(_ values: [Int64?]) -> Self { self.array(1016, values.map { .int($0) }, of: 20) }
     static func doubles(_ values: [Double?]) -> Self { self.array(1022, values.map { .double($0) }, of: 701) }
     static func texts(_ values: [String?]) -> Self { self.array(1009, values.map { .text($0) }, of: 25) }
-    /// NULL in place of an array of texts.
+    /// The value NULL in place of an array of texts.
     static let noTexts = Self(type: 1009, bytes: nil)
     static func byteStrings(_ values: [[UInt8]?]) -> Self { self.array(1001, values.map { .bytes($0) }, of: 17) }
 
     private static func array(_ type: Oid, _ values: [PostgresValue], of element: Oid) -> Self {
         var bytes: [UInt8] = []
-        // Dimensions (none of an empty array), whether there are NULLs, the type, the length, the first index.
+        // The number of dimensions (0 for an empty array), a flag for NULLs, the type, the length, the first index.
         bytes += Int32(values.isEmpty ? 0 : 1).networkBytes
         bytes += Int32(values.contains { $0.bytes == nil } ? 1 : 0).networkBytes
         bytes += element.networkBytes
@@ -31,12 +31,12 @@ struct PostgresValue {
 }
 
 extension FixedWidthInteger {
-    /// The bytes, the highest first.
+    /// The bytes of the integer in network order, the most significant byte first.
     var networkBytes: [UInt8] { withUnsafeBytes(of: self.bigEndian) { Array($0) } }
 }
 
 extension [UInt8] {
-    /// Appends a field as rows and arrays have it: its length, -1 for NULL, and its bytes.
+    /// Appends a field in the binary form of rows and arrays: its length (-1 for NULL), then its bytes.
     mutating func appendField(_ bytes: [UInt8]?) {
         guard let bytes else { return self.append(integer: Int32(-1)) }
         self.append(integer: Int32(bytes.count))
@@ -75,22 +75,22 @@ final class PostgresRows {
 
     func isNull(_ row: Int, _ column: Int) -> Bool { PQgetisnull(self.pointer, Int32(row), Int32(column)) == 1 }
 
-    /// A `bigint`.
+    /// Returns the value of a `bigint` column.
     func integer(_ row: Int, _ column: Int) -> Int64 { Int64(bitPattern: self.word(row, column)) }
     func optionalInteger(_ row: Int, _ column: Int) -> Int64? {
         self.isNull(row, column) ? nil : self.integer(row, column)
     }
-    /// A `double precision`.
+    /// Returns the value of a `double precision` column.
     func number(_ row: Int, _ column: Int) -> Double { Double(bitPattern: self.word(row, column)) }
     func optionalNumber(_ row: Int, _ column: Int) -> Double? {
         self.isNull(row, column) ? nil : self.number(row, column)
     }
-    /// A `text`.
+    /// Returns the value of a `text` column.
     func text(_ row: Int, _ column: Int) -> String { String(decoding: self.raw(row, column), as: UTF8.self) }
     func optionalText(_ row: Int, _ column: Int) -> String? {
         self.isNull(row, column) ? nil : self.text(row, column)
     }
-    /// A `bytea` or a `text`.
+    /// Returns the bytes of a `bytea` or `text` column.
     func bytes(_ row: Int, _ column: Int) -> [UInt8] { Array(self.raw(row, column)) }
     func optionalBytes(_ row: Int, _ column: Int) -> [UInt8]? {
         self.isNull(row, column) ? nil : self.bytes(row, column)

@@ -1,15 +1,15 @@
 import TrackingCore
 
-/// Writes what a batch changes, inside a transaction.
+/// Writes the changes that a batch causes to the tables in PostgreSQL, inside a transaction.
 struct PostgresWriting {
     private let connection: PostgresConnection
     private let how: Points
 
-    /// The ways of writing points that have a number.
+    /// The way in which points with a record number are written.
     enum Points {
-        /// As they are: the ledger knows that they are new.
+        /// The points are copied into the table: the ledger knows that they are new.
         case copying
-        /// Those that are not there.
+        /// Only points that the table does not contain are written.
         case comparing
     }
 
@@ -18,7 +18,7 @@ struct PostgresWriting {
         self.how = how
     }
 
-    /// Writes everything but the points.
+    /// Writes all changes except the new points.
     func writeRows(_ changes: RecordingChanges) throws(TrackingError) {
         try self.write(changes.events)
         try self.write(changes.trips)
@@ -29,16 +29,16 @@ struct PostgresWriting {
         try self.write(QuarantineTrim.kept(changes.refused))
     }
 
-    /// Copies the points, and commits. What may be there already comes by way of a staging table, from which what is not there is
-    /// taken.
+    /// Writes the points, and commits the transaction. Points that the table may contain already are copied into a
+    /// staging table first; those that are new are moved from there.
     ///
-    /// - Returns: How many of the points are new.
+    /// - Returns: The number of points that were new.
     func commit(_ points: [PointRow]) throws(TrackingError) -> Int {
         let isNew = { (row: PointRow) in row.stream != 0 && self.how == .copying }
         let doubtful = points.filter { !isNew($0) }
         guard points.isEmpty || !doubtful.isEmpty else {
             guard try self.copy(points, to: "point", then: "; COMMIT") == "COMMIT" else {
-                throw TrackingError(.storeFailed, "PostgreSQL did not commit")
+                throw TrackingError(.storeFailed, "cannot store records: PostgreSQL did not commit the transaction")
             }
             return points.count
         }
@@ -67,7 +67,8 @@ struct PostgresWriting {
             "CREATE TEMP TABLE IF NOT EXISTS point_stage (LIKE point) ON COMMIT DELETE ROWS")
         try self.copy(points, to: "point_stage")
         let new = try self.connection.run("INSERT INTO point SELECT * FROM point_stage ON CONFLICT DO NOTHING").changes
-        // One that came too early by its time, and comes again when it is not: what came first does not matter.
+        // A point may be received first while its time is in the future, and again later. Its clock fault is then
+        // removed.
         if new < points.count, points.contains(where: { !$0.hasClockFault }) {
             try self.connection.run(
                 """
@@ -110,7 +111,7 @@ struct PostgresWriting {
         }
     }
 
-    /// Returns `true` if the store has a newer version.
+    /// Returns `true` if the table contains a newer version of the trip.
     private func isOutdated(_ row: DocumentRow<Trip>) throws(TrackingError) -> Bool {
         let rows = try self.connection.run(
             "SELECT r.json, s.id FROM trip r JOIN stream s ON s.number = r.stream WHERE r.trackable = $1 AND r.id = $2",
@@ -121,7 +122,8 @@ struct PostgresWriting {
         return !row.document.value.supersedes(stored)
     }
 
-    /// Writes runs, unless the same are there: points without a stream may come again, as a file that is imported twice.
+    /// Writes runs of points, except runs that the table already contains. Points without a stream may be stored again,
+    /// for example when a file is imported twice.
     func write(_ runs: [RunRow]) throws(TrackingError) {
         guard !runs.isEmpty else { return }
         try self.connection.run(
@@ -162,7 +164,7 @@ struct PostgresWriting {
             "clock_faults = s.clock_faults + u.value", changes.clockFaults.map { ($0.key, Int64($0.value)) })
     }
 
-    /// Writes ranges of streams, over those that begin with the same number.
+    /// Writes ranges of the coverage of streams. A range replaces one that begins with the same number.
     func write(_ ranges: [(stream: Int64, range: StreamCoverage.Range)]) throws(TrackingError) {
         guard !ranges.isEmpty else { return }
         try self.connection.run(
@@ -184,7 +186,7 @@ struct PostgresWriting {
             [.ints(values.map(\.stream)), .ints(values.map(\.value))])
     }
 
-    /// Brings the rows of trackables up to date.
+    /// Writes the rows of trackables: last position, open run, recent streams.
     func write(_ trackables: [RecordingLedger.Trackable]) throws(TrackingError) {
         guard !trackables.isEmpty else { return }
         let runs = trackables.map(\.run?.widened)
@@ -205,7 +207,7 @@ struct PostgresWriting {
             ])
     }
 
-    /// Writes what stands from now on, unless it is what stood before.
+    /// Writes a new presence or resolution, unless it equals the previous one.
     private func write(_ state: StateRow) throws(TrackingError) {
         try self.connection.run(
             """
@@ -239,7 +241,7 @@ struct PostgresWriting {
 }
 
 extension PointRow {
-    /// Appends a row of the table `point` as `COPY` has it in binary form.
+    /// Appends the point as a row of the table `point` in the binary form of `COPY`.
     fileprivate func append(to bytes: inout [UInt8]) {
         let location = self.location
         bytes.append(integer: Int16(21))

@@ -2,21 +2,23 @@ import SystemLibrary
 import Synchronization
 public import TrackingCore
 
-/// A history in an SQLite file that may not exist yet, for reading: it is empty until a recorder has made the file.
+/// A history in an SQLite file that may not exist yet, for reading. The history is empty until a recorder has made the
+/// file.
 public final class AwaitedHistoryStore: HistoryStore {
     /// The path of the file.
     public let path: String
     private let opened = Mutex<SQLiteHistoryStore?>(nil)
 
-    /// Makes a history that is opened with the first question after the file exists.
+    /// Makes a history that is opened at the first call after the file exists.
     public init(path: String) { self.path = path }
 
     /// A Boolean value that indicates whether the file exists, or was opened once.
     public var isThere: Bool { self.opened.withLock { $0 != nil } || access(self.path, F_OK) == 0 }
 
-    /// The history; `nil` while the file does not exist.
+    /// Returns the opened history; `nil` while the file does not exist.
     ///
-    /// - Throws: `storeBusy` where a recorder is just making it; what ``SQLiteHistoryStore/init(path:isForReading:)`` throws.
+    /// - Throws: `storeBusy` while a recorder is making the file; the errors of
+    ///   ``SQLiteHistoryStore/init(path:isForReading:)``.
     private func history() throws(TrackingError) -> SQLiteHistoryStore? {
         guard self.isThere else { return nil }
         let result: Result<SQLiteHistoryStore, TrackingError> = self.opened.withLock { opened in
@@ -32,84 +34,85 @@ public final class AwaitedHistoryStore: HistoryStore {
         return try result.get()
     }
 
-    /// Always throws: this history is only read.
+    /// Always throws an error, because this history is opened for reading only.
     public func store(_ batch: RecordingBatch) async throws(TrackingError) -> StoreReport { throw self.onlyRead }
 
-    /// See ``HistoryStore/acknowledgement(of:)``.
+    /// Returns the acknowledgement of a trackable's streams. See ``HistoryStore/acknowledgement(of:)``.
     public func acknowledgement(of trackable: TrackableID) async throws(TrackingError) -> Acknowledgement {
         try await self.history()?.acknowledgement(of: trackable) ?? Acknowledgement(streams: [:])
     }
 
-    /// See ``HistoryStore/points(_:after:limit:)``.
+    /// Reads the next page of the points that a query selects. See ``HistoryStore/points(_:after:limit:)``.
     public func points(_ query: PointQuery, after: PointName?, limit: Int) async throws(TrackingError) -> PointPage {
         try await self.history()?.points(query, after: after, limit: limit) ?? PointPage(points: [], next: nil)
     }
 
-    /// See ``HistoryStore/coverage(of:)``.
+    /// Returns the state of each record number of a trackable's streams. See ``HistoryStore/coverage(of:)``.
     public func coverage(of trackable: TrackableID) async throws(TrackingError) -> [StreamID: StreamCoverage] {
         try await self.history()?.coverage(of: trackable) ?? [:]
     }
 
-    /// See ``HistoryStore/lastPositions(of:)``.
+    /// Returns the newest position of each trackable. See ``HistoryStore/lastPositions(of:)``.
     public func lastPositions(of trackables: [TrackableID]?) async throws(TrackingError) -> [LastPosition] {
         try await self.history()?.lastPositions(of: trackables) ?? []
     }
 
-    /// See ``HistoryStore/trackables(after:limit:)``.
+    /// Returns summaries of the next trackables, by id. See ``HistoryStore/trackables(after:limit:)``.
     public func trackables(after id: TrackableID?, limit: Int) async throws(TrackingError) -> [TrackableSummary] {
         try await self.history()?.trackables(after: id, limit: limit) ?? []
     }
 
-    /// See ``HistoryStore/summaries(of:)``.
+    /// Returns summaries of those given trackables that the history contains. See ``HistoryStore/summaries(of:)``.
     public func summaries(of trackables: [TrackableID]) async throws(TrackingError) -> [TrackableSummary] {
         try await self.history()?.summaries(of: trackables) ?? []
     }
 
-    /// See ``HistoryStore/trackables(in:during:)``.
+    /// Returns the trackables that have a point in a box during a time span. See
+    /// ``HistoryStore/trackables(in:during:)``.
     public func trackables(in box: GeoBox, during times: TimeSpan) async throws(TrackingError) -> [TrackableID] {
         try await self.history()?.trackables(in: box, during: times) ?? []
     }
 
-    /// See ``HistoryStore/trips(of:during:after:limit:)``.
+    /// Returns the next trips of a trackable during a time span. See ``HistoryStore/trips(of:during:after:limit:)``.
     public func trips(
         of trackable: TrackableID, during times: TimeSpan, after last: Trip?, limit: Int
     ) async throws(TrackingError) -> [Trip] {
         try await self.history()?.trips(of: trackable, during: times, after: last, limit: limit) ?? []
     }
 
-    /// See ``HistoryStore/events(of:during:after:limit:)``.
+    /// Returns the next events of a trackable during a time span. See ``HistoryStore/events(of:during:after:limit:)``.
     public func events(
         of trackable: TrackableID, during times: TimeSpan, after last: TrackingEvent?, limit: Int
     ) async throws(TrackingError) -> [TrackingEvent] {
         try await self.history()?.events(of: trackable, during: times, after: last, limit: limit) ?? []
     }
 
-    /// See ``HistoryStore/newest()``.
+    /// Returns the newest times in the history. See ``HistoryStore/newest()``.
     public func newest() async throws(TrackingError) -> NewestTimes {
         try await self.history()?.newest() ?? NewestTimes()
     }
 
-    /// See ``HistoryStore/verify(_:)``.
+    /// Returns a report on the completeness of a trackable's streams. See ``HistoryStore/verify(_:)``.
     public func verify(_ trackable: TrackableID) async throws(TrackingError) -> VerifyReport? {
         try await self.history()?.verify(trackable)
     }
 
-    /// Always throws: this history is only read.
+    /// Always throws an error, because this history is opened for reading only.
     public func erase(
         _ trackable: TrackableID, before: UnixTime?, now: UnixTime
     ) async throws(TrackingError) -> EraseReport { throw self.onlyRead }
 
-    /// Always throws: this history is only read.
+    /// Always throws an error, because this history is opened for reading only.
     public func removeExpired(
         before limit: UnixTime, of trackables: [TrackableID]?, except exceptions: Set<TrackableID>
     ) async throws(TrackingError) -> Int { throw self.onlyRead }
 
-    /// See ``HistoryStore/quarantined(limit:)``.
+    /// Returns the quarantined messages, newest first. See ``HistoryStore/quarantined(limit:)``.
     public func quarantined(limit: Int) async throws(TrackingError) -> [RefusedMessage] {
         try await self.history()?.quarantined(limit: limit) ?? []
     }
 
-    /// See ``HistoryStore/close()``.
+    /// Closes the history. See ``HistoryStore/close()``.
     public func close() async throws(TrackingError) {
         let opened = self.opened.withLock { opened in
             defer { opened = nil }
@@ -119,7 +122,7 @@ public final class AwaitedHistoryStore: HistoryStore {
     }
 
     private var onlyRead: TrackingError {
-        TrackingError(.storeFailed, "the history \(self.path) was opened for reading: nothing is stored in it")
+        TrackingError(.storeFailed, "cannot change the history \(self.path): it was opened for reading only")
     }
 }
 

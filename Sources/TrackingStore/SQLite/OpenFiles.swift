@@ -2,7 +2,8 @@ import GRDB
 import SystemLibrary
 import TrackingCore
 
-/// The files of an open history. Data that is written after they were removed or moved would be lost.
+/// The files of an open history, to detect that they were removed or replaced. Data that is written after that would be
+/// lost.
 struct OpenFiles {
     /// The identity of a file, which differs from that of a file that replaces it.
     private struct Identity: Equatable {
@@ -23,9 +24,9 @@ struct OpenFiles {
     /// `true` if the files are read without locks, because no program can write them.
     let areUnlocked: Bool
 
-    /// Notes the files of a database: its own and the write-ahead log.
+    /// Stores the identities of the files of a database: its own file and the write-ahead log.
     init(_ db: Database, areUnlocked: Bool) throws {
-        // Beside the file itself, where the path is a link.
+        // If the path is a link, the write-ahead log is beside the file that the link names.
         let path = try String.fetchOne(db, sql: "SELECT file FROM pragma_database_list WHERE name = 'main'") ?? ""
         let log = "\(path)-wal"
         self.files = [
@@ -43,8 +44,10 @@ struct OpenFiles {
         guard let changed = self.changed else { return }
         throw TrackingError(
             .storeFailed,
-            "\(changed) was removed or replaced while the history was open, and nothing more is stored in what is gone, nor read "
-                + "from it: put it back, or start the program again")
+            """
+            cannot use the history: \(changed) was removed or replaced while the history was open. Put the file back, or \
+            start the program again
+            """)
     }
 
     /// `true` if the files were changed or replaced since they were opened.

@@ -23,7 +23,7 @@ struct PointReading {
         self.limit = limit
     }
 
-    /// The points that were read.
+    /// The page with the points that were read.
     var page: PointPage { self.draft.page }
 
     mutating func run(after: PointName?, _ db: Database) throws {
@@ -36,7 +36,8 @@ struct PointReading {
         }
     }
 
-    /// Returns the next time span, from a moment on, of runs near the box. Overlapping runs are joined.
+    /// Returns the next time span, from a moment on, of runs of points near the query's box; `nil` if there is none.
+    /// Overlapping runs are joined.
     private func span(from: Double, _ db: Database) throws -> TimeSpan? {
         guard let box = self.query.box else { return nil }
         let row = try DirectStatement(

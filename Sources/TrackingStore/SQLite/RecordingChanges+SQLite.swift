@@ -2,11 +2,11 @@ import GRDB
 import TrackingCore
 import TrackingSQLite
 
-/// Writing what a batch changes, inside a transaction.
+/// The writing of the changes that a batch causes, in SQLite, inside a transaction.
 extension RecordingChanges {
-    /// Writes everything.
+    /// Writes all changes.
     ///
-    /// - Returns: How many of the points are new: one without a stream may be there.
+    /// - Returns: The number of points that are new. A point without a stream may be in the table already.
     func write(to db: Database) throws -> Int {
         let new = try self.writePoints(db)
         try self.writeDocuments(db)
@@ -99,7 +99,7 @@ extension RecordingChanges {
 }
 
 extension PointRow {
-    /// Binds every column of the table `point`.
+    /// Binds the columns of the table `point` to the parameters of a statement.
     fileprivate func bind(to statement: DirectStatement) {
         let location = self.location
         statement.bind(self.trackable, 1)
@@ -127,8 +127,8 @@ extension PointRow {
 }
 
 extension PointRow {
-    /// One without a stream that is there: it may have come too early by its time, and comes again when it is not. What came first
-    /// does not matter.
+    /// Removes the clock fault of a stored point without a stream. The point may have been received first when its time
+    /// was still in the future, and again later. The order does not matter.
     fileprivate func clearClockFault(_ db: Database) throws {
         guard self.stream == 0, !self.isFaulty else { return }
         let statement = try DirectStatement(
@@ -143,7 +143,7 @@ extension PointRow {
 }
 
 extension DocumentRow<Trip> {
-    /// Returns `true` if the store has a newer version.
+    /// Returns `true` if the table contains a newer version of the trip.
     fileprivate func isOutdated(_ db: Database) throws -> Bool {
         let row = try DirectStatement(
             """
@@ -178,7 +178,8 @@ extension DocumentRow<Trip> {
 }
 
 extension RunRow {
-    /// Writes it, unless the same one is there: points without a stream may come again, as a file that is imported twice.
+    /// Writes the run of points, unless the table contains the same run. Points without a stream may be stored again,
+    /// for example when a file is imported twice.
     func write(to db: Database) throws {
         let statement = try DirectStatement(
             """
@@ -201,7 +202,7 @@ extension RunRow {
 }
 
 extension PointRun {
-    /// Binds the seven columns of a run.
+    /// Binds the seven columns of a run of points to the parameters from `place` on.
     fileprivate func bind(to statement: DirectStatement, from place: Int32) {
         statement.bind(self.first.seconds, place)
         statement.bind(self.last.seconds, place + 1)
@@ -214,7 +215,7 @@ extension PointRun {
 }
 
 extension RecordingLedger.Trackable {
-    /// Brings the trackable's row up to date.
+    /// Writes the row of the trackable: last position, open run, recent streams.
     func write(to db: Database) throws {
         let statement = try DirectStatement(
             """
@@ -237,7 +238,7 @@ extension RecordingLedger.Trackable {
 }
 
 extension StreamCoverage.Range {
-    /// Writes a range of a stream, over the one that begins with the same number.
+    /// Writes the range of a stream's coverage. It replaces a range that begins with the same number.
     func write(_ stream: Int64, _ db: Database) throws {
         let statement = try DirectStatement("INSERT OR REPLACE INTO coverage VALUES (?, ?, ?, ?)", in: db)
         statement.bind(stream, 1)
@@ -249,7 +250,7 @@ extension StreamCoverage.Range {
 }
 
 extension StateRow {
-    /// Writes what stands from now on, unless it is what stood before.
+    /// Writes the new presence or resolution, unless it equals the previous one.
     fileprivate func write(to db: Database) throws {
         let last = try DirectStatement(
             "SELECT json FROM state WHERE trackable = ? AND name = ? ORDER BY received DESC LIMIT 1", in: db)

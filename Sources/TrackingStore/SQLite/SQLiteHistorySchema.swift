@@ -10,7 +10,8 @@ enum SQLiteHistorySchema {
 
     /// Makes the tables in an empty file, and checks the version of any other.
     ///
-    /// - Throws: `storeUnusable` when the file is not a history, has another version, or is empty and cannot be written.
+    /// - Throws: `storeUnusable` when the file is not a history, has another version, or is empty and cannot be
+    ///   written.
     static func prepare(_ db: Database, path: String) throws {
         var isEmpty = false
         try db.inTransaction(.deferred) {
@@ -56,7 +57,8 @@ enum SQLiteHistorySchema {
 
     /// The statements that create the tables, indexes and views, in order.
     ///
-    /// The rows of `trackable` and `coverage` may lack the last points of a trackable (see ``RecordingLedger``). The views
+    /// The rows of `trackable` and `coverage` may lack the last points of a trackable (see ``RecordingLedger``). The
+    /// views
     /// `last_position` and `streams` add them from `point`.
     private static let statements = [
         """

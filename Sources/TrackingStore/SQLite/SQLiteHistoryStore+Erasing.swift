@@ -4,8 +4,8 @@ import TrackingSQLite
 
 /// Erasing, and removing what is old.
 extension SQLiteHistoryStore {
-    /// See ``HistoryStore/erase(_:before:now:)``. SQLite overwrites what is deleted, the file is written anew and the write-ahead log
-    /// is emptied. It takes room for a second copy of the file, and the time to write it.
+    /// See ``HistoryStore/erase(_:before:now:)``. SQLite overwrites what is deleted, the file is written anew and the
+    /// write-ahead log is emptied. It takes room for a second copy of the file, and the time to write it.
     public func erase(
         _ trackable: TrackableID, before: UnixTime?, now: UnixTime
     ) async throws(TrackingError) -> EraseReport {
@@ -33,7 +33,7 @@ extension SQLiteHistoryStore {
         _ = try ledger.settle(id).write(to: db)
     }
 
-    /// Writes the file anew, and empties the write-ahead log.
+    /// Rewrites the file without the erased data, and empties the write-ahead log.
     private func rewrite() async throws {
         try await self.pool.vacuum()
         try await self.pool.writeWithoutTransaction { db in
@@ -55,7 +55,7 @@ extension SQLiteHistoryStore {
         return "\(error.message ?? "") (SQLite \(error.extendedResultCode.rawValue)); \(advice)"
     }
 
-    /// See ``HistoryStore/removeExpired(before:of:except:)``.
+    /// Removes records that are older than a limit. See ``HistoryStore/removeExpired(before:of:except:)``.
     public func removeExpired(
         before limit: UnixTime, of trackables: [TrackableID]?, except exceptions: Set<TrackableID>
     ) async throws(TrackingError) -> Int {
@@ -129,7 +129,7 @@ extension SQLiteHistoryStore {
     }
 }
 
-/// Erases one trackable, or a part of its time.
+/// The erasure of all records of one trackable, or of those before a time, in one transaction.
 private struct Erasing {
     private(set) var report = EraseReport()
     private var trackable: RecordingLedger.Trackable
@@ -143,7 +143,7 @@ private struct Erasing {
         self.report.events = try self.delete("event", "time", limit, db)
         self.report.trips = try self.delete("trip", "start", limit, db)
         self.report.states = try self.delete("state", "received", limit, db)
-        // Of what cannot be read nobody knows the times: all of it goes.
+        // The times of unreadable messages are unknown, so all quarantined messages of the trackable are erased.
         try db.execute(sql: "DELETE FROM quarantine WHERE trackable = ?", arguments: [id.rawValue])
         self.report.quarantined = db.changesCount
         try self.rebuildRuns(before: limit, db)
@@ -160,7 +160,7 @@ private struct Erasing {
         return db.changesCount
     }
 
-    /// Marks the numbers of what is to be erased.
+    /// Marks the numbers of the records to erase as erased in the coverage of their streams.
     private func mark(before limit: Double, _ db: Database) throws {
         let number = self.trackable.number
         let erased = limit == .infinity ? [:] : try self.seqs(before: limit, db)
@@ -179,8 +179,8 @@ private struct Erasing {
         }
     }
 
-    /// The numbers of what is of an earlier time, by stream: a trackable may have thousands of streams, and each point is looked
-    /// at once.
+    /// Returns the numbers of the records before a time, by stream. Each point is read once, because a trackable may
+    /// have thousands of streams.
     private func seqs(before limit: Double, _ db: Database) throws -> [Int64: SeqSet] {
         let row = try DirectStatement(
             """
@@ -196,7 +196,8 @@ private struct Erasing {
         return seqs
     }
 
-    /// The boxes of what is left must not tell where the rest was.
+    /// Computes the runs (boxes of consecutive points) of the remaining points anew, because the previous boxes would
+    /// reveal the places of erased points.
     private mutating func rebuildRuns(before limit: Double, _ db: Database) throws {
         let number = self.trackable.number
         let last = try Double.fetchOne(

@@ -2,9 +2,9 @@ import GRDB
 public import TrackingCore
 import TrackingSQLite
 
-/// Reading points.
+/// The reading of points from SQLite.
 extension SQLiteHistoryStore {
-    /// See ``HistoryStore/points(_:after:limit:)``.
+    /// Reads the next page of the points that a query selects. See ``HistoryStore/points(_:after:limit:)``.
     public func points(
         _ query: PointQuery, after: PointName?, limit: Int
     ) async throws(TrackingError) -> PointPage {
@@ -16,7 +16,7 @@ extension SQLiteHistoryStore {
         }
     }
 
-    /// See ``HistoryStore/lastPositions(of:)``.
+    /// Returns the newest position of each trackable. See ``HistoryStore/lastPositions(of:)``.
     public func lastPositions(of trackables: [TrackableID]?) async throws(TrackingError) -> [LastPosition] {
         try await self.read { db in
             let row = try DirectStatement(
@@ -44,7 +44,8 @@ extension SQLiteHistoryStore {
         }
     }
 
-    /// See ``HistoryStore/trackables(in:during:)``.
+    /// Returns the trackables that have a point in a box during a time span. See
+    /// ``HistoryStore/trackables(in:during:)``.
     public func trackables(
         in box: GeoBox, during times: TimeSpan
     ) async throws(TrackingError) -> [TrackableID] {
@@ -62,7 +63,8 @@ extension SQLiteHistoryStore {
         }
     }
 
-    /// The trackables of which a run may be in a box that does not cross the antimeridian.
+    /// Returns the trackables of which a run of points may be in a box at a time in `times`. The box must not cross the
+    /// antimeridian.
     private static func trackables(near box: GeoBox, during times: TimeSpan, _ db: Database) throws -> Set<Int64> {
         let row = try DirectStatement(
             """

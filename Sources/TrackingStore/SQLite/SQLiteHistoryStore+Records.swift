@@ -2,9 +2,9 @@ import GRDB
 public import TrackingCore
 import TrackingSQLite
 
-/// Reading everything but points.
+/// The reading of trackables, trips, events, coverage and quarantined messages from SQLite.
 extension SQLiteHistoryStore {
-    /// See ``HistoryStore/trackables(after:limit:)``.
+    /// Returns summaries of the next trackables, by id. See ``HistoryStore/trackables(after:limit:)``.
     public func trackables(after id: TrackableID?, limit: Int) async throws(TrackingError) -> [TrackableSummary] {
         try await self.read { db in
             let row = try DirectStatement(
@@ -28,7 +28,7 @@ extension SQLiteHistoryStore {
         }
     }
 
-    /// See ``HistoryStore/trips(of:during:after:limit:)``.
+    /// Returns the next trips of a trackable during a time span. See ``HistoryStore/trips(of:during:after:limit:)``.
     public func trips(
         of trackable: TrackableID, during times: TimeSpan, after last: Trip?, limit: Int
     ) async throws(TrackingError) -> [Trip] {
@@ -47,7 +47,7 @@ extension SQLiteHistoryStore {
         }
     }
 
-    /// See ``HistoryStore/events(of:during:after:limit:)``.
+    /// Returns the next events of a trackable during a time span. See ``HistoryStore/events(of:during:after:limit:)``.
     public func events(
         of trackable: TrackableID, during times: TimeSpan, after last: TrackingEvent?, limit: Int
     ) async throws(TrackingError) -> [TrackingEvent] {
@@ -87,7 +87,7 @@ extension SQLiteHistoryStore {
         }
     }
 
-    /// See ``HistoryStore/coverage(of:)``.
+    /// Returns the state of each record number of a trackable's streams. See ``HistoryStore/coverage(of:)``.
     public func coverage(of trackable: TrackableID) async throws(TrackingError) -> [StreamID: StreamCoverage] {
         try await self.read { db in
             guard let known = try SQLiteLedger.load(trackable, [], db) else { return [:] }
@@ -117,7 +117,7 @@ extension SQLiteHistoryStore {
         return streams
     }
 
-    /// See ``HistoryStore/verify(_:)``.
+    /// Returns a report on the completeness of a trackable's streams. See ``HistoryStore/verify(_:)``.
     public func verify(_ trackable: TrackableID) async throws(TrackingError) -> VerifyReport? {
         try await self.read { db in
             guard let known = try SQLiteLedger.load(trackable, [], db) else { return nil }
@@ -139,7 +139,7 @@ extension SQLiteHistoryStore {
         }
     }
 
-    /// See ``HistoryStore/quarantined(limit:)``.
+    /// Returns the quarantined messages, newest first. See ``HistoryStore/quarantined(limit:)``.
     public func quarantined(limit: Int) async throws(TrackingError) -> [RefusedMessage] {
         try await self.read { db in
             let row = try DirectStatement(

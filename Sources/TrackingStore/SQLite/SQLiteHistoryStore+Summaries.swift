@@ -3,7 +3,7 @@ public import TrackingCore
 import TrackingSQLite
 
 extension SQLiteHistoryStore {
-    /// See ``HistoryStore/summaries(of:)``.
+    /// Returns summaries of those given trackables that the history contains. See ``HistoryStore/summaries(of:)``.
     public func summaries(of trackables: [TrackableID]) async throws(TrackingError) -> [TrackableSummary] {
         try await self.read { db in
             let row = try DirectStatement(
@@ -25,7 +25,7 @@ extension SQLiteHistoryStore {
         }
     }
 
-    /// See ``HistoryStore/newest()``.
+    /// Returns the newest times in the history. See ``HistoryStore/newest()``.
     public func newest() async throws(TrackingError) -> NewestTimes {
         try await self.read { db in
             NewestTimes(

@@ -3,10 +3,10 @@ import SystemLibrary
 import Synchronization
 public import TrackingCore
 
-/// A history in one SQLite file, for one recorder. It needs no set-up.
+/// A history in one SQLite file, for one recorder. It needs no preparation.
 ///
-/// One thread writes, and up to four others read concurrently. SQLite adds two files with the same name and the suffixes `-wal` and
-/// `-shm`.
+/// One thread writes, and up to four others read concurrently. SQLite adds two files with the same name and the
+/// suffixes `-wal` and `-shm`.
 public final class SQLiteHistoryStore: HistoryStore {
     /// The path of the file.
     public let path: String
@@ -34,10 +34,10 @@ public final class SQLiteHistoryStore: HistoryStore {
     ///
     /// - Parameters:
     ///   - path: The path of the file. Its folder must exist.
-    ///   - isForReading: `true` to open the history for reading only. The file may then be one that this program cannot write.
-    ///     Nothing is written to it, apart from the tables if it is empty.
-    /// - Throws: `storeUnusable` when the file is not a history or has another version, `storeBusy` when another program
-    ///   writes to it for more than 5 s, and `storeFailed` when it cannot be opened.
+    ///   - isForReading: `true` to open the history for reading only. The file may then be one that this program cannot
+    ///     write. Nothing is written to it, apart from the tables if it is empty.
+    /// - Throws: `storeUnusable` when the file is not a history or has another version, `storeBusy` when another
+    ///   program writes to it for more than 5 s, and `storeFailed` when it cannot be opened.
     public init(path: String, isForReading: Bool = false) throws(TrackingError) {
         self.path = path
         self.isForReading = isForReading
@@ -61,10 +61,10 @@ public final class SQLiteHistoryStore: HistoryStore {
             path: isAlone ? Self.unlockedName(path) : Self.literalName(path),
             configuration: Self.configuration(isReadOnly: isForReading))
         return try pool.writeWithoutTransaction { db in
-            // An acknowledgement is a promise: a commit outlives a power cut. A pool sets NORMAL as it is opened.
+            // Acknowledged records must survive a power cut. GRDB's pool sets NORMAL when it is opened.
             try db.execute(sql: "PRAGMA synchronous = FULL")
             try SQLiteHistorySchema.prepare(db, path: path)
-            // The last pages of some thousand trackables.
+            // The cache holds the last pages of some thousand trackables.
             try db.execute(sql: "PRAGMA cache_size = -16000")
             return Opened(pool: pool, files: try OpenFiles(db, areUnlocked: isAlone))
         }
@@ -73,7 +73,7 @@ public final class SQLiteHistoryStore: HistoryStore {
     /// Makes the file if it does not exist. The error of SQLite would not name the cause of a failure.
     private static func makeFile(_ path: String) throws(TrackingError) {
         try self.checkIsFile(path)
-        // Positions are their owner's business: SQLite gives its other files the rights of this one.
+        // Only the owner may read positions. SQLite gives its other files the permissions of this file.
         let descriptor = SystemLibrary.open(path, O_CREAT | O_CLOEXEC, 0o600)
         guard descriptor < 0 else {
             SystemLibrary.close(descriptor)
@@ -102,8 +102,8 @@ public final class SQLiteHistoryStore: HistoryStore {
     /// Returns a name that SQLite takes for a path even if it looks like an address (`file:…`, `:memory:`).
     private static func literalName(_ path: String) -> String { path.hasPrefix("/") ? path : "./\(path)" }
 
-    /// Returns the name under which SQLite reads a file without locks. The file cannot be written, and no other program has it open.
-    /// SQLite then does not notice changes of the file.
+    /// Returns the name under which SQLite reads a file without locks. The file cannot be written, and no other program
+    /// has it open. SQLite then does not notice changes of the file.
     private static func unlockedName(_ path: String) -> String {
         let encoded = path.replacing("%", with: "%25").replacing("?", with: "%3f").replacing("#", with: "%23")
         return "file:\(path.hasPrefix("/") ? "//" : "./")\(encoded)?immutable=1"
@@ -123,7 +123,7 @@ public final class SQLiteHistoryStore: HistoryStore {
         return configuration
     }
 
-    /// See ``HistoryStore/store(_:)``.
+    /// Stores a batch of records in one durable commit. See ``HistoryStore/store(_:)``.
     public func store(_ batch: RecordingBatch) async throws(TrackingError) -> StoreReport {
         try await self.write { db, ledger in
             try SQLiteLedger.fill(&ledger, for: batch, db)
@@ -132,7 +132,7 @@ public final class SQLiteHistoryStore: HistoryStore {
         }
     }
 
-    /// See ``HistoryStore/acknowledgement(of:)``.
+    /// Returns the acknowledgement of a trackable's streams. See ``HistoryStore/acknowledgement(of:)``.
     public func acknowledgement(of trackable: TrackableID) async throws(TrackingError) -> Acknowledgement {
         try await self.read { db in
             try SQLiteLedger.load(trackable, [], db)?.acknowledgement ?? Acknowledgement(streams: [:])
@@ -155,16 +155,17 @@ public final class SQLiteHistoryStore: HistoryStore {
         let temporary = Self.backupDraft(of: path)
         let descriptor = SystemLibrary.open(temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else {
-            throw TrackingError(.inputUnreadable, "'\(path)' cannot be made: \(String(cString: strerror(errno)))")
+            throw TrackingError(
+                .inputUnreadable, "cannot make the backup '\(path)': \(String(cString: strerror(errno)))")
         }
         defer {
             SystemLibrary.close(descriptor)
             unlink(temporary)
         }
-        // It takes the file that is there, as long as that is empty, and with it the rights of its owner alone.
+        // SQLite writes into the existing file if it is empty, so the copy keeps that file's permissions.
         try await self.explained { try await self.pool.vacuum(into: Self.literalName(temporary)) }
         guard fsync(descriptor) == 0, rename(temporary, path) == 0 else {
-            throw TrackingError(.storeFailed, "'\(path)' cannot be written: \(String(cString: strerror(errno)))")
+            throw TrackingError(.storeFailed, "cannot write the backup '\(path)': \(String(cString: strerror(errno)))")
         }
     }
 
@@ -178,19 +179,19 @@ public final class SQLiteHistoryStore: HistoryStore {
         throw TrackingError(
             .inputUnreadable,
             isDangling
-                ? "'\(path)' is a link to a file that is not there: name the file itself"
-                : "'\(path)' is there already: name another file")
+                ? "cannot make the backup '\(path)': it is a link to a file that does not exist. Name the file itself"
+                : "cannot make the backup '\(path)': the file is there already. Name another file")
     }
 
-    /// See ``HistoryStore/close()``.
+    /// Closes the history. See ``HistoryStore/close()``.
     public func close() async throws(TrackingError) {
         try Self.explained(self.path) { try self.opened.withLock { try $0?.pool.close() } }
     }
 }
 
-/// Reading and writing.
+/// The access to the database for reading and writing.
 extension SQLiteHistoryStore {
-    /// Runs `body` in one transaction.
+    /// Runs `body` in one writing transaction.
     func write<Value: Sendable>(
         _ body: @escaping @Sendable (Database, inout RecordingLedger) throws -> Value
     ) async throws(TrackingError) -> Value {
@@ -208,7 +209,7 @@ extension SQLiteHistoryStore {
     ) throws -> Value {
         do {
             try db.beginTransaction(.immediate)
-            // Another program may have written since: what is known is no longer so.
+            // Another program may have written since then, which makes the known table contents invalid.
             let version = try Int64.fetchOne(db, sql: "PRAGMA data_version")
             if version != ledger.dataVersion || ledger.value.count > Self.maximumKnown {
                 ledger = Ledger(dataVersion: version)
@@ -263,7 +264,8 @@ extension SQLiteHistoryStore {
                 } catch {
                     guard self.isForReading else { throw error }
                 }
-                // Before the file is opened again: what is open of one file has one index of its write-ahead log.
+                // The database is closed before the file is opened again: all open connections share one index of the
+                // write-ahead log.
                 try known.pool.close()
                 opened = nil
             }
@@ -288,9 +290,10 @@ extension SQLiteHistoryStore {
             return TrackingError(
                 .storeUnusable, "cannot open the history \(path): it is not an SQLite database. Name another file")
         case let error as DatabaseError:
-            let text = "the history \(path): \(error.message ?? "") (SQLite \(error.extendedResultCode.rawValue))"
+            let text =
+                "cannot use the history \(path): \(error.message ?? "") (SQLite \(error.extendedResultCode.rawValue))"
             return TrackingError(Self.code(of: error.resultCode), text)
-        default: return TrackingError(.storeFailed, "the history \(path): \(error)")
+        default: return TrackingError(.storeFailed, "cannot use the history \(path): \(error)")
         }
     }
 

@@ -2,9 +2,10 @@ import GRDB
 import TrackingCore
 import TrackingSQLite
 
-/// Fills in what a ledger has to know, from the tables.
+/// Loads table contents of SQLite into a ``RecordingLedger``.
 enum SQLiteLedger {
-    /// Fills in what is missing for a batch; trackables and streams that are not there are made.
+    /// Loads the trackables and streams that a batch needs and the ledger does not have. Those that do not exist are
+    /// made.
     static func fill(_ ledger: inout RecordingLedger, for batch: RecordingBatch, _ db: Database) throws {
         for missing in ledger.missing(for: batch) {
             let known = ledger[missing.trackable]
@@ -17,7 +18,7 @@ enum SQLiteLedger {
         }
     }
 
-    /// A trackable with its recent streams and those named; `nil` when it is not there.
+    /// Returns a trackable with its recent streams and the given ones; `nil` when the history does not contain it.
     static func load(_ id: TrackableID, _ streams: [StreamID], _ db: Database) throws -> RecordingLedger.Trackable? {
         let row = try DirectStatement(
             """
@@ -42,7 +43,7 @@ enum SQLiteLedger {
         return trackable
     }
 
-    /// The points that its rows do not have yet.
+    /// Adds the trackable's last points that its row does not reflect yet. See ``PointTail``.
     private static func readTail(of trackable: inout RecordingLedger.Trackable, _ db: Database) throws {
         guard let last = trackable.last else { return }
         let row = try DirectStatement(
@@ -61,7 +62,7 @@ enum SQLiteLedger {
         }
     }
 
-    /// Reads the seven columns of a run.
+    /// Returns the run of points in the seven columns of a row from `column` on.
     static func run(_ row: DirectStatement, from column: Int32) -> PointRun {
         PointRun(
             first: UnixTime(row.number(column)), last: UnixTime(row.number(column + 1)), south: row.number(column + 2),
@@ -69,7 +70,7 @@ enum SQLiteLedger {
             count: Int(row.integer(column + 6)))
     }
 
-    /// Makes a trackable of which nothing is known.
+    /// Makes a row for a trackable without records.
     static func insert(_ id: TrackableID, _ db: Database) throws -> RecordingLedger.Trackable {
         let statement = try DirectStatement("INSERT INTO trackable (id, recent) VALUES (?, '')", in: db)
         statement.bind(id.rawValue, 1)
@@ -103,7 +104,7 @@ enum SQLiteLedger {
         return (id, try Self.stream(number: number, end: row.optionalInteger(1), db))
     }
 
-    /// A stream with all that is known of its numbers.
+    /// Returns a stream with the coverage of its record numbers.
     static func stream(number: Int64, end: Int64?, _ db: Database) throws -> RecordingLedger.Stream {
         let row = try DirectStatement("SELECT first, last, mark FROM coverage WHERE stream = ? ORDER BY first", in: db)
         defer { row.reset() }

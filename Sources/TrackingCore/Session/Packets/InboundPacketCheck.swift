@@ -1,8 +1,8 @@
-/// Checks the byte stream of a broker, packet by packet, before an MQTT library parses it.
+/// Checks the byte stream that a broker sends, packet by packet, before an MQTT library parses it.
 ///
-/// The check accepts MQTT 3.1.1 and 5 packets that a broker may send to a client that uses QoS 1 for its messages.
-/// Every other byte sequence is a ``Fault``, after which the connection is useless. The check needs no socket,
-/// clock or log. Its memory is bounded by the packet limit: message payloads are counted, not copied.
+/// The check accepts the MQTT 3.1.1 and 5 packets that a broker may send to a client that uses QoS 1 for its messages.
+/// Every other byte sequence is a ``Fault``, after which the connection must be closed. The check needs no socket,
+/// clock or log. Its memory is limited by the packet limit: message payloads are counted, not copied.
 package struct InboundPacketCheck {
     /// A violation of MQTT in the stream.
     package struct Fault: Error, Hashable {
@@ -19,16 +19,16 @@ package struct InboundPacketCheck {
         package let fault: Fault?
     }
 
-    /// The largest remaining length that MQTT can express.
+    /// The largest remaining length of a packet that MQTT can express, in bytes.
     package static let protocolLimit = 268_435_455
 
     private let version: ConnectionStateMachine.Version
     private let maximumPacketSize: Int
-    /// The start of a packet that is not examined to its end; empty between packets.
+    /// The first bytes of the current packet while it is not checked completely; empty between packets.
     private var head: [UInt8] = []
     /// The size that ``head`` must reach before it is examined again.
     private var examinationSize = 0
-    /// The missing bytes of a message whose header is checked.
+    /// The number of payload bytes still to arrive of a message whose header is checked.
     private var missingPayload = 0
     private var isAccepted = false
     private var fault: Fault?
@@ -92,7 +92,8 @@ package struct InboundPacketCheck {
         return self.pass(size - earlier, of: bytes.count)
     }
 
-    /// Accepts a checked packet, of which `count` bytes have arrived.
+    /// Accepts a checked packet of `size` bytes, of which `count` bytes have arrived. The rest, part of a payload, is
+    /// only counted.
     private mutating func pass(_ size: Int, of count: Int) -> Int {
         self.missingPayload = max(0, size - count)
         return min(size, count)

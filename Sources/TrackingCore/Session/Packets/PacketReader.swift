@@ -83,7 +83,7 @@ struct PacketReader {
         }
     }
 
-    /// Reads a part of `count` bytes to its end.
+    /// Reads the next `count` bytes as a part of their own with `body`, which must read them to their end.
     mutating func part(
         _ count: Int, _ field: StaticString, _ body: (inout PacketReader) throws(Stop) -> Void
     ) throws(Stop) {
