@@ -43,7 +43,7 @@ extension PublisherStateMachine {
         var machine = TrackableStateMachine(
             trackable, resuming: dormant, policy: self.policy, battery: self.device.battery,
             seed: self.random.next(), self.context(at: moment))
-        let rejection = self.connection.rejection
+        let rejection = self.link.rejection
         machine.status.reported.reason = rejection?.code
         self.table.track(machine)
         var actions = self.with(id, at: moment) { $0.resume(dormant.departure, $1) }
@@ -51,8 +51,8 @@ extension PublisherStateMachine {
         actions += self.recordLifecycle(.started, of: [id], at: moment)
         let battery = self.device.battery
         actions += self.with(id, at: moment) { $0.reportLowBattery(battery, $1) + $0.publishResolution($1) }
-        if self.connection.isOffline { return actions }
-        actions.append(self.connection.subscribe(self.filters(of: id), .adding(id)))
+        if self.member.session.isOffline { return actions }
+        actions.append(self.subscribe(self.filters(of: id), .adding(id)))
         return actions + self.subscribeToCommands(of: [id])
     }
 
@@ -72,19 +72,19 @@ extension PublisherStateMachine {
         let ended = self.with(id, at: moment) { trackable, _ in trackable.endIntake() }
         guard let trackable = self.table[id] else { return [] }
         self.table.rest(id, as: trackable.dormant(departure, at: moment))
-        self.connection.ignoreAnswers { purpose in
+        self.member.withdrawRequests { purpose in
             if case .trackable(id, let publication) = purpose { publication.isIgnoredOnceRemoved } else { false }
         }
         self.requestLimits.forget(id)
         self.timers.remove(.trackable(id))
         // The retained messages of a superseded trackable are its owner's.
         let isOwn = trackable.failure == nil && trackable.status.since != nil
-        let clearing = isOwn ? self.connection.withdraw(id) : []
-        var actions = self.apply(self.connection.presence.forget(id), at: moment)
-        if self.connection.session.isConnected {
+        let clearing = isOwn ? [self.withdraw(id)] : []
+        var actions = self.handle(self.member.forget(id), at: moment)
+        if self.member.session.isConnected {
             let commands: [TopicFilter] = self.configuration.takesCommands ? [.topic(.command(id))] : []
             let positions: [TopicFilter] = trackable.feed.isRemote ? [.topic(.location(id))] : []
-            actions.append(self.connection.unsubscribe(self.filters(of: id) + commands + positions))
+            actions.append(.send([self.member.unsubscribe(self.filters(of: id) + commands + positions)]))
         }
         actions += clearing
         actions.append(.removed(id))
@@ -137,7 +137,7 @@ extension PublisherStateMachine {
         var actions: [Action] = []
         // The publisher that had superseded this one has left: the trackable is added anew.
         if let trackable = self.table[id], trackable.failure?.code == .takenOver, trackable.isIntakeIdle,
-            self.connection.others(on: id).presences.isEmpty
+            self.others(on: id).presences.isEmpty
         {
             actions += self.remove(id, at: moment)
         }
@@ -187,12 +187,12 @@ extension PublisherStateMachine {
     }
 
     /// A connection that waits to be tried again is tried now.
-    func tryNow() -> [Action] { self.connection.isOffline ? [.send([.tryNow])] : [] }
+    func tryNow() -> [Action] { self.member.session.isOffline ? [.send([.tryNow])] : [] }
 
     /// Publishes everything that waits: one batch of each trackable, or all records.
     mutating func sendRecords(all: Bool, at moment: Moment) -> [Action] {
         self.deferral.isReleaseDue = true
-        return self.publishDepartures(of: self.departed, at: moment)
+        return self.publishDepartures(of: self.table.departed, at: moment)
             + self.withAll(at: moment) { $0.sendRecords(all: all, $1) }
     }
 
@@ -249,7 +249,7 @@ extension PublisherStateMachine {
     }
 
     private var sendingView: SendingRequest.View {
-        var view = SendingRequest.View(isConnected: self.connection.session.isAnnounced)
+        var view = SendingRequest.View(isConnected: self.member.session.isAnnounced)
         for trackable in self.table.all {
             for stream in trackable.backlog.spool.contents { view.stored[stream.id] = stream.stored }
             if trackable.backlog.isBusy { view.busy.insert(trackable.id) }
@@ -309,6 +309,7 @@ extension PublisherStateMachine {
         next.recording.recorders = old.recording.recorders
         next.recording.unnamedRecorder = old.recording.unnamedRecorder
         self.configuration = next
+        self.member.publishesLiveness = next.isOn
         var actions = next.capture == old.capture ? [] : self.configure(next.capture, at: moment)
         let (zones, oldZones) = (next.capture?.zones.zones ?? [], old.capture?.zones.zones ?? [])
         if next.deferral != old.deferral { self.deferral = Deferral(rule: next.deferral, isReleaseDue: true) }
@@ -316,7 +317,7 @@ extension PublisherStateMachine {
         if zones != oldZones {
             let areMore = !zones.allSatisfy(oldZones.contains)
             for id in self.table.tracked {
-                let others = self.connection.others(on: id)
+                let others = self.others(on: id)
                 actions += self.with(id, at: moment) { $0.hide(areMore: areMore, others, $1) }
             }
         }
@@ -338,18 +339,18 @@ extension PublisherStateMachine {
 
     /// Withdraws every trackable, and then the own liveness. Messages in flight may not have arrived.
     private mutating func switchedOff(at moment: Moment) -> [Action] {
-        self.connection.ignoreAnswers { purpose in
+        self.member.withdrawRequests { purpose in
             if case .trackable(_, let publication) = purpose { publication.isIgnoredOnceRemoved } else { false }
         }
         var actions = self.endReports(TrackingError(.stopped, "cannot report a position: the agent was switched off"))
         actions += self.withAll(at: moment) { $0.switchedOff($1) }
-        if self.connection.session.isAnnounced { actions.append(self.publishGoodbye()) }
+        if self.member.session.isAnnounced { actions.append(self.publishGoodbye()) }
         return actions + self.withAll(at: moment) { $0.reportState(reason: nil, $1) }
     }
 
     private mutating func switchedOn(at moment: Moment) -> [Action] {
-        guard self.connection.session.isAnnounced else { return [] }
-        var actions = self.publishLiveness()
+        guard self.member.session.isAnnounced else { return [] }
+        var actions: [Action] = [.send(self.member.publishLiveness())]
         for id in self.table.tracked { actions += self.enter(id, at: moment) }
         return actions + self.withAll(at: moment) { $0.reportState(reason: nil, $1) }
     }
@@ -361,15 +362,14 @@ extension PublisherStateMachine {
     private mutating func answer(
         _ answer: CommandAnswer, to command: ReceivedCommand, at moment: Moment
     ) -> [Action] {
-        let isAnnounced = self.connection.session.isAnnounced
+        let isAnnounced = self.member.session.isAnnounced
         var actions: [Action] = []
         if let topic = command.responseTopic, isAnnounced, let bytes = try? CommandCodec.encode(answer) {
             var properties = MessageProperties()
             properties.contentType = "application/json"
             properties.correlationData = command.correlationData
-            actions.append(
-                self.connection.publish(
-                    OutgoingMessage(topic: topic, payload: bytes, isRetained: false, properties: properties)))
+            let message = OutgoingMessage(topic: topic, payload: bytes, isRetained: false, properties: properties)
+            actions.append(.send([self.member.publish(message, .other)]))
         }
         let (id, detail) = (command.trackable, answer.eventDetail)
         if self.table.isTracked(id) { return actions + self.with(id, at: moment) { $0.recordAnswer(detail, $1) } }

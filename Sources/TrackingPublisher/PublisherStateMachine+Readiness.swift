@@ -9,7 +9,7 @@ extension PublisherStateMachine {
         if !self.configuration.isOn || !self.configuration.sendsByItself || self.isHolding {
             return self.table.all.allSatisfy(\.backlog.isWritten)
         }
-        guard self.connection.session.isAnnounced else { return false }
+        guard self.member.session.isAnnounced else { return false }
         let open = self.table.all.filter { $0.status.rejection == nil }
         return (!open.isEmpty || self.table.isEmpty)
             && open.allSatisfy { $0.isIdle && ($0.status.since != nil || $0.failure != nil) }
@@ -18,7 +18,7 @@ extension PublisherStateMachine {
     /// `true` while a program that reads a recording in bulk may continue: everything is acknowledged, or the broker
     /// rejects this device or everything that it tracks, which waiting does not change.
     public var isReadyForNextFix: Bool {
-        self.isReadyForFix || self.hasFailed || self.connection.rejection != nil
+        self.isReadyForFix || self.hasFailed || self.link.rejection != nil
             || (!self.table.isEmpty && self.areAllRejected)
     }
 
@@ -29,11 +29,11 @@ extension PublisherStateMachine {
     /// `true` while nothing is left to wait for before the goodbye. A trackable that is still rejected is given up.
     var isReadyToLeave: Bool {
         if !self.configuration.isOn { return self.table.all.allSatisfy(\.backlog.isWritten) }
-        if self.hasFailed { return self.isCollisionOver || self.connection.rejection != nil }
+        if self.hasFailed { return self.isCollisionOver || self.link.rejection != nil }
         if self.isReadyForFix { return self.areRecordsOut }
         // With a time limit, the rejection is waited out.
-        if self.connection.rejection != nil, self.stop == .finishing(by: nil) { return true }
-        return self.connection.session.isAnnounced && self.areAllRejected
+        if self.link.rejection != nil, self.stop == .finishing(by: nil) { return true }
+        return self.member.session.isAnnounced && self.areAllRejected
     }
 
     /// `true` while everything that a superseded publisher still publishes is sent: the backlog, its declaration, and
@@ -70,7 +70,7 @@ extension PublisherStateMachine {
                 trip: trackable.trips.newest(at: moment))
         }
         return PublisherSnapshot(
-            time: moment.wall, link: self.connection.link, trackables: trackables.sorted { $0.id < $1.id },
+            time: moment.wall, link: self.link.status, trackables: trackables.sorted { $0.id < $1.id },
             sensorResolution: self.device.sensor,
             lastFix: self.table.all.compactMap(\.position.fix).max { $0.time < $1.time },
             battery: self.device.battery, unrecorded: self.unrecorded(at: moment))

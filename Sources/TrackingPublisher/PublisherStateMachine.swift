@@ -11,13 +11,14 @@ public struct PublisherStateMachine: Sendable {
     @Boxed var capture: CaptureStateMachine?
     let policy: any ResolutionPolicy
     var random: SplitMix64
-    var connection: PublisherConnection
+    /// The publisher as a member: session, presences, requests to the broker, and retained messages to be cleared.
+    var member: MemberStateMachine<Purpose>
+    /// The connection as callers see it.
+    var link = Link()
     var table = TrackableTable()
     /// The limit of each client's requests.
     var requestLimits = RequestLimiter()
     var timers = DeadlineQueue<Timer>()
-    /// The conditions under which every trackable was last looked at.
-    var conditions: Conditions?
     var deferral: Deferral
     var device = Device()
     var sending = Sending()
@@ -47,7 +48,8 @@ public struct PublisherStateMachine: Sendable {
         self.capture = configuration.capture
         self.policy = policy
         self.random = SplitMix64(seed: seed)
-        self.connection = PublisherConnection(configuration)
+        self.member = MemberStateMachine(configuration, lease: configuration.lease)
+        self.member.publishesLiveness = configuration.isOn
         self.deferral = Deferral(rule: configuration.deferral)
         self.gate = CommandGate(keeping: kept[Self.commandsKey])
         for (id, log) in logs { self.changeDormant(id) { $0.log = log } }
@@ -65,7 +67,7 @@ public struct PublisherStateMachine: Sendable {
     /// The next moment at which the event `timer` is due; `nil` where there is none.
     public var nextDeadline: MonotonicTime? {
         guard self.stop != .closing else { return nil }
-        var next = MonotonicTime.earlier(self.connection.nextDeadline, self.timers.next)
+        var next = MonotonicTime.earlier(self.member.nextDeadline, self.timers.next)
         next = .earlier(next, self.capture?.nextDeadline)
         next = .earlier(next, self.deferral.rule?.nextDeadline)
         next = .earlier(next, self.requestLimits.nextDeadline)
@@ -74,13 +76,13 @@ public struct PublisherStateMachine: Sendable {
     }
 
     /// `true` after the connection was closed for good: no further actions follow.
-    public var isClosed: Bool { self.connection.isClosed }
+    public var isClosed: Bool { self.member.isClosed }
 
     /// The decision whether records may be removed for their age.
     public var ages: AgeTrust { self.device.ages }
 
     /// The number of messages that could not be decoded.
-    public var badMessages: Int { self.connection.badMessages }
+    public var badMessages: Int { self.member.badMessages }
 
     /// The trackables that are tracked.
     public var trackables: [Trackable] { self.table.all.map(\.trackable) }
@@ -110,7 +112,7 @@ public struct PublisherStateMachine: Sendable {
         self.releaseIfDue(at: moment)
         actions += self.progress(at: moment)
         actions += self.answerSenders(at: moment)
-        return Self.joined(actions)
+        return actions.joined
     }
 
     private mutating func happened(_ event: Event, now moment: Moment) -> [Action] {
@@ -131,19 +133,7 @@ public struct PublisherStateMachine: Sendable {
     /// After the goodbye nothing is published, not even an answer to a late will.
     private mutating func happenedAfterGoodbye(_ event: Event, at moment: Moment) -> [Action] {
         guard case .transport(.disconnected(let disconnection)) = event else { return [] }
-        return Self.joined(self.disconnected(disconnection, at: moment))
-    }
-
-    /// Joins neighbouring commands into one action, so that they reach the connection together.
-    private static func joined(_ actions: [Action]) -> [Action] {
-        guard actions.count > 1 else { return actions }
-        return actions.reduce(into: []) { joined, action in
-            if case .send(let more) = action, case .send(let commands)? = joined.last {
-                joined[joined.count - 1] = .send(commands + more)
-            } else {
-                joined.append(action)
-            }
-        }
+        return self.disconnected(disconnection, at: moment).joined
     }
 
     // MARK: - Trackables
@@ -151,7 +141,7 @@ public struct PublisherStateMachine: Sendable {
     /// The state of the publisher, for the decisions of a trackable.
     func context(at moment: Moment) -> TrackableContext {
         TrackableContext(
-            moment: moment, session: self.connection.session, connectionRejection: self.connection.rejection,
+            moment: moment, session: self.member.session, connectionRejection: self.link.rejection,
             isHolding: self.isHolding, isFixRequested: !self.reports.isEmpty, unsentEvents: self.table.unsentEvents,
             batchesAhead: max(1, Self.batchesAhead / max(1, self.table.tracked.count)),
             configurationBox: self._configuration, captureBox: self._capture)
@@ -206,14 +196,15 @@ public struct PublisherStateMachine: Sendable {
             switch output {
             case .publish(let topic, let payload, let publication):
                 if publication == .update || publication == .history { self.sending.lastAttempt = moment.wall }
-                actions.append(self.connection.publish(topic, payload, .trackable(id, publication)))
-            case .clear(let topic): actions += self.connection.clear(topic)
-            case .withdraw: actions += self.connection.withdraw(id)
-            case .publishLiveness: actions += self.publishLiveness()
-            case .subscribe: actions.append(self.connection.subscribe(self.filters(of: id), .adding(id)))
+                actions.append(.send([self.member.publish(topic, payload, .trackable(id, publication))]))
+            case .clear(let topic): actions.append(.send(self.member.clear(topic)))
+            case .withdraw: actions.append(self.withdraw(id))
+            case .announceSoon: self.announceSoon(id, at: moment)
+            case .cancelAnnouncement: self.member.cancelAnnouncement(on: id)
+            case .subscribe: actions.append(self.subscribe(self.filters(of: id), .adding(id)))
             case .subscribeToCommands: actions += self.subscribeToCommands(of: [id])
             case .ignoreAnswers(let publication):
-                self.connection.ignoreAnswers { $0 == .trackable(id, publication) }
+                self.member.withdrawRequests { $0 == .trackable(id, publication) }
             case .log(let action): actions.append(.log(id, action))
             case .action(let action): actions.append(action)
             case .updateSensorResolution: actions += self.updateSensorResolution()
@@ -337,8 +328,7 @@ public struct PublisherStateMachine: Sendable {
     // MARK: - Steps
 
     private mutating func timersFired(at moment: Moment) -> [Action] {
-        var actions = self.apply(self.connection.presence.timerFired(now: moment.now), at: moment)
-        if self.connection.session.timerFired(now: moment.now) { actions += self.publishLiveness() }
+        var actions = self.handle(self.member.timerFired(now: moment.now), at: moment)
         if let deadline = self.capture?.nextDeadline, deadline <= moment.now {
             actions += self.recordEvents(self.capture?.timerFired(now: moment.now) ?? [], at: moment)
         }
@@ -371,7 +361,7 @@ public struct PublisherStateMachine: Sendable {
     /// Publishes whatever is due, and sets the deadlines of the trackables that were changed.
     private mutating func progress(at moment: Moment) -> [Action] {
         var actions: [Action] = []
-        let concerned = self.concerned()
+        let concerned = self.table.concerned(by: self.conditions, isDeferring: self.deferral.rule != nil)
         for id in concerned.tracked { actions += self.with(id, at: moment) { $0.advance($1) } }
         for id in concerned.tracked where self.table.unsentEvents > 0 {
             actions += self.with(id, at: moment) { $0.publishEvents($1) }
@@ -385,28 +375,16 @@ public struct PublisherStateMachine: Sendable {
         return actions
     }
 
-    /// The trackables that may have something to do: those that were changed, or all of them where the conditions
-    /// changed.
-    private mutating func concerned() -> (tracked: [TrackableID], dormant: [TrackableID]) {
-        let conditions = Conditions(
-            isOn: self.configuration.isOn, isAnnounced: self.connection.session.isAnnounced,
-            isAlive: self.connection.session.isLivenessConfirmed, sendsByItself: self.configuration.sendsByItself,
+    private var conditions: TrackableTable.Conditions {
+        TrackableTable.Conditions(
+            isOn: self.configuration.isOn, isAnnounced: self.member.session.isAnnounced,
+            isAlive: self.member.session.isLivenessConfirmed, sendsByItself: self.configuration.sendsByItself,
             isHolding: self.isHolding)
-        let touched = Array(self.table.touched)
-        if conditions != self.conditions {
-            self.conditions = conditions
-            return (Array(self.table.tracked), self.departed)
-        }
-        // Deferred records are released for all trackables at moments of their own.
-        return (self.deferral.rule == nil ? touched : Array(self.table.tracked), touched)
     }
-
-    /// The dormant trackables whose last trip was not acknowledged.
-    var departed: [TrackableID] { self.table.dormant.filter { $0.trackable.departure != nil }.map(\.id) }
 
     /// Publishes the ends of the last trips of dormant trackables.
     mutating func publishDepartures(of ids: [TrackableID], at moment: Moment) -> [Action] {
-        guard self.connection.session.isAnnounced, self.configuration.isOn else { return [] }
+        guard self.member.session.isAnnounced, self.configuration.isOn else { return [] }
         let configuration = self.configuration
         return ids.flatMap { id in
             self.withDormant(id, at: moment) { $0.publishDeparture(of: id, configuration) }
@@ -425,7 +403,7 @@ public struct PublisherStateMachine: Sendable {
             $0.stop($1)
             return $0.retry($1)
         }
-        self.connection.rejection = nil
+        self.link.rejection = nil
         return events + actions + self.tryNow()
     }
 
@@ -446,12 +424,12 @@ public struct PublisherStateMachine: Sendable {
         var actions: [Action] = self.table.all.compactMap { trackable in
             // With a time limit, the end may come before the broker rejected anything of the trackable.
             let isComplete = trackable.failure != nil || (isLimited && trackable.isSent)
-            let rejection = trackable.status.rejection?.error ?? (isComplete ? nil : self.connection.rejection)
+            let rejection = trackable.status.rejection?.error ?? (isComplete ? nil : self.link.rejection)
             return rejection.map { .givenUp(trackable.id, $0) }
         }
-        if self.connection.session.isAnnounced {
+        if self.member.session.isAnnounced {
             let own = self.table.all.filter { $0.failure == nil && $0.status.since != nil }.map(\.id)
-            for id in own { actions += self.connection.withdraw(id) }
+            for id in own { actions.append(self.withdraw(id)) }
             if self.configuration.isOn { actions.append(self.publishGoodbye()) }
         }
         return actions + [.send([.close(within: patience)])]

@@ -185,6 +185,11 @@ package struct MemberStateMachine<Purpose: Hashable & Sendable>: Sendable {
         .subscribe(paths, self.requests.add(.role(purpose)))
     }
 
+    /// Ends subscriptions to filters of this system. The broker's answer has no effect.
+    package func unsubscribe(_ filters: [TopicFilter]) -> TransportCommand {
+        .unsubscribe(filters.map { self.root.path($0) })
+    }
+
     /// Publishes a message of the role, which ends a clearing of the topic that was due. ``clear(_:)`` publishes empty
     /// payloads.
     @inlinable
@@ -331,7 +336,7 @@ package struct MemberStateMachine<Purpose: Hashable & Sendable>: Sendable {
                 return .send([.subscribe([path], self.requests.add(.liveness))])
             case .unwatch(let client):
                 self.watched.remove(client)
-                return .send([.unsubscribe([self.root.path(.liveness(client))])])
+                return .send([self.unsubscribe([.topic(.liveness(client))])])
             case .full(let client):
                 let error = TrackingError(
                     .refused, "cannot follow the presence of '\(client)': too many members are followed")

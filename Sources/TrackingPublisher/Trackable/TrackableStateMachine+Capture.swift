@@ -325,10 +325,10 @@ extension TrackableStateMachine {
 
     /// A subscriber arrived. Its request takes effect with it, where it was received before.
     mutating func arrived(_ subscriber: SubscriberID, _ context: TrackableContext) -> [Output] {
-        self.announceSoon(context)
         let request = self.requests.byClient[subscriber.client]?[subscriber.session]
         let changes = [ConditionChange.subscriberCame(subscriber)]
-        return self.reconsider(changes + (request.map { [.requestMade(subscriber, $0)] } ?? []), context)
+        return [.announceSoon]
+            + self.reconsider(changes + (request.map { [.requestMade(subscriber, $0)] } ?? []), context)
     }
 
     /// A subscriber left.

@@ -35,8 +35,6 @@ struct TrackableStateMachine: Sendable {
     var lowBattery: LowBatteryDetector?
     /// `true` while records were released that wait for a position to go first.
     var owesRecords = false
-    /// The moment of the next announcement; `nil` where none is due.
-    var announcement: MonotonicTime?
     /// Draws the ids of events and streams, and the delay of announcements.
     var random: SplitMix64
 
@@ -122,8 +120,7 @@ struct TrackableStateMachine: Sendable {
 
     /// The publisher was switched off: the trackable is withdrawn.
     mutating func switchedOff(_ context: TrackableContext) -> [Output] {
-        let outputs = self.closeRecords(isOrderly: true, context)
-        self.announcement = nil
+        let outputs = self.closeRecords(isOrderly: true, context) + [.cancelAnnouncement]
         guard self.failure == nil, self.status.since != nil else { return outputs }
         self.withdrawn()
         self.status.since = nil
@@ -131,7 +128,6 @@ struct TrackableStateMachine: Sendable {
     }
 
     private mutating func withdrawn() {
-        self.announcement = nil
         self.status.connectionLost()
         self.resolution.connectionLost()
         self.live.connectionLost()
@@ -234,10 +230,9 @@ struct TrackableStateMachine: Sendable {
     /// Publishes the presence, the resolution in force and the last update.
     mutating func announce(_ context: TrackableContext) -> [Output] {
         guard let since = self.status.since, self.failure == nil else { return [] }
-        let presence = Presence(
-            kind: .publisher, session: context.session.session, connection: context.session.connection,
-            lease: context.session.lease, since: since, stream: self.backlog.stream,
-            rawLocations: self.live.raw != nil)
+        var presence = context.session.presence(.publisher, since: since)
+        presence.stream = self.backlog.stream
+        presence.rawLocations = self.live.raw != nil
         var outputs: [Output] = [
             .publish(.publisher(self.id, context.session.client), MessageCodec.encode(presence), .presence)
         ]
@@ -254,13 +249,6 @@ struct TrackableStateMachine: Sendable {
         return outputs
     }
 
-    /// Announces the trackable again within a second, for a member that arrived.
-    mutating func announceSoon(_ context: TrackableContext) {
-        guard self.announcement == nil else { return }
-        let wait = Duration.milliseconds(Int.random(in: 0..<1000, using: &self.random))
-        self.announcement = context.now.advanced(by: wait)
-    }
-
     /// The own presence came back: records that the broker acknowledged before count as well.
     mutating func presenceReceived(_ context: TrackableContext) -> [Output] {
         self.status.presenceReceived()
@@ -271,7 +259,7 @@ struct TrackableStateMachine: Sendable {
 
     /// Delivers the state where it differs from the last one.
     mutating func reportState(reason: TrackingError?, _ context: TrackableContext) -> [Output] {
-        let isConnected = if case .offline = context.session.phase { false } else { context.isOn }
+        let isConnected = !context.session.isOffline && context.isOn
         let state = self.status.state(isConnected: isConnected, isAlive: context.isAlive)
         let report = self.status.report(
             state, reason: reason, isConnectionRejected: context.connectionRejection != nil)
@@ -432,7 +420,7 @@ struct TrackableStateMachine: Sendable {
     // MARK: - Time
 
     private enum Timer: CaseIterable {
-        case silence, announcement, retry, optionalGrants, spool, trip, resolution, requests, lease, intake
+        case silence, retry, optionalGrants, spool, trip, resolution, requests, lease, intake
     }
 
     /// The next moment at which ``timerFired(_:)`` is due; `nil` where there is none.
@@ -445,7 +433,6 @@ struct TrackableStateMachine: Sendable {
         case .silence:
             context.isAnnounced && context.sendsByItself && self.status.isSending && self.trackable.isRepeated
                 ? self.live.lane.silenceDeadline(isHolding: context.isHolding) : nil
-        case .announcement: self.announcement
         case .retry: self.status.rejection?.retryAt
         case .optionalGrants: self.optionalGrants.retryAt
         case .spool: self.backlog.spool.nextDeadline
@@ -468,10 +455,6 @@ struct TrackableStateMachine: Sendable {
     private mutating func fire(_ timer: Timer, _ context: TrackableContext) -> [Output] {
         switch timer {
         case .silence: return self.silenceEnded(context)
-        case .announcement:
-            self.announcement = nil
-            guard context.isAnnounced, self.status.isSending else { return [] }
-            return [.publishLiveness] + self.announce(context)
         case .retry: return self.retry(context)
         case .optionalGrants: return self.retryOptionalGrants(context)
         case .spool: return self.askSpool(context) { $0.timerFired(now: context.now) }

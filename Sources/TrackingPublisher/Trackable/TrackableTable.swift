@@ -8,7 +8,18 @@ struct TrackableTable: Sendable {
         @Boxed var dormant: DormantTrackable?
     }
 
+    /// The state of the publisher that decides how each of its trackables goes on.
+    struct Conditions: Hashable, Sendable {
+        var isOn: Bool
+        var isAnnounced: Bool
+        var isAlive: Bool
+        var sendsByItself: Bool
+        var isHolding: Bool
+    }
+
     private var entries: [TrackableID: Entry] = [:]
+    /// The conditions under which every trackable was last looked at.
+    private var conditions: Conditions?
     /// The names of the tracked trackables.
     private(set) var tracked: Set<TrackableID> = []
     /// The names of the trackables that were changed since ``takeTouched()``.
@@ -34,6 +45,25 @@ struct TrackableTable: Sendable {
     /// The dormant trackables.
     var dormant: some Sequence<(id: TrackableID, trackable: DormantTrackable)> {
         self.entries.lazy.compactMap { id, entry in entry.dormant.map { (id, $0) } }
+    }
+
+    /// The dormant trackables whose last trip was not acknowledged.
+    var departed: [TrackableID] { self.dormant.filter { $0.trackable.departure != nil }.map(\.id) }
+
+    /// Returns the trackables that may have something to do: those that were changed, or all of them where the
+    /// conditions changed.
+    ///
+    /// - Parameter isDeferring: `true` where sending is deferred. Deferred records are released for all trackables, at
+    ///   moments of their own.
+    mutating func concerned(
+        by conditions: Conditions, isDeferring: Bool
+    ) -> (tracked: [TrackableID], dormant: [TrackableID]) {
+        let touched = Array(self.touched)
+        guard conditions == self.conditions else {
+            self.conditions = conditions
+            return (Array(self.tracked), self.departed)
+        }
+        return (isDeferring ? Array(self.tracked) : touched, touched)
     }
 
     /// The next deadline of a trackable; `nil` where there is none.
