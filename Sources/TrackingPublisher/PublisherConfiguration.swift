@@ -58,6 +58,18 @@ public struct PublisherConfiguration: MemberConfiguration, Hashable {
         self.client = client
         self.session = session
     }
+
+    /// Returns this configuration with the settings of another one that cannot change while a publisher runs: the
+    /// identity at the broker, and the recorders that acknowledge.
+    func withIdentity(of old: PublisherConfiguration) -> PublisherConfiguration {
+        var next = self
+        (next.client, next.session, next.topicRoot, next.lease) = (old.client, old.session, old.topicRoot, old.lease)
+        (next.isClientRandom, next.takesCommands) = (old.isClientRandom, old.takesCommands)
+        next.sendsLive = old.sendsLive
+        next.recording.recorders = old.recording.recorders
+        next.recording.unnamedRecorder = old.recording.unnamedRecorder
+        return next
+    }
 }
 
 /// A trackable, as a caller describes it to a publisher.

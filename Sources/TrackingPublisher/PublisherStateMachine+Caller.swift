@@ -72,9 +72,7 @@ extension PublisherStateMachine {
         let ended = self.with(id, at: moment) { trackable, _ in trackable.endIntake() }
         guard let trackable = self.table[id] else { return [] }
         self.table.rest(id, as: trackable.dormant(departure, at: moment))
-        self.member.withdrawRequests { purpose in
-            if case .trackable(id, let publication) = purpose { publication.isIgnoredOnceRemoved } else { false }
-        }
+        self.ignoreAnswers { $0 == id }
         self.requestLimits.forget(id)
         self.timers.remove(.trackable(id))
         // The retained messages of a superseded trackable are its owner's.
@@ -89,6 +87,14 @@ extension PublisherStateMachine {
         actions += clearing
         actions.append(.removed(id))
         return trip + actions + ended + self.updateSensorResolution()
+    }
+
+    /// Ignores the answers about trackables that were removed or switched off.
+    private mutating func ignoreAnswers(about isConcerned: (TrackableID) -> Bool) {
+        self.member.withdrawRequests { purpose in
+            guard case .trackable(let id, let publication) = purpose else { return false }
+            return publication.isIgnoredOnceRemoved && isConcerned(id)
+        }
     }
 
     /// Records the beginning, or the orderly end, of the tracking, where the configuration wants it.
@@ -158,11 +164,11 @@ extension PublisherStateMachine {
         case .sendNow:
             let actions = self.tryNow() + self.sendRecords(all: false, at: moment)
             let busy = self.table.all.filter(\.backlog.isBusy).map(\.id)
-            self.sending.requests.append(SendingRequest(number, batchOf: Set(busy), at: moment.now))
+            self.sending.add(SendingRequest(number, batchOf: Set(busy), at: moment.now))
             return actions
         case .flush:
             let pending = self.table.all.flatMap(\.backlog.spool.contents)
-            self.sending.requests.append(SendingRequest(number, everythingOf: pending, at: moment.now))
+            self.sending.add(SendingRequest(number, everythingOf: pending, at: moment.now))
             return self.tryNow() + self.sendRecords(all: true, at: moment)
         case .purge:
             return self.purge(number, at: moment)
@@ -175,14 +181,7 @@ extension PublisherStateMachine {
         case .bind(let trackable, let unsent):
             return self.bind(trackable, unsent: unsent, number, at: moment)
         case .sending:
-            let refusals = self.table.all.compactMap { trackable -> (TrackableID, TrackingError)? in
-                let refusal = trackable.status.rejection?.error ?? trackable.backlog.spool.refusal
-                return refusal.map { (trackable.id, $0) }
-            }
-            let figures = SendingFigures(
-                lastAttempt: self.sending.lastAttempt, lastAcknowledged: self.sending.lastAcknowledged,
-                refusals: Dictionary(refusals) { first, _ in first })
-            return [.answered(request: number, .success(.sending(figures)))]
+            return [.answered(request: number, .success(.sending(self.sending.figures(of: self.table))))]
         }
     }
 
@@ -194,6 +193,15 @@ extension PublisherStateMachine {
         self.deferral.isReleaseDue = true
         return self.publishDepartures(of: self.table.departed, at: moment)
             + self.withAll(at: moment) { $0.sendRecords(all: all, $1) }
+    }
+
+    /// Publishes the ends of the last trips of dormant trackables.
+    mutating func publishDepartures(of ids: [TrackableID], at moment: Moment) -> [Action] {
+        guard self.member.session.isAnnounced, self.configuration.isOn else { return [] }
+        let configuration = self.configuration
+        return ids.flatMap { id in
+            self.withDormant(id, at: moment) { $0.publishDeparture(of: id, configuration) }
+        }
     }
 
     /// Removes every record of the log, of dormant trackables as well.
@@ -226,36 +234,6 @@ extension PublisherStateMachine {
         let isTracked = self.table.isTracked(trackable.id)
         actions += isTracked ? self.change(trackable, at: moment) : self.add(trackable, at: moment)
         return actions + [.answered(request: number, .success(.bound))]
-    }
-
-    /// Answers the callers whose records are sent, and those that waited for too long.
-    mutating func answerSenders(at moment: Moment) -> [Action] {
-        guard !self.sending.requests.isEmpty else { return [] }
-        let view = self.sendingView
-        var actions: [Action] = []
-        self.sending.requests = self.sending.requests.compactMap { waiting in
-            var sender = waiting
-            switch sender.looked(at: view, now: moment.now) {
-            case .waits: break
-            case .progressed:
-                actions.append(.progressed(request: sender.number, done: sender.done, total: sender.total))
-            case .ended(let result):
-                actions.append(.answered(request: sender.number, result.map { .records($0) }))
-                return nil
-            }
-            return sender
-        }
-        return actions
-    }
-
-    private var sendingView: SendingRequest.View {
-        var view = SendingRequest.View(isConnected: self.member.session.isAnnounced)
-        for trackable in self.table.all {
-            for stream in trackable.backlog.spool.contents { view.stored[stream.id] = stream.stored }
-            if trackable.backlog.isBusy { view.busy.insert(trackable.id) }
-            view.reason = view.reason ?? trackable.refusal
-        }
-        return view
     }
 
     // MARK: - A fix now
@@ -299,15 +277,10 @@ extension PublisherStateMachine {
 
     // MARK: - Settings
 
-    /// Changes the configuration. The identity at the broker, and the recorders that acknowledge, stay.
+    /// Changes the configuration, as far as it may change while the publisher runs.
     private mutating func configure(_ new: PublisherConfiguration, at moment: Moment) -> [Action] {
         let old = self.configuration
-        var next = new
-        (next.client, next.session, next.topicRoot, next.lease) = (old.client, old.session, old.topicRoot, old.lease)
-        (next.isClientRandom, next.takesCommands) = (old.isClientRandom, old.takesCommands)
-        next.sendsLive = old.sendsLive
-        next.recording.recorders = old.recording.recorders
-        next.recording.unnamedRecorder = old.recording.unnamedRecorder
+        let next = new.withIdentity(of: old)
         self.configuration = next
         self.member.publishesLiveness = next.isOn
         var actions = next.capture == old.capture ? [] : self.configure(next.capture, at: moment)
@@ -339,9 +312,7 @@ extension PublisherStateMachine {
 
     /// Withdraws every trackable, and then the own liveness. Messages in flight may not have arrived.
     private mutating func switchedOff(at moment: Moment) -> [Action] {
-        self.member.withdrawRequests { purpose in
-            if case .trackable(_, let publication) = purpose { publication.isIgnoredOnceRemoved } else { false }
-        }
+        self.ignoreAnswers { _ in true }
         var actions = self.endReports(TrackingError(.stopped, "cannot report a position: the agent was switched off"))
         actions += self.withAll(at: moment) { $0.switchedOff($1) }
         if self.member.session.isAnnounced { actions.append(self.publishGoodbye()) }
@@ -377,24 +348,5 @@ extension PublisherStateMachine {
             + self.withDormant(id, at: moment) {
                 $0.recordAnswer(detail, of: id, isAnnounced: isAnnounced, at: moment.wall)
             }
-    }
-}
-
-extension TrackableStateMachine.Publication {
-    /// `true` where an answer is ignored after the trackable was removed or switched off.
-    fileprivate var isIgnoredOnceRemoved: Bool {
-        switch self {
-        case .update, .raw, .history, .presence, .resolution: true
-        case .departure, .other: false
-        }
-    }
-}
-
-extension Resolution {
-    /// The same accuracy, as soon as possible.
-    var atOnce: Resolution {
-        // Both are in range.
-        try! Resolution(
-            accuracy: self.accuracy, desiredInterval: min(self.desiredInterval, .seconds(1)), minimumDisplacement: 0)
     }
 }

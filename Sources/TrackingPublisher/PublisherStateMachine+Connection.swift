@@ -23,10 +23,8 @@ extension PublisherStateMachine {
         let left = self.leftBehind
         let all = ids.flatMap { self.filters(of: $0) } + self.member.watchedLiveness
         let own = [self.member.ownLiveness]
-        _ = self.withAll(at: moment) { trackable, context in
-            trackable.connected(context)
-            return []
-        }
+        let context = self.context(at: moment)
+        self.changeAll { $0.connected(context) }
         return [.connectionChanged(nil), self.subscribe(all + left.map { .publishers($0) } + own, .connecting(ids))]
             + self.subscribeToCommands(of: Array(self.table.tracked))
             + self.subscribeToClearings(of: Array(self.table.tracked))
@@ -94,7 +92,8 @@ extension PublisherStateMachine {
             let others = self.others(on: id)
             // The liveness of a later publisher was subscribed to when its presence was received: its answer comes
             // before this one.
-            if self.table[id]?.isClaimed(by: others, self.context(at: moment)) == true {
+            let (status, session) = (self.table[id]?.status, self.member.session.session)
+            if others.presences.contains(where: { status?.isBehind($0, session) == true }) {
                 actions.append(self.subscribe([self.member.ownLiveness], .entering(id)))
             } else {
                 actions += self.enter(id, at: moment)
@@ -166,11 +165,8 @@ extension PublisherStateMachine {
             return message.isRetained
                 ? [] : try self.received(command: payload, message.properties, on: id, at: moment)
         case .location(let id):
-            guard payload == nil else { return [] }
-            return self.with(id, at: moment) { trackable, _ in
-                trackable.positionCleared()
-                return []
-            }
+            if payload == nil { self.table.change(id) { $0.positionCleared() } }
+            return []
         case .liveness, .publisher, .subscriber, .raw, .history, .resolution, .trip, .event, .answer:
             return []
         }
@@ -203,35 +199,26 @@ extension PublisherStateMachine {
             case .badMessage(let topic, let error): return [.badMessage(topic: topic, error)]
             case .announcementsDue(let ids): return self.announceAgain(ids, at: moment)
             case .arrived(let member), .changed(let member), .left(let member):
-                return member.presence.kind == .publisher
-                    ? self.publisherChanged(event, member, at: moment)
-                    : self.subscriberChanged(event, member, at: moment)
+                return self.changed(member, event, at: moment)
             }
         }
     }
 
-    private mutating func publisherChanged(
-        _ event: MemberStateMachine<Purpose>.Event, _ member: Member, at moment: Moment
-    ) -> [Action] {
-        let hasLeft = if case .left = event { true } else { false }
-        return self.with(member.trackable, at: moment) { trackable, context in
-            let superseded = hasLeft ? [] : trackable.compareOwner(member, context)
-            guard superseded.isEmpty else { return superseded }
-            // Its retained messages are replaced, as long as it does not know this publisher.
-            return trackable.status.isSending ? [.announceSoon] : []
-        }
-    }
-
-    private mutating func subscriberChanged(
-        _ event: MemberStateMachine<Purpose>.Event, _ member: Member, at moment: Moment
+    private mutating func changed(
+        _ member: Member, _ event: MemberStateMachine<Purpose>.Event, at moment: Moment
     ) -> [Action] {
         let subscriber = SubscriberID(client: member.client, session: member.presence.session)
         return self.with(member.trackable, at: moment) { trackable, context in
-            switch event {
-            case .arrived: trackable.arrived(subscriber, context)
-            case .left: trackable.left(subscriber, context)
+            switch (member.presence.kind, event) {
+            case (.subscriber, .arrived): return trackable.arrived(subscriber, context)
+            case (.subscriber, .left): return trackable.left(subscriber, context)
             // It connected again, to a broker that may have lost the retained messages.
-            default: [.announceSoon]
+            case (.subscriber, _): return [.announceSoon]
+            case (.publisher, .left): return trackable.status.isSending ? [.announceSoon] : []
+            case (.publisher, _):
+                let superseded = trackable.compareOwner(member, context)
+                // Its retained messages are replaced, as long as it does not know this publisher.
+                return superseded.isEmpty && trackable.status.isSending ? [.announceSoon] : superseded
             }
         }
     }

@@ -73,20 +73,7 @@ extension PublisherStateMachine {
             time: moment.wall, link: self.link.status, trackables: trackables.sorted { $0.id < $1.id },
             sensorResolution: self.device.sensor,
             lastFix: self.table.all.compactMap(\.position.fix).max { $0.time < $1.time },
-            battery: self.device.battery, unrecorded: self.unrecorded(at: moment))
-    }
-
-    /// The records that wait for a recorder; `nil` where none waits, or no recorder is configured.
-    private func unrecorded(at moment: Moment) -> PublisherSnapshot.Unrecorded? {
-        guard self.configuration.recording.needsRecorder else { return nil }
-        let tracked = self.table.all.reduce(0) { $0 + $1.backlog.spool.queued }
-        let dormant = self.table.dormant.reduce(0) { $0 + $1.trackable.count }
-        guard tracked + dormant > 0 else { return nil }
-        let since = self.table.all.compactMap(\.backlog.spool.unrecordedSince).min()
-        let wait = since.map { $0.duration(to: moment.now) } ?? .zero
-        // A trackable is dormant with records in the log only where no recorder answers.
-        return PublisherSnapshot.Unrecorded(
-            count: tracked + dormant, wait: dormant > 0 ? max(wait, RemoteSource.drainPause) : wait,
-            recorders: self.configuration.recording.recorders.sorted())
+            battery: self.device.battery,
+            unrecorded: self.table.unrecorded(by: self.configuration.recording, at: moment))
     }
 }

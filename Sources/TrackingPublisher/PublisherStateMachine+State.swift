@@ -77,13 +77,4 @@ extension PublisherStateMachine {
         /// The resolution that the source was asked for.
         var sensor: Resolution?
     }
-
-    /// The callers that wait until records are sent, and the times of sending.
-    struct Sending: Sendable {
-        var requests: [SendingRequest] = []
-        /// The time at which an update or a batch was last published.
-        var lastAttempt: UnixTime?
-        /// The time at which one was last acknowledged.
-        var lastAcknowledged: UnixTime?
-    }
 }

@@ -53,10 +53,6 @@ public struct PublisherStateMachine: Sendable {
         self.deferral = Deferral(rule: configuration.deferral)
         self.gate = CommandGate(keeping: kept[Self.commandsKey])
         for (id, log) in logs { self.changeDormant(id) { $0.log = log } }
-        self.restore(kept)
-    }
-
-    private mutating func restore(_ kept: [String: [UInt8]]) {
         for key in StoredValues.Key.allCases {
             for (id, value) in key.values(in: kept) {
                 self.changeDormant(id) { $0.restore(value, of: key) }
@@ -71,8 +67,7 @@ public struct PublisherStateMachine: Sendable {
         next = .earlier(next, self.capture?.nextDeadline)
         next = .earlier(next, self.deferral.rule?.nextDeadline)
         next = .earlier(next, self.requestLimits.nextDeadline)
-        for request in self.sending.requests { next = .earlier(next, request.nextDeadline) }
-        return next
+        return .earlier(next, self.sending.nextDeadline)
     }
 
     /// `true` after the connection was closed for good: no further actions follow.
@@ -96,7 +91,11 @@ public struct PublisherStateMachine: Sendable {
     /// - Returns: The actions to carry out, in order.
     public mutating func happened(_ event: Event, at device: Moment) -> [Action] {
         let moment = self.trusted(device)
-        guard self.stop != .closing else { return self.happenedAfterGoodbye(event, at: moment) }
+        guard self.stop != .closing else {
+            // Nothing is published after the goodbye, not even an answer to a late will.
+            guard case .transport(.disconnected(let disconnection)) = event else { return [] }
+            return self.disconnected(disconnection, at: moment).joined
+        }
         var actions: [Action] = []
         if let step = self.device.clock.didRead(monotonic: device.now, wall: device.wall) {
             self.device.ages.clockStepped(by: step)
@@ -111,7 +110,8 @@ public struct PublisherStateMachine: Sendable {
         actions += self.timersFired(at: moment)
         self.releaseIfDue(at: moment)
         actions += self.progress(at: moment)
-        actions += self.answerSenders(at: moment)
+        actions += self.sending.answers(
+            self.table, isConnected: self.member.session.isAnnounced, now: moment.now)
         return actions.joined
     }
 
@@ -128,12 +128,6 @@ public struct PublisherStateMachine: Sendable {
         case .fix, .timer: return []
         default: return self.requested(event, at: moment)
         }
-    }
-
-    /// After the goodbye nothing is published, not even an answer to a late will.
-    private mutating func happenedAfterGoodbye(_ event: Event, at moment: Moment) -> [Action] {
-        guard case .transport(.disconnected(let disconnection)) = event else { return [] }
-        return self.disconnected(disconnection, at: moment).joined
     }
 
     // MARK: - Trackables
@@ -169,6 +163,11 @@ public struct PublisherStateMachine: Sendable {
         // Over a copy of the names: an output may end or begin the tracking of one.
         for id in self.table.tracked { actions += self.with(id, at: moment, decide) }
         return actions
+    }
+
+    /// Changes every tracked trackable.
+    mutating func changeAll(_ change: (inout TrackableStateMachine) -> Void) {
+        for id in self.table.tracked { self.table.change(id, change) }
     }
 
     /// Lets a dormant trackable decide. Does nothing where it is tracked or not known.
@@ -210,15 +209,8 @@ public struct PublisherStateMachine: Sendable {
             case .updateSensorResolution: actions += self.updateSensorResolution()
             case .release: self.deferral.isReleaseDue = true
             case .acknowledged(let count):
-                self.sending.lastAcknowledged = moment.wall
-                guard let count else { break }
-                for index in self.sending.requests.indices {
-                    self.sending.requests[index].batchTaken(of: id, count: count)
-                }
-            case .safe(let stream, let seqs):
-                for index in self.sending.requests.indices {
-                    self.sending.requests[index].areSafe(seqs, of: stream)
-                }
+                self.sending.acknowledged(batch: count, of: id, at: moment.wall)
+            case .safe(let stream, let seqs): self.sending.areSafe(seqs, of: stream)
             case .leaseEnded: actions += self.remove(id, at: moment)
             }
         }
@@ -251,27 +243,10 @@ public struct PublisherStateMachine: Sendable {
             return [.fixRefused(error)]
         }
         self.device.ages.moved(fix, wall: device.wall)
-        let (accepted, refusal) = Self.withoutRefusedMembers(fix)
-        let raw = WireLimits.allows(raw.time) ? Self.withoutRefusedMembers(raw).fix : nil
+        let (accepted, refusal) = fix.withoutRefusedMembers
+        let raw = WireLimits.allows(raw.time) ? raw.withoutRefusedMembers.fix : nil
         let refused: [Action] = refusal.map { [.extraLeftOut($0)] } ?? []
         return self.configuration.isOn ? refused + self.captured(accepted, raw: raw, at: moment) : refused
-    }
-
-    /// Removes an `extra` and an id of a trip that readers refuse: they would keep the position, and every update that
-    /// has it as a skipped point, off the live lane.
-    private static func withoutRefusedMembers(_ fix: Location) -> (fix: Location, refusal: TrackingError?) {
-        guard fix.extra != nil || fix.tripID != nil else { return (fix, nil) }
-        var fix = fix
-        // The trackable gives it another number.
-        fix.seq = nil
-        do throws(TrackingError) {
-            _ = try LocationCodec.encode(LocationUpdate(location: fix))
-            return (fix, nil)
-        } catch {
-            fix.extra = nil
-            if fix.tripID?.isTripID == false { fix.tripID = nil }
-            return (fix, error)
-        }
     }
 
     /// A fix of the source concerns every tracked trackable.
@@ -282,16 +257,10 @@ public struct PublisherStateMachine: Sendable {
         self.capture?.filter.resolution = thinning
         guard let outcome = self.capture?.moved(fix, at: moment) else {
             self.recorded(fix, at: moment)
-            let actions = self.withAll(at: moment) {
-                $0.moved(to: fix)
-                return $0.captured(fix, shown: fix, raw: raw, $1)
-            }
-            return actions + self.reported()
+            self.changeAll { $0.moved(to: fix) }
+            return self.withAll(at: moment) { $0.captured(fix, shown: fix, raw: raw, $1) } + self.reported()
         }
-        _ = self.withAll(at: moment) { trackable, _ in
-            trackable.examined(outcome)
-            return []
-        }
+        self.changeAll { $0.examined(outcome) }
         // The clock may be set by the fix.
         let trusted = self.trusted(moment)
         if let point = outcome.point { self.recorded(point, at: trusted) }
@@ -304,14 +273,11 @@ public struct PublisherStateMachine: Sendable {
             + self.reported()
     }
 
-    /// The interval for a source that cannot be slowed down. Distances are not thinned: the update filter needs each
-    /// fix to show that the device is alive. Nothing is thinned where the distance alone decides about an update.
+    /// The interval for a source that cannot be slowed down. Nothing is thinned where the distance alone decides about
+    /// an update.
     private var thinning: Resolution? {
-        guard self.configuration.thinsFixes, let sensor = self.device.sensor,
-            self.table.all.allSatisfy({ $0.trackable.filter == .both })
-        else { return nil }
-        return try? Resolution(
-            accuracy: sensor.accuracy, desiredInterval: sensor.desiredInterval, minimumDisplacement: 0)
+        let isThinned = self.configuration.thinsFixes && self.table.all.allSatisfy { $0.trackable.filter == .both }
+        return isThinned ? self.device.sensor?.withoutDisplacement : nil
     }
 
     /// Records the events of the capture for every trackable.
@@ -355,7 +321,7 @@ public struct PublisherStateMachine: Sendable {
         self.deferral.isReleaseDue = false
         guard self.deferral.rule != nil else { return }
         self.deferral.rule?.release()
-        for id in self.table.tracked { self.table.change(id) { $0.release() } }
+        self.changeAll { $0.release() }
     }
 
     /// Publishes whatever is due, and sets the deadlines of the trackables that were changed.
@@ -382,15 +348,6 @@ public struct PublisherStateMachine: Sendable {
             isHolding: self.isHolding)
     }
 
-    /// Publishes the ends of the last trips of dormant trackables.
-    mutating func publishDepartures(of ids: [TrackableID], at moment: Moment) -> [Action] {
-        guard self.member.session.isAnnounced, self.configuration.isOn else { return [] }
-        let configuration = self.configuration
-        return ids.flatMap { id in
-            self.withDormant(id, at: moment) { $0.publishDeparture(of: id, configuration) }
-        }
-    }
-
     // MARK: - Stopping
 
     private mutating func stop(by deadline: MonotonicTime?, at moment: Moment) -> [Action] {
@@ -399,10 +356,9 @@ public struct PublisherStateMachine: Sendable {
         self.stop = .finishing(by: deadline)
         self.timers.keep(.leave, at: deadline)
         // A rejected trackable is tried once more, now; when it is rejected again, it is given up.
-        let actions = self.withAll(at: moment) {
-            $0.stop($1)
-            return $0.retry($1)
-        }
+        let context = self.context(at: moment)
+        self.changeAll { $0.stop(context) }
+        let actions = self.withAll(at: moment) { $0.retry($1) }
         self.link.rejection = nil
         return events + actions + self.tryNow()
     }

@@ -75,7 +75,8 @@ package struct RecorderStateMachine: Sendable {
     /// A page on its way into the store.
     struct Attempt: Sendable {
         var page: RecorderPage
-        var failures = 0
+        var backoff = Backoff(
+            first: RecorderConfiguration.firstStoreWait, maximum: RecorderConfiguration.longestStoreWait)
         /// The time at which the page was given to the store first.
         let since: MonotonicTime
         /// `true` once it was reported that the store does not answer.
@@ -83,7 +84,8 @@ package struct RecorderStateMachine: Sendable {
 
         /// The time at which a store without an answer is reported; `nil` if that, or a failure, was reported before.
         var overdueAt: MonotonicTime? {
-            self.failures > 0 || self.isOverdue ? nil : self.since.advanced(by: RecorderConfiguration.longestCommit)
+            self.backoff.failures > 0 || self.isOverdue
+                ? nil : self.since.advanced(by: RecorderConfiguration.longestCommit)
         }
     }
 
@@ -234,7 +236,7 @@ package struct RecorderStateMachine: Sendable {
         self.storing = .idle
         let page = attempt.page
         var actions: [Action] = []
-        if attempt.failures > 0 || attempt.isOverdue {
+        if attempt.backoff.failures > 0 || attempt.isOverdue {
             actions.append(.deliver(.storeBack(after: attempt.since.duration(to: moment.now))))
         }
         if page.connection >= 0 {
@@ -254,10 +256,7 @@ package struct RecorderStateMachine: Sendable {
                 return (refusal == .search ? [.deliver(.storeRefuses(error))] : []) + [.store(attempt.page.batch)]
             }
         }
-        let wait = min(
-            RecorderConfiguration.longestStoreWait,
-            RecorderConfiguration.firstStoreWait * (1 << min(attempt.failures, 10)))
-        attempt.failures += 1
+        let wait = attempt.backoff.next()
         self.storing = .waiting(attempt, until: moment.now.advanced(by: wait))
         return [.deliver(.storeAway(error, retry: wait))]
     }
@@ -305,16 +304,4 @@ package struct RecorderStateMachine: Sendable {
     }
 
     private var isStopping: Bool { self.ending != .none }
-}
-
-extension RecordingBatch {
-    /// The trackables whose devices wait for an acknowledgement: those of which a batch arrived, even one that cannot
-    /// be read, and those whose publisher arrived.
-    fileprivate var awaited: Set<TrackableID> {
-        let recorded = self.recordings.lazy.filter { recording in
-            recording.declaration != nil
-                || recording.state.map { $0.json != nil && $0.name.hasPrefix("publisher/") } ?? false
-        }
-        return Set(recorded.map(\.trackable)).union(self.refused.lazy.compactMap(\.trackable))
-    }
 }

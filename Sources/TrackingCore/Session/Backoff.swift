@@ -3,8 +3,11 @@
 /// The value counts the failures in a row. Call ``next()`` or ``next(atMost:using:)`` after each failure and
 /// ``reset()`` after a success:
 ///
-/// ```swift var backoff = Backoff(first: .seconds(1), maximum: .seconds(30)) backoff.next()  // 1 s backoff.next()  //
-/// 2 s ```
+/// ```swift
+/// var backoff = Backoff(first: .seconds(1), maximum: .seconds(30))
+/// backoff.next()  // 1 s
+/// backoff.next()  // 2 s
+/// ```
 public struct Backoff: Hashable, Sendable {
     /// The wait after the first failure.
     public var first: Duration

@@ -193,7 +193,7 @@ extension SpoolStateMachine {
     mutating func acknowledgementWait(of stream: SpoolStream, afterProbes count: Int) -> Duration {
         let first = stream.isReopened ? Self.reopenedWait : self.configuration.acknowledgementWait
         guard count > 0 else { return first }
-        let wait = min(first * (1 << min(count, 16)), Self.longestSilence)
+        let wait = Backoff(first: first, maximum: Self.longestSilence).wait(after: count + 1)
         return wait * Double.random(in: 0.5...1, using: &self.random)
     }
 

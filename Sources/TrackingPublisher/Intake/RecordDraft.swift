@@ -90,3 +90,13 @@ extension SpoolRecord {
         RecordDraft.Content(self)?.named(name).record(at: self.time, seq: name.seq)
     }
 }
+
+extension PutBackRecord {
+    /// A quarantined record under the next number of `stream`; `nil` where it cannot be read.
+    init?(_ row: QuarantinedRecord, in stream: StreamID, nextSeq: () -> UInt64) {
+        guard let content = RecordDraft.Content(row.entry.record) else { return nil }
+        let name = RecordName(stream: stream, seq: nextSeq())
+        let record = content.named(name).record(at: row.entry.record.time, seq: name.seq)
+        self.init(place: row.place, record: record)
+    }
+}

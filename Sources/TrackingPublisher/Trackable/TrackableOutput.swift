@@ -48,3 +48,13 @@ extension TrackableStateMachine {
         case leaseEnded
     }
 }
+
+extension TrackableStateMachine.Publication {
+    /// `true` where an answer is ignored after the trackable was removed or switched off.
+    var isIgnoredOnceRemoved: Bool {
+        switch self {
+        case .update, .raw, .history, .presence, .resolution: true
+        case .departure, .other: false
+        }
+    }
+}

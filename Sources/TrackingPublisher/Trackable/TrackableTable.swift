@@ -74,6 +74,20 @@ struct TrackableTable: Sendable {
     /// A dormant trackable; `nil` where it is tracked or not known.
     func dormant(_ id: TrackableID) -> DormantTrackable? { self.entries[id]?.dormant }
 
+    /// Returns the records that wait for a recorder; `nil` where none waits, or no recorder is configured.
+    func unrecorded(by recording: SpoolStateMachine.Configuration, at moment: Moment) -> PublisherSnapshot.Unrecorded? {
+        guard recording.needsRecorder else { return nil }
+        let tracked = self.all.reduce(0) { $0 + $1.backlog.spool.queued }
+        let dormant = self.dormant.reduce(0) { $0 + $1.trackable.count }
+        guard tracked + dormant > 0 else { return nil }
+        let since = self.all.compactMap(\.backlog.spool.unrecordedSince).min()
+        let wait = since.map { $0.duration(to: moment.now) } ?? .zero
+        // A trackable is dormant with records in the log only where no recorder answers.
+        return PublisherSnapshot.Unrecorded(
+            count: tracked + dormant, wait: dormant > 0 ? max(wait, RemoteSource.drainPause) : wait,
+            recorders: recording.recorders.sorted())
+    }
+
     /// Changes a tracked trackable in place.
     ///
     /// - Returns: The result of `change`; `nil` where the trackable is not tracked.
