@@ -112,7 +112,8 @@ extension PublisherStateMachine {
         _ batch: IntakeQueue.Batch, of id: TrackableID, by deadline: MonotonicTime, at moment: Moment
     ) -> [Action] {
         guard self.stop == nil, self.configuration.isOn else {
-            let error = TrackingError(.stopped, "cannot ingest records: the publisher stops, or is off")
+            let error = TrackingError(
+                .stopped, "cannot ingest records of '\(id)': the publisher stops, or is off. Send them again later.")
             return [.answered(request: batch.request, .failure(error))]
         }
         let leaseEnd = moment.now.advanced(by: self.configuration.intakeLease)
@@ -224,7 +225,9 @@ extension PublisherStateMachine {
             let count = pending.reduce(0) { $0 + $1.backlog.unsafeCount }
             let names = pending.map { "'\($0.id)'" }.sorted().joined(separator: ", ")
             let error = TrackingError(
-                .unsentPoints, "\(count) records of \(names) are not sent; send or clear them first")
+                .unsentPoints,
+                "cannot track '\(trackable.id)' in place of \(names): \(count) records are not sent. Send or clear them first."
+            )
             return [.answered(request: number, .failure(error))]
         }
         var actions: [Action] = []
@@ -245,7 +248,8 @@ extension PublisherStateMachine {
     private mutating func report(_ request: UInt64, at moment: Moment) -> [Action] {
         guard self.configuration.isOn, !self.table.isEmpty else {
             let error = TrackingError(
-                .invalidConfiguration, "cannot report a position: the agent is off, or tracks nothing")
+                .invalidConfiguration,
+                "cannot report a position: the publisher is off, or tracks nothing. Switch it on, or add a trackable.")
             return [.answered(request: request, .failure(error))]
         }
         self.reports.append(request)
@@ -313,7 +317,8 @@ extension PublisherStateMachine {
     /// Withdraws every trackable, and then the own liveness. Messages in flight may not have arrived.
     private mutating func switchedOff(at moment: Moment) -> [Action] {
         self.ignoreAnswers { _ in true }
-        var actions = self.endReports(TrackingError(.stopped, "cannot report a position: the agent was switched off"))
+        var actions = self.endReports(
+            TrackingError(.stopped, "cannot report a position: the publisher was switched off"))
         actions += self.withAll(at: moment) { $0.switchedOff($1) }
         if self.member.session.isAnnounced { actions.append(self.publishGoodbye()) }
         return actions + self.withAll(at: moment) { $0.reportState(reason: nil, $1) }

@@ -239,7 +239,8 @@ public struct PublisherStateMachine: Sendable {
         guard WireLimits.allows(fix.time) else {
             let error = TrackingError(
                 .invalidPayload,
-                "the time of a fix must be Unix time in seconds, as far as the year 5138; is it in milliseconds?")
+                "cannot record a fix of the time \(fix.time.seconds): a time must be Unix time in seconds, until the year 5138. Divide milliseconds by 1,000."
+            )
             return [.fixRefused(error)]
         }
         self.device.ages.moved(fix, wall: device.wall)
