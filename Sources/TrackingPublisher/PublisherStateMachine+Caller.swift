@@ -40,14 +40,12 @@ extension PublisherStateMachine {
         guard !self.table.isTracked(id), self.stop == nil else { return [] }
         self.changeDormant(id) { _ in }
         guard let dormant = self.table.dormant(id) else { return [] }
-        var machine = TrackableStateMachine(
+        let machine = TrackableStateMachine(
             trackable, resuming: dormant, policy: self.policy, battery: self.device.battery,
             seed: self.random.next(), self.context(at: moment))
-        let rejection = self.link.rejection
-        machine.status.reported.reason = rejection?.code
         self.table.track(machine)
         var actions = self.with(id, at: moment) { $0.resume(dormant.departure, $1) }
-        actions.append(.stateChanged(id, .offline, rejection))
+        actions.append(.stateChanged(id, .offline, self.link.rejection))
         actions += self.recordLifecycle(.started, of: [id], at: moment)
         let battery = self.device.battery
         actions += self.with(id, at: moment) { $0.reportLowBattery(battery, $1) + $0.publishResolution($1) }
@@ -340,11 +338,7 @@ extension PublisherStateMachine {
     ) -> [Action] {
         let isAnnounced = self.member.session.isAnnounced
         var actions: [Action] = []
-        if let topic = command.responseTopic, isAnnounced, let bytes = try? CommandCodec.encode(answer) {
-            var properties = MessageProperties()
-            properties.contentType = "application/json"
-            properties.correlationData = command.correlationData
-            let message = OutgoingMessage(topic: topic, payload: bytes, isRetained: false, properties: properties)
+        if isAnnounced, let message = command.message(of: answer) {
             actions.append(.send([self.member.publish(message, .other)]))
         }
         let (id, detail) = (command.trackable, answer.eventDetail)

@@ -257,7 +257,7 @@ extension PublisherStateMachine {
         guard payload.count <= RequestLimiter.maximumBytes else {
             throw TrackingError(
                 .payloadTooLarge,
-                "a resolution request of \(payload.count) bytes is above the limit of \(RequestLimiter.maximumBytes) bytes"
+                "cannot read a resolution request of \(payload.count) bytes: the limit is \(RequestLimiter.maximumBytes) bytes"
             )
         }
         self.table.change(id) { $0.requests.confirm(client) }

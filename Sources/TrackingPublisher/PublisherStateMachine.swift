@@ -36,6 +36,8 @@ public struct PublisherStateMachine: Sendable {
     /// Starts a publisher that tracks nothing and is not connected.
     ///
     /// - Parameters:
+    ///   - configuration: The identity at the broker and the settings.
+    ///   - policy: Decides the resolution of each trackable.
     ///   - logs: The contents of the device's log.
     ///   - kept: The publisher's own values in the log.
     ///   - seed: The seed of random moments and names.
@@ -87,7 +89,9 @@ public struct PublisherStateMachine: Sendable {
 
     /// Decides about an event.
     ///
-    /// - Parameter device: The moment of the event by the device's clocks.
+    /// - Parameters:
+    ///   - event: The event.
+    ///   - device: The moment of the event by the device's clocks.
     /// - Returns: The actions to carry out, in order.
     public mutating func happened(_ event: Event, at device: Moment) -> [Action] {
         let moment = self.trusted(device)

@@ -180,7 +180,12 @@ package struct RecorderStateMachine: Sendable {
         case .connected(let connection, let sessionPresent):
             let subscription = self.intake.connected(connection, filters: self.configuration.filters)
             let isGap = !sessionPresent && !(self.configuration.isFirstRun && connection == 0)
-            if isGap { self.noteGap(at: moment) }
+            if isGap {
+                let note = RefusedMessage(
+                    topic: self.configuration.topicRoot.path, receivedAt: moment.wall,
+                    reason: RefusedMessage.possibleGapReason, payload: [])
+                self.waiting.add(note, now: moment.now)
+            }
             return [.deliver(.connected(sessionPresent: sessionPresent)), .intake([subscription])]
                 + (isGap ? [.deliver(.possibleGap)] : [])
         case .disconnected(let disconnection):
@@ -199,13 +204,6 @@ package struct RecorderStateMachine: Sendable {
             }
         case .published: return []
         }
-    }
-
-    private mutating func noteGap(at moment: Moment) {
-        let note = RefusedMessage(
-            topic: self.configuration.topicRoot.path, receivedAt: moment.wall,
-            reason: RefusedMessage.possibleGapReason, payload: [])
-        self.waiting.add(note, now: moment.now)
     }
 
     // MARK: - Storing

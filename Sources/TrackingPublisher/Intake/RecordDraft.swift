@@ -23,6 +23,11 @@ public struct RecordDraft: Hashable, Sendable {
     public static let unnamed = StreamID("unnamed")!  // 1 to 64 bytes
 
     /// Makes a draft.
+    ///
+    /// - Parameters:
+    ///   - content: The content.
+    ///   - digest: The digest by which the record is recognized when it arrives again.
+    ///   - isKnownByDigest: `true` where the time of the record is that of its arrival.
     public init(_ content: Content, digest: RecordDigest, isKnownByDigest: Bool = false) {
         self.content = content
         self.digest = digest

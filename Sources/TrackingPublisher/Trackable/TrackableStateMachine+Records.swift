@@ -103,27 +103,19 @@ extension TrackableStateMachine {
 
     private mutating func perform(_ action: SpoolStateMachine.Action, _ context: TrackableContext) -> [Output] {
         switch action {
-        case .read(let query):
-            return [.log(.read(query))]
-        case .publish(let batch):
-            return [.publish(.history(self.id), HistoryCodec.encode(batch), .history)]
+        case .read(let query): return [.log(.read(query))]
+        case .publish(let batch): return [.publish(.history(self.id), HistoryCodec.encode(batch), .history)]
         case .remove(let stream, let seqs):
             if stream == self.backlog.stream { self.live.lane.forget(seqs) }
             return [.safe(stream, seqs), .log(.remove(stream, seqs))] + self.withRemote { $0.areSafe(seqs, of: stream) }
-        case .taken(let stream, let seqs):
-            return self.withRemote { $0.areSafe(seqs, of: stream) }
-        case .quarantine(let stream, let seq, let reason):
-            return [.log(.quarantine(stream, seq, reason))]
+        case .taken(let stream, let seqs): return self.withRemote { $0.areSafe(seqs, of: stream) }
+        case .quarantine(let stream, let seq, let reason): return [.log(.quarantine(stream, seq, reason))]
         case .begin(let stream, let old):
             return [.action(.numbersReused(self.id, old))] + self.begin(stream, after: 0, context)
-        case .renumber(let stream, let seqs):
-            return self.renumber(seqs, of: stream)
-        case .forget(let stream):
-            return [.log(.forget(stream))]
-        case .reportDropped(let count):
-            return self.recordEvent(.dropped, ["count": .number(Double(count))], context)
-        case .reportRejection(let refusal):
-            return [.action(.recordsRefused(self.id, refusal))]
+        case .renumber(let stream, let seqs): return self.renumber(seqs, of: stream)
+        case .forget(let stream): return [.log(.forget(stream))]
+        case .reportDropped(let count): return self.recordEvent(.dropped, ["count": .number(Double(count))], context)
+        case .reportRejection(let refusal): return [.action(.recordsRefused(self.id, refusal))]
         }
     }
 

@@ -69,6 +69,7 @@ struct TrackableStateMachine: Sendable {
         self.lowBattery = LowBatteryReport(
             of: trackable, default: configuration.lowBattery, stored: dormant.stored.lowBattery)
         self.random = random
+        self.status.reported.reason = context.connectionRejection?.code
     }
 
     /// The trackable's name.
