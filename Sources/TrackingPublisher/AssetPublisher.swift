@@ -304,12 +304,10 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
 
     private func perform(_ action: PublisherStateMachine.Action) {
         switch action {
-        case .log, .limitsChanged:
-            break  // asked together, before anything else
+        case .log, .limitsChanged: break  // asked together, before anything else
         case .eventRecorded(let id, let event):
             self.streams.events.deliver(TrackableEvent(trackable: id, event: event))
-        case .tripChanged(_, let trip):
-            self.streams.trips.deliver(trip)
+        case .tripChanged(_, let trip): self.streams.trips.deliver(trip)
         case .answered(let request, let answer):
             self.shared.withLock { $0.requests.removeValue(forKey: request) }?(.answered(answer))
         case .progressed(let request, let done, let total):
@@ -333,8 +331,7 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
                 metadata: ["trackable": "\(id)", "stream": "\(stream)"])
         case .recordsRefused(let id, let error):
             self.logger.warning("Broker refused records", metadata: ["trackable": "\(id)", "reason": "\(error)"])
-        case .send(let commands):
-            self.transport.send(commands)
+        case .send(let commands): self.transport.send(commands)
         case .useSensorResolution(let resolution):
             self.shared.withLock { $0.sensor = resolution }
             self.streams.sensorResolutions.deliver(resolution)
@@ -361,8 +358,7 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
             self.streams.resolutions.deliver(TrackableResolutionChange(trackable: id, inForce: inForce))
         case .badMessage(let topic, let error):
             self.bad.skipped(topic, error, now: self.clock.moment.now)
-        case .connectionChanged(let disconnection):
-            self.streams.connections.deliver(disconnection)
+        case .connectionChanged(let disconnection): self.streams.connections.deliver(disconnection)
         case .removed(let id):
             self.shared.withLock { shared in
                 shared.states[id] = nil
