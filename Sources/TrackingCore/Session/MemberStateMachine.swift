@@ -339,7 +339,8 @@ package struct MemberStateMachine<Purpose: Hashable & Sendable>: Sendable {
                 return .send([self.unsubscribe([.topic(.liveness(client))])])
             case .full(let client):
                 let error = TrackingError(
-                    .refused, "cannot follow the presence of '\(client)': too many members are followed")
+                    .refused,
+                    "cannot follow the presence of '\(client)': too many members are followed. Stop some of them.")
                 return .badMessage(topic: self.root.path(.liveness(client)), error)
             case .arrived(let member): return .arrived(member)
             case .changed(let member): return .changed(member)
