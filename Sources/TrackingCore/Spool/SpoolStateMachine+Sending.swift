@@ -182,7 +182,8 @@ extension SpoolStateMachine {
         let there = seqs.intersection(self.streams[place].stored)
         guard !there.isEmpty else { return [] }
         guard self.configuration.needsRecorder else { return self.becameSafe(there, at: place) }
-        let wait = self.acknowledgementWait(of: self.streams[place], afterProbes: self.streams[place].unansweredProbes)
+        let wait = self.acknowledgementWait(
+            of: self.streams[place], afterProbes: self.streams[place].answers.unansweredProbes)
         self.streams[place].taken(there, by: batch, now: now, wait: wait)
         let answer = self.configuration.expectsLaterRecorder ? [Action.taken(self.streams[place].id, there)] : []
         return answer + self.removeSafe(at: place)
@@ -191,7 +192,7 @@ extension SpoolStateMachine {
     /// Returns the time for which acknowledged records wait for the recorders. It grows with each unanswered probe,
     /// with jitter.
     mutating func acknowledgementWait(of stream: SpoolStream, afterProbes count: Int) -> Duration {
-        let first = stream.isReopened ? Self.reopenedWait : self.configuration.acknowledgementWait
+        let first = stream.answers.isReopened ? Self.reopenedWait : self.configuration.acknowledgementWait
         guard count > 0 else { return first }
         let wait = Backoff(first: first, maximum: Self.longestSilence).wait(after: count + 1)
         return wait * Double.random(in: 0.5...1, using: &self.random)

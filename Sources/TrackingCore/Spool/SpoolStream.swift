@@ -30,12 +30,8 @@ struct SpoolStream: Hashable, Sendable {
     /// While the recorders are silent, the last record that the broker acknowledged before the silence was detected.
     /// Newer records wait.
     private(set) var stalledThrough: UInt64?
-    /// The time of the last message of a recorder that lacks records of this stream.
-    private var lastAnswer: MonotonicTime?
-    /// The number of batches that were repeated since then to provoke an answer.
-    private(set) var unansweredProbes = 0
-    /// `true` when no recorder has answered since a reconnection.
-    private(set) var isReopened = false
+    /// The answers of the recorders that lack records of this stream.
+    private(set) var answers = RecorderAnswers()
     /// The time since which records wait for a recorder without progress; `nil` when no record waits.
     private(set) var unrecordedSince: MonotonicTime?
     /// The records in flight on the live lane.
@@ -199,8 +195,7 @@ struct SpoolStream: Hashable, Sendable {
     /// Handles a reconnection. If the recorders answered on the previous connection, records waiting for them are
     /// repeated soon, because the broker may have lost records or acknowledgements with that connection.
     mutating func reopened(now: MonotonicTime, wait: Duration) {
-        guard self.unansweredProbes == 0 else { return }
-        self.isReopened = true
+        guard self.answers.reopened() else { return }
         let end = now.advanced(by: wait)
         for index in self.taken.indices { self.taken[index].until = min(self.taken[index].until, end) }
     }
@@ -213,9 +208,7 @@ struct SpoolStream: Hashable, Sendable {
     ///   - now: The time on the monotonic clock.
     ///   - wait: The time to wait for the recorder before records are sent again.
     mutating func recorderAnswered(isWorking: Bool, now: MonotonicTime, wait: Duration) {
-        self.lastAnswer = now
-        self.unansweredProbes = 0
-        self.isReopened = false
+        self.answers.answered(now: now)
         if isWorking, self.unrecordedSince != nil { self.unrecordedSince = now }
         let end = now.advanced(by: wait)
         for index in self.taken.indices {
@@ -226,8 +219,7 @@ struct SpoolStream: Hashable, Sendable {
     /// Schedules records for sending again when their wait is over and a recorder that lacks them answered since they
     /// were sent.
     mutating func resend(now: MonotonicTime) {
-        let last = self.lastAnswer
-        let due = self.taken.prefix { entry in entry.until <= now && last.map { $0 >= entry.since } ?? false }
+        let due = self.taken.prefix { $0.until <= now && self.answers.hasAnswered(since: $0.since) }
         guard !due.isEmpty else { return }
         self.taken.removeFirst(due.count)
         for entry in due { self.sendAgain(entry.seqs, of: entry.batch, now: now) }
@@ -246,7 +238,7 @@ struct SpoolStream: Hashable, Sendable {
     ///   - wait: The time until the next probe.
     mutating func probe(_ count: Int, stalls: Bool, now: MonotonicTime, wait: Duration) {
         guard let oldest = self.taken.min(by: { $0.seqs.first ?? .max < $1.seqs.first ?? .max }) else { return }
-        self.unansweredProbes += 1
+        self.answers.probed()
         if stalls { self.stalledThrough = max(self.stalledThrough ?? 0, self.taken.compactMap(\.seqs.last).max() ?? 0) }
         let rest = self.taken.filter { $0.batch != nil && $0.batch != oldest.batch }
         var loose = self.taken.reduce(into: SeqSet()) { if $1.batch == nil { $0.formUnion($1.seqs) } }
