@@ -224,7 +224,7 @@ extension PublisherStateMachine {
             let names = pending.map { "'\($0.id)'" }.sorted().joined(separator: ", ")
             let error = TrackingError(
                 .unsentPoints,
-                "cannot track '\(trackable.id)' in place of \(names): \(count) records are not sent. Send or clear them first."
+                "cannot track '\(trackable.id)': \(count) records of \(names) are not sent. Send or clear them first."
             )
             return [.answered(request: number, .failure(error))]
         }
