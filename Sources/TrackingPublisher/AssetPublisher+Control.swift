@@ -25,10 +25,12 @@ extension AssetPublisher {
         _ = try await self.request { .report(request: $0) }.get()
     }
 
-    /// Changes settings of the running publisher, and returns when they are in force. These settings do not change:
-    /// the client and its session, the topic root, the lease, the recorders, and the permission for commands.
+    /// Changes settings of the running publisher, and returns when they are in force.
     ///
-    /// The capture keeps its state: the clock, zones, pauses and motion.
+    /// These settings do not change: the client and its session, the topic root, the lease, the recorders, live
+    /// publishing, and the permission for commands. The capture keeps its state: the clock, zones, pauses and motion.
+    ///
+    /// - Parameter configuration: All settings from now on.
     public func configure(_ configuration: PublisherConfiguration) async {
         await self.mailbox.postAndWait(.configure(configuration))
     }
@@ -38,12 +40,12 @@ extension AssetPublisher {
         self.mailbox.post(.fix(fix, raw: fix), receipt: receipt)
     }
 
-    /// The commands from the broker from now on, if the configuration allows commands. Answer each with
-    /// ``answer(_:to:)``.
-    public var commands: AsyncStream<ReceivedCommand> { self.receivedCommands.listen() }
-
     /// Answers a command. The answer is recorded as an event of the trackable, and published if the command requested
     /// that.
+    ///
+    /// - Parameters:
+    ///   - answer: The result, or the reason for which the command was refused.
+    ///   - command: A command from ``commands``.
     public func answer(_ answer: CommandAnswer, to command: ReceivedCommand) {
         self.mailbox.post(.answer(answer, to: command))
     }
@@ -61,7 +63,10 @@ extension AssetPublisher {
             answer.finish()
         }
         for await result in answers { return result }
-        return .failure(TrackingError(.stopped, "the wait was cancelled; what was asked for is done all the same"))
+        return .failure(
+            TrackingError(
+                .stopped, "the wait for the publisher's answer was cancelled. The request is carried out nevertheless.")
+        )
     }
 
     /// Posts a request with a number. `reply` is called for each progress and for the answer.
@@ -75,13 +80,16 @@ extension AssetPublisher {
             return shared.lastRequest
         }
         guard let number else {
-            return reply(.answered(.failure(TrackingError(.stopped, "the publisher has ended"))))
+            return reply(.answered(.failure(.publisherEnded)))
         }
         self.mailbox.post(event(number))
     }
 
     /// Publishes and records an event for every trackable.
     ///
+    /// - Parameters:
+    ///   - kind: The kind of the event.
+    ///   - detail: The event's own members, in a JSON object of at most ``WireLimits/maximumDetailBytes``.
     /// - Throws: `payloadTooLarge` for a detail of more than ``WireLimits/maximumDetailBytes``, which readers reject.
     public func recordEvent(
         _ kind: TrackingEvent.Kind, _ detail: [String: TrackingEvent.DetailValue] = [:]

@@ -3,7 +3,7 @@ import TrackingRuntime
 
 /// Ingested records, which reach the program over HTTP, for example.
 extension AssetPublisher {
-    /// The most records of one call.
+    /// The largest number of records in one call of ``take(_:for:within:)``: 10,000.
     public static var maximumDrafts: Int { 10_000 }
 
     /// Ingests records of one trackable, and returns when all of them are safe: in this publisher's log, acknowledged
@@ -19,7 +19,8 @@ extension AssetPublisher {
     ///
     /// - Parameters:
     ///   - drafts: The records, at most ``maximumDrafts``.
-    ///   - limit: The longest time to wait until the records are safe.
+    ///   - id: The name of the trackable, tracked or not.
+    ///   - limit: The longest time to wait until the records are safe, ≥ 0 s.
     /// - Returns: The names of the records, in their order. Two records with the same content have the same name.
     /// - Throws: `payloadTooLarge` for too many records, or an event whose detail has more than
     ///   ``WireLimits/maximumDetailBytes``; `spoolFailed` or `spoolDamaged` when they are not recorded; `stopped`.
@@ -30,14 +31,15 @@ extension AssetPublisher {
     ) async throws(TrackingError) -> [RecordName] {
         guard drafts.count <= Self.maximumDrafts else {
             throw TrackingError(
-                .payloadTooLarge, "\(drafts.count) records are too many; at most \(Self.maximumDrafts) go together")
+                .payloadTooLarge,
+                "cannot ingest \(drafts.count) records at once: the limit is \(Self.maximumDrafts). Divide them.")
         }
         for case .event(let event) in drafts.lazy.map(\.content) { try event.checkDetail() }
         guard !drafts.isEmpty else { return [] }
         let deadline = self.clock.moment.now.advanced(by: limit)
         let answer = await self.request { .ingest(drafts, of: id, by: deadline, request: $0) }
         guard case .taken(let names) = try answer.get() else {
-            throw TrackingError(.stopped, "the publisher gave no answer")
+            throw TrackingError(.stopped, "cannot ingest records: the publisher gave no answer")
         }
         return names
     }
@@ -45,8 +47,10 @@ extension AssetPublisher {
     /// Suppresses positions up to and including the given watermark, after the retained position was cleared. Records
     /// in the log are sent nevertheless; the program that erases informs the recorders.
     ///
-    /// - Parameter watermark: The last position of the trackable that was received from any publisher; `nil`
-    ///   suppresses every position so far.
+    /// - Parameters:
+    ///   - id: The name of the trackable. Does nothing when the trackable is not tracked.
+    ///   - watermark: The last position of the trackable that was received from any publisher; `nil` suppresses every
+    ///     position so far.
     public func forgetPosition(of id: TrackableID, through watermark: Location?) {
         self.mailbox.post(.forget(id, through: watermark))
     }
@@ -55,7 +59,9 @@ extension AssetPublisher {
     /// ``SpoolStorage/erase(_:before:)``. Recorders are informed that the numbers are gone. The retained position is
     /// not affected: see ``forgetPosition(of:through:)``.
     ///
-    /// - Parameter time: Erases only records of an earlier time; `nil` erases all.
+    /// - Parameters:
+    ///   - id: The name of the trackable, tracked or not.
+    ///   - time: Erases only records of an earlier time; `nil` erases all.
     /// - Throws: `spoolFailed`, `spoolDamaged`, `stopped`.
     public func erase(_ id: TrackableID, before time: UnixTime?) async throws(TrackingError) {
         try await self.log.inquire { (storage) throws(TrackingError) in try await storage.erase(id, before: time) }

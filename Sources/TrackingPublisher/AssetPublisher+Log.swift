@@ -41,14 +41,14 @@ extension AssetPublisher {
             case .answered(let result): return try Self.records(result)
             }
         }
-        throw TrackingError(.stopped, "the wait was cancelled; sending goes on")
+        throw TrackingError(.stopped, "the wait for the pending records was cancelled. They are sent nevertheless.")
     }
 
-    // MARK: - What waits
+    // MARK: - Pending records
 
     /// Returns the pending records, in the order in which they were recorded.
     ///
-    /// - Parameter limit: The largest number of records to return.
+    /// - Parameter limit: The largest number of records to return, ≥ 0.
     /// - Throws: `spoolFailed`, `spoolDamaged`, `stopped`.
     public func waiting(limit: Int) async throws(TrackingError) -> [SpoolEntry] {
         try await self.log.inquire { (storage) throws(TrackingError) in
@@ -59,6 +59,7 @@ extension AssetPublisher {
     /// Passes the pending records to `each`, one after the other, in the order in which they were recorded. Records
     /// that are added after the call began are not included. The memory use does not depend on the number of records.
     ///
+    /// - Parameter each: Receives a record. The next record follows when it returns.
     /// - Throws: `spoolFailed`, `spoolDamaged`, `stopped`, or the error of `each`, which ends the export.
     public func exportWaiting(_ each: (SpoolEntry) async throws -> Void) async throws {
         let last = try await self.log.inquire { (storage) throws(TrackingError) in try await storage.summary().lastPlace
@@ -88,7 +89,7 @@ extension AssetPublisher {
         return count
     }
 
-    /// Returns figures about the log and about sending.
+    /// Returns figures about the log and about sending. ``LogFigures/failure`` is set when the log cannot be read.
     public func logFigures() async -> LogFigures {
         var figures = LogFigures()
         do throws(TrackingError) {
@@ -104,11 +105,11 @@ extension AssetPublisher {
         return figures
     }
 
-    // MARK: - What was set aside
+    // MARK: - Quarantined records
 
     /// Returns the quarantined records, oldest first.
     ///
-    /// - Parameter limit: The largest number of records to return.
+    /// - Parameter limit: The largest number of records to return, ≥ 0.
     /// - Throws: `spoolFailed`, `spoolDamaged`, `stopped`.
     public func quarantined(limit: Int) async throws(TrackingError) -> [QuarantinedRecord] {
         try await self.log.inquire { (storage) throws(TrackingError) in
@@ -173,7 +174,10 @@ extension AssetPublisher {
 
     /// Tracks a trackable in place of all other trackables.
     ///
-    /// - Parameter unsent: The treatment of records of the other trackables that are not safe yet.
+    /// - Parameters:
+    ///   - trackable: The name and the settings of the trackable.
+    ///   - unsent: The treatment of records of the other trackables that are not safe yet.
+    ///   - progress: Receives the progress of sending these records, as in ``AssetPublisher/flush(_:)``.
     /// - Throws: `unsentPoints`, with the number of records, when such records exist and `unsent` does not permit
     ///   clearing them, or when sending them does not come to an end; otherwise the errors of
     ///   ``AssetPublisher/flush(_:)``. An error changes nothing.

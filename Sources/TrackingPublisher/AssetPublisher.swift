@@ -20,16 +20,9 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
     let clock: DeviceClock
     let log: LogWorker
     let mailbox = Mailbox<PublisherStateMachine.Event>()
-    private let stateChanges = Broadcast<TrackableStateChange>(buffer: 1024)
-    private let captures = Broadcast<CapturedFix>(buffer: 4096)
-    private let resolutionChanges = Broadcast<TrackableResolutionChange>(buffer: 1024)
-    private let tripChanges = Broadcast<Trip>(buffer: 256)
-    private let recordedEvents = Broadcast<TrackableEvent>(buffer: 1_000)
-    private let sensor = Broadcast<Resolution>(buffer: 1)
-    private let connections = Broadcast<Disconnection?>(buffer: 64)
-    private let bad: BadMessages
-    private let refused = Atomic(0)
-    let receivedCommands = Broadcast<ReceivedCommand>(buffer: 64)
+    let streams = PublisherStreams()
+    let bad: BadMessages
+    let refused = Atomic(0)
     let shared = Mutex(Shared())
 
     typealias Answer = PublisherStateMachine.Answer
@@ -60,10 +53,12 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
     /// Creates a publisher that tracks nothing yet.
     ///
     /// - Parameters:
+    ///   - configuration: The identity at the broker and the settings. ``configure(_:)`` changes settings later.
     ///   - transport: The connection; it is run and closed by this publisher.
     ///   - spool: The durable log of records until they are acknowledged. The default holds the last 100,000 records
     ///     in memory, and loses them with the program.
     ///   - policy: Decides resolutions. It is called on the transport's thread, so it must not block.
+    ///   - logger: Receives the publisher's log messages.
     public init(
         configuration: PublisherConfiguration, transport: Transport, spool: any SpoolStorage = InMemorySpool(),
         policy: any ResolutionPolicy = DefaultResolutionPolicy(), logger: Logger = Logger(label: "godwit.publisher")
@@ -84,15 +79,22 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
     // MARK: - Trackables
 
     /// Tracks a trackable from now on. Does nothing when the trackable is tracked already.
+    ///
+    /// - Parameter trackable: The name and the settings of the trackable.
     public func add(_ trackable: Trackable) { self.mailbox.post(.add(trackable)) }
 
-    /// Tracks a trackable and makes it the active one.
+    /// Tracks a trackable and makes it the active one, which ``active`` names.
+    ///
+    /// - Parameter trackable: The name and the settings of the trackable.
     public func track(_ trackable: Trackable) {
         self.shared.withLock { $0.active = trackable.id }
         self.add(trackable)
     }
 
-    /// Changes the destination, the constraints or the filter of a tracked trackable.
+    /// Changes the destination, the constraints or the filter of a tracked trackable. Does nothing when the trackable is
+    /// not tracked.
+    ///
+    /// - Parameter trackable: All settings from now on, under the name of the trackable.
     public func change(_ trackable: Trackable) { self.mailbox.post(.change(trackable)) }
 
     /// Stops tracking a trackable: clears its presence and resolution and ends its trip. The retained position
@@ -100,6 +102,8 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
     ///
     /// Records that were not sent stay in the log, and are sent once the trackable is tracked again. A log in memory
     /// ends with the program, so call ``flush(_:)`` first.
+    ///
+    /// - Parameter id: The name of the trackable. Does nothing when the trackable is not tracked.
     public func remove(_ id: TrackableID) {
         self.shared.withLock { if $0.active == id { $0.active = nil } }
         self.mailbox.post(.remove(id))
@@ -107,6 +111,10 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
 
     /// Begins a trip of a trackable; its points have the trip's id.
     ///
+    /// - Parameters:
+    ///   - mode: The kind of the trip.
+    ///   - id: The name of a tracked trackable.
+    /// - Returns: The first version of the trip.
     /// - Throws: `tripUnderWay` when a trip exists already; `invalidName` when the trackable is not tracked;
     ///   `stopped`, also when the wait is cancelled: the trip begins nevertheless.
     public func startTrip(_ mode: TripMode, of id: TrackableID) async throws(TrackingError) -> Trip {
@@ -115,6 +123,8 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
 
     /// Ends the trip of a trackable.
     ///
+    /// - Parameter id: The name of a tracked trackable.
+    /// - Returns: The last version of the trip.
     /// - Throws: `noTrip` when there is no trip; `invalidName` when the trackable is not tracked; `stopped`, also
     ///   when the wait is cancelled: the trip ends nevertheless.
     public func stopTrip(of id: TrackableID) async throws(TrackingError) -> Trip {
@@ -125,12 +135,14 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
         _ event: @Sendable (UInt64) -> PublisherStateMachine.Event
     ) async throws(TrackingError) -> Trip {
         guard case .trip(let trip) = try await self.request(event).get() else {
-            throw TrackingError(.stopped, "the publisher gave no answer")
+            throw TrackingError(.stopped, "cannot change the trip of the trackable: the publisher gave no answer")
         }
         return trip
     }
 
-    /// Sends the backlog now: one batch of each trackable, or everything.
+    /// Sends the backlog now, and returns at once. ``sendNow()`` and ``flush(_:)`` wait for the broker.
+    ///
+    /// - Parameter all: `true` sends everything, `false` one batch of each trackable.
     public func sendRecords(all: Bool) { self.mailbox.post(.sendRecords(all: all)) }
 
     /// The trackable that was passed to ``track(_:)`` last, unless it was removed since.
@@ -146,6 +158,10 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
     /// For recordings that are read faster than they were made, so that no position is skipped. Returns early when the
     /// broker rejects this device or everything that it tracks, because waiting does not help then. When the task is
     /// cancelled, the position is published all the same. Rejects the same positions as ``publish(_:raw:)``.
+    ///
+    /// - Parameters:
+    ///   - fix: The position.
+    ///   - raw: The position as the receiver measured it; `nil` when it is the same.
     public func publishAndWait(_ fix: Location, raw: Location? = nil) async {
         await self.mailbox.postAndWait(.fix(fix, raw: raw ?? fix))
     }
@@ -155,7 +171,9 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
     /// A position with a time that ``WireLimits/allows(_:)`` rejects, such as milliseconds in place of seconds, is not
     /// recorded. It is logged, and counted in ``refusedFixes``.
     ///
-    /// - Parameter raw: The position as the receiver measured it; `nil` when it is the same.
+    /// - Parameters:
+    ///   - fix: The position.
+    ///   - raw: The position as the receiver measured it; `nil` when it is the same.
     public func publish(_ fix: Location, raw: Location? = nil) { self.mailbox.post(.fix(fix, raw: raw ?? fix)) }
 
     /// Returns once everything that was published before is in the log, or could not be written.
@@ -168,7 +186,9 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
         try? await self.log.inquire { (_) throws(TrackingError) in }
     }
 
-    /// Records the battery's charge in percent, 0…100; `nil` is unknown.
+    /// Sets the charge of the battery, which fixes, events and resolutions depend on.
+    ///
+    /// - Parameter percent: The charge in percent, 0…100; `nil` is unknown.
     public func batteryRead(_ percent: Double?) { self.mailbox.post(.battery(percent)) }
 
     /// Stops in order: publishes the last fix, waits until everything is acknowledged, withdraws every presence, and
@@ -176,37 +196,11 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
     ///
     /// A waiting reconnection and a rejected trackable are tried once more before the publisher gives up.
     ///
-    /// - Parameter limit: The longest time that it may take; `nil` is no limit.
+    /// - Parameter limit: The longest time until ``run()`` returns, ≥ 0 s, not counting one more second for the goodbye;
+    ///   `nil` is no limit.
     public func finish(within limit: Duration? = nil) {
         self.mailbox.post(.stop(by: limit.map { self.clock.moment.now.advanced(by: $0) }))
     }
-
-    // MARK: - Output
-
-    /// Every change of a trackable's state, or of the reason for it. A trackable is OFFLINE when it is added. No
-    /// state is delivered when a trackable is removed.
-    public var states: AsyncStream<TrackableStateChange> { self.stateChanges.listen() }
-    /// Every captured fix, with the verdict of the update filter.
-    public var fixes: AsyncStream<CapturedFix> { self.captures.listen() }
-    /// Every change of a trackable's resolution or of a reason for it.
-    public var resolutions: AsyncStream<TrackableResolutionChange> { self.resolutionChanges.listen() }
-    /// Every version of every trip: its beginning, its progress once a minute, and its end.
-    public var trips: AsyncStream<Trip> { self.tripChanges.listen() }
-    /// Every event of every trackable at the moment at which it happens. A slow reader gets the last 1,000.
-    public var trackingEvents: AsyncStream<TrackableEvent> { self.recordedEvents.listen() }
-    /// The number of events that slow readers lost.
-    public var lostTrackingEvents: Int { self.recordedEvents.lost }
-    /// The resolutions that are requested from the source, from now on.
-    public var sensorResolutions: AsyncStream<Resolution> { self.sensor.listen() }
-    /// The changes of the connection: `nil` for a new connection, otherwise the reason that it was lost or could not
-    /// be made.
-    public var connectionChanges: AsyncStream<Disconnection?> { self.connections.listen() }
-    /// The resolution that is requested from the source now.
-    public var sensorResolution: Resolution? { self.shared.withLock { $0.sensor } }
-    /// The number of fixes that were rejected for their time.
-    public var refusedFixes: Int { self.refused.load(ordering: .relaxed) }
-    /// The number of messages that could not be decoded.
-    public var badMessages: Int { self.bad.count }
 
     // MARK: - Running
 
@@ -310,38 +304,37 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
 
     private func perform(_ action: PublisherStateMachine.Action) {
         switch action {
-        case .log, .limitsChanged:
-            break  // asked together, before anything else
+        case .log, .limitsChanged: break  // asked together, before anything else
         case .eventRecorded(let id, let event):
-            self.recordedEvents.deliver(TrackableEvent(trackable: id, event: event))
-        case .tripChanged(_, let trip):
-            self.tripChanges.deliver(trip)
+            self.streams.events.deliver(TrackableEvent(trackable: id, event: event))
+        case .tripChanged(_, let trip): self.streams.trips.deliver(trip)
         case .answered(let request, let answer):
             self.shared.withLock { $0.requests.removeValue(forKey: request) }?(.answered(answer))
         case .progressed(let request, let done, let total):
             self.shared.withLock { $0.requests[request] }?(.progressed(done: done, total: total))
         case .commanded(let command):
             self.logger.debug(
-                "command", metadata: ["trackable": "\(command.trackable)", "name": "\(command.command.name.rawValue)"])
-            self.receivedCommands.deliver(command)
+                "Command received",
+                metadata: ["trackable": "\(command.trackable)", "name": "\(command.command.name.rawValue)"])
+            self.streams.commands.deliver(command)
         case .commandsRefused(let id, let error):
-            self.logger.warning("no commands", metadata: ["trackable": "\(id)", "reason": "\(error)"])
+            self.logger.warning(
+                "Broker refused the subscription to commands", metadata: ["trackable": "\(id)", "reason": "\(error)"])
         case .logFailed(let id, let error):
             guard let suppressed = self.mayWarn(of: error) else { return }
             self.logger.error(
-                "records were not logged",
+                "Records not written to the log",
                 metadata: ["trackable": "\(id)", "reason": "\(error)", "suppressed": "\(suppressed)"])
         case .numbersReused(let id, let stream):
             self.logger.warning(
-                "the log was put back to an earlier state: a recorder has more of its stream; a new one begins",
+                "Log was restored from an earlier copy; a new stream begins",
                 metadata: ["trackable": "\(id)", "stream": "\(stream)"])
         case .recordsRefused(let id, let error):
-            self.logger.warning("records are refused", metadata: ["trackable": "\(id)", "reason": "\(error)"])
-        case .send(let commands):
-            self.transport.send(commands)
+            self.logger.warning("Broker refused records", metadata: ["trackable": "\(id)", "reason": "\(error)"])
+        case .send(let commands): self.transport.send(commands)
         case .useSensorResolution(let resolution):
             self.shared.withLock { $0.sensor = resolution }
-            self.sensor.deliver(resolution)
+            self.streams.sensorResolutions.deliver(resolution)
         case .stateChanged(let id, let state, let reason):
             self.shared.withLock {
                 $0.states[id] = state
@@ -349,24 +342,23 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
             }
             self.logger.debug(
                 "Trackable state changed", metadata: ["trackable": "\(id)", "state": "\(state.rawValue)"])
-            self.stateChanges.deliver(TrackableStateChange(trackable: id, state: state, reason: reason))
+            self.streams.states.deliver(TrackableStateChange(trackable: id, state: state, reason: reason))
         case .fixRefused(let error):
             self.refused.add(1, ordering: .relaxed)
             guard let suppressed = self.mayWarn(of: error) else { return }
-            self.logger.warning("a fix was not taken", metadata: ["reason": "\(error)", "suppressed": "\(suppressed)"])
+            self.logger.warning("Fix rejected", metadata: ["reason": "\(error)", "suppressed": "\(suppressed)"])
         case .extraLeftOut(let error):
             guard let suppressed = self.mayWarn(of: error) else { return }
             self.logger.warning(
-                "extra or the id of the trip was left out of a fix",
+                "Extra members or trip id removed from a fix",
                 metadata: ["reason": "\(error)", "suppressed": "\(suppressed)"])
         case .captured(let id, let fix, let verdict):
-            self.captures.deliver(CapturedFix(trackable: id, fix: fix, verdict: verdict))
+            self.streams.fixes.deliver(CapturedFix(trackable: id, fix: fix, verdict: verdict))
         case .resolutionChanged(let id, let inForce):
-            self.resolutionChanges.deliver(TrackableResolutionChange(trackable: id, inForce: inForce))
+            self.streams.resolutions.deliver(TrackableResolutionChange(trackable: id, inForce: inForce))
         case .badMessage(let topic, let error):
             self.bad.skipped(topic, error, now: self.clock.moment.now)
-        case .connectionChanged(let disconnection):
-            self.connections.deliver(disconnection)
+        case .connectionChanged(let disconnection): self.streams.connections.deliver(disconnection)
         case .removed(let id):
             self.shared.withLock { shared in
                 shared.states[id] = nil
@@ -374,7 +366,8 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
             }
         case .givenUp(let id, let error):
             self.shared.withLock { if !$0.isShuttingDown { $0.failures[id] = $0.failures[id] ?? error } }
-            self.logger.error("positions were not sent", metadata: ["trackable": "\(id)", "reason": "\(error)"])
+            self.logger.error(
+                "Publisher stopped with unsent positions", metadata: ["trackable": "\(id)", "reason": "\(error)"])
         }
     }
 
@@ -391,21 +384,14 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
     /// Ends every stream, and answers every request with `stopped`.
     private func end() {
         self.mailbox.close()
-        self.stateChanges.finish()
-        self.captures.finish()
-        self.resolutionChanges.finish()
-        self.sensor.finish()
-        self.tripChanges.finish()
-        self.recordedEvents.finish()
-        self.receivedCommands.finish()
         let waiting = self.shared.withLock { shared in
             shared.hasEnded = true
             defer { shared.requests = [:] }
             return shared.requests.values
         }
         for request in waiting {
-            request(.answered(.failure(TrackingError(.stopped, "the publisher has ended"))))
+            request(.answered(.failure(.publisherEnded)))
         }
-        self.connections.finish()
+        self.streams.finish()
     }
 }

@@ -23,12 +23,17 @@ public struct LogFigures: Hashable, Sendable {
 public struct SendingFigures: Hashable, Sendable {
     /// The time at which an update or a batch was last published, by the device's clock.
     public var lastAttempt: UnixTime?
-    /// The time at which one was last acknowledged.
+    /// The time at which an update or a batch was last acknowledged, by the device's clock.
     public var lastAcknowledged: UnixTime?
     /// The broker's reasons for rejecting messages, by trackable; empty where it accepts all.
     public var refusals: [TrackableID: TrackingError]
 
     /// Makes figures; the defaults are those of a program that has sent nothing.
+    ///
+    /// - Parameters:
+    ///   - lastAttempt: The time at which an update or a batch was last published, by the device's clock.
+    ///   - lastAcknowledged: The time at which an update or a batch was last acknowledged, by the device's clock.
+    ///   - refusals: The broker's reasons for rejecting messages, by trackable.
     public init(
         lastAttempt: UnixTime? = nil, lastAcknowledged: UnixTime? = nil, refusals: [TrackableID: TrackingError] = [:]
     ) {

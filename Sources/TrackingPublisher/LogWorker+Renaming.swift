@@ -9,7 +9,7 @@ extension LogWorker {
         do throws(TrackingError) {
             try await self.storage.quarantine(name.seq, of: name.stream, reason: reason.message)
             self.logger.warning(
-                "record set aside",
+                "Record quarantined",
                 metadata: ["trackable": "\(id)", "record": "\(name)", "reason": "\(reason)"])
             post(id, .setAside(name.stream, name.seq))
             return nil
@@ -45,7 +45,10 @@ extension LogWorker {
             }
         }
         if next.seq <= numbers.upperBound {
-            let reason = error ?? TrackingError(.spoolFailed, "records could not be read")
+            let reason =
+                error
+                ?? TrackingError(
+                    .spoolFailed, "cannot record the records under new names: they could not be read from the log")
             post(id, .appendFailed(next.stream, SeqSet([next.seq...numbers.upperBound]), reason))
         }
         return error

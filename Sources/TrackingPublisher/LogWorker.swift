@@ -68,7 +68,11 @@ struct LogWorker: Sendable {
                     }
                 }
             ])
-            if !isTaken { continuation.resume(returning: .failure(TrackingError(.stopped, "the log is closed"))) }
+            if !isTaken {
+                continuation.resume(
+                    returning: .failure(
+                        TrackingError(.stopped, "cannot use the log: it is closed because the publisher has ended")))
+            }
         }
         return try result.get()
     }
@@ -297,7 +301,7 @@ struct LogWorker: Sendable {
             return true
         } catch {
             if machine.didFailToReopen(error, now: .now) {
-                self.logger.error("the log cannot be opened again", metadata: ["reason": "\(error)"])
+                self.logger.error("Log cannot be opened again", metadata: ["reason": "\(error)"])
             }
             return false
         }
@@ -307,7 +311,7 @@ struct LogWorker: Sendable {
     static func deliver(_ contents: SpoolContents, _ logger: Logger) {
         if let salvage = contents.salvage { Self.deliver(salvage, logger) }
         if let damage = contents.damage {
-            logger.error("the log is damaged and cannot be made anew", metadata: ["reason": "\(damage)"])
+            logger.error("Damaged log cannot be replaced", metadata: ["reason": "\(damage)"])
         }
     }
 
@@ -316,7 +320,7 @@ struct LogWorker: Sendable {
             "\(part.trackable) \(part.stream): \(Self.text(part.seqs))"
         }
         logger.error(
-            "the log was damaged and set aside",
+            "Damaged log moved aside",
             metadata: [
                 "file": "\(salvage.path)", "reason": "\(salvage.reason)", "salvaged": "\(salvage.count)",
                 "missing": "\(missing.joined(separator: "; "))", "orphans": "\(salvage.orphans)",

@@ -43,7 +43,7 @@ public struct PublisherConfiguration: MemberConfiguration, Hashable {
     public var lowBattery: LowBatteryDetector?
     /// The rule for the unsent records of a superseded trackable.
     public var onCollision = CollisionRule.keep
-    /// The time for which a trackable is tracked after its last ingested record. The default is longer than the 15
+    /// The time for which a trackable is tracked after its last ingested record, ≥ 0 s. The default is longer than the 15
     /// minutes after which OwnTracks repeats its position.
     public var intakeLease: Duration = .seconds(1200)
     /// `true` while fixes are captured and published. While it is `false`, presences are withdrawn and the log remains.
@@ -53,16 +53,32 @@ public struct PublisherConfiguration: MemberConfiguration, Hashable {
     /// `true` where the client id is random and of this run alone: an orderly goodbye then clears the liveness.
     public var isClientRandom = false
 
-    /// Makes a configuration with the defaults above.
+    /// Makes a configuration with the default values.
+    ///
+    /// - Parameters:
+    ///   - client: The client id of the connection, which the transport uses as well.
+    ///   - session: The run of the program; each run needs another one.
     public init(client: ClientID, session: SessionID) {
         self.client = client
         self.session = session
+    }
+
+    /// Returns this configuration with the settings of another one that cannot change while a publisher runs: the
+    /// identity at the broker, and the recorders that acknowledge.
+    func withIdentity(of old: PublisherConfiguration) -> PublisherConfiguration {
+        var next = self
+        (next.client, next.session, next.topicRoot, next.lease) = (old.client, old.session, old.topicRoot, old.lease)
+        (next.isClientRandom, next.takesCommands) = (old.isClientRandom, old.takesCommands)
+        next.sendsLive = old.sendsLive
+        next.recording.recorders = old.recording.recorders
+        next.recording.unnamedRecorder = old.recording.unnamedRecorder
+        return next
     }
 }
 
 /// A trackable, as a caller describes it to a publisher.
 public struct Trackable: Hashable, Sendable {
-    /// Its name.
+    /// The name of the trackable.
     public var id: TrackableID
     /// The destination; without one, the trackable is never near.
     public var destination: Coordinate?
@@ -77,13 +93,15 @@ public struct Trackable: Hashable, Sendable {
     public var ceiling: Resolution?
     /// The rule that combines the interval and the displacement between updates.
     public var filter = FilterRule.both
-    /// The longest time without an update; `nil` is the larger of 60 s and ten intervals of the trackable's own
+    /// The longest time without an update, ≥ 0 s; `nil` is the larger of 60 s and ten intervals of the trackable's own
     /// resolution, zero is never.
     public var maximumSilence: Duration?
     /// `true` where the last position is published again after a long silence.
     var isRepeated = true
 
     /// Makes a trackable without destination and constraints.
+    ///
+    /// - Parameter id: The name of the trackable.
     public init(_ id: TrackableID) { self.id = id }
 }
 

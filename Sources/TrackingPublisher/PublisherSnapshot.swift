@@ -14,11 +14,11 @@ public struct PublisherSnapshot: Hashable, Sendable {
 
     /// A tracked trackable.
     public struct Trackable: Hashable, Sendable {
-        /// Its name.
+        /// The name of the trackable.
         public var id: TrackableID
-        /// Its state.
+        /// The state of the trackable.
         public var state: PublisherState
-        /// The reason of its failure; `nil` while it did not fail.
+        /// The reason of the failure; `nil` while it did not fail.
         public var failure: TrackingError?
         /// The resolution in force, and its reasons.
         public var resolution: ResolutionInForce
@@ -44,11 +44,11 @@ public struct PublisherSnapshot: Hashable, Sendable {
     public var link: Link
     /// The tracked trackables, in order of name.
     public var trackables: [Trackable]
-    /// The resolution that the source is asked for.
+    /// The resolution that the source is asked for; `nil` before the first request.
     public var sensorResolution: Resolution?
-    /// The last fix that was recorded.
+    /// The last fix that was recorded; `nil` while there is none.
     public var lastFix: Location?
-    /// The charge of the battery in percent.
+    /// The charge of the battery in percent, 0…100; `nil` is unknown.
     public var battery: Double?
     /// The records that wait for a recorder; `nil` where none waits.
     public var unrecorded: Unrecorded?
@@ -65,4 +65,13 @@ public struct ReceivedCommand: Hashable, Sendable {
     public var responseTopic: String?
     /// The bytes that the answer repeats.
     public var correlationData: [UInt8]?
+
+    /// Returns the message of an answer; `nil` where none is expected.
+    func message(of answer: CommandAnswer) -> OutgoingMessage? {
+        guard let topic = self.responseTopic, let bytes = try? CommandCodec.encode(answer) else { return nil }
+        var properties = MessageProperties()
+        properties.contentType = "application/json"
+        properties.correlationData = self.correlationData
+        return OutgoingMessage(topic: topic, payload: bytes, isRetained: false, properties: properties)
+    }
 }

@@ -91,3 +91,17 @@ extension PublisherStateMachine {
         case givenUp(TrackableID, TrackingError)
     }
 }
+
+extension [PublisherStateMachine.Action] {
+    /// The same actions with neighbouring commands in one action, so that they reach the connection together.
+    var joined: [PublisherStateMachine.Action] {
+        self.reduce(into: []) { joined, action in
+            guard case .send(let more) = action else { return joined.append(action) }
+            if case .send(let commands)? = joined.last {
+                joined[joined.count - 1] = .send(commands + more)
+            } else if !more.isEmpty {
+                joined.append(action)
+            }
+        }
+    }
+}

@@ -40,19 +40,17 @@ extension PublisherStateMachine {
         guard !self.table.isTracked(id), self.stop == nil else { return [] }
         self.changeDormant(id) { _ in }
         guard let dormant = self.table.dormant(id) else { return [] }
-        var machine = TrackableStateMachine(
+        let machine = TrackableStateMachine(
             trackable, resuming: dormant, policy: self.policy, battery: self.device.battery,
             seed: self.random.next(), self.context(at: moment))
-        let rejection = self.connection.rejection
-        machine.status.reported.reason = rejection?.code
         self.table.track(machine)
         var actions = self.with(id, at: moment) { $0.resume(dormant.departure, $1) }
-        actions.append(.stateChanged(id, .offline, rejection))
+        actions.append(.stateChanged(id, .offline, self.link.rejection))
         actions += self.recordLifecycle(.started, of: [id], at: moment)
         let battery = self.device.battery
         actions += self.with(id, at: moment) { $0.reportLowBattery(battery, $1) + $0.publishResolution($1) }
-        if self.connection.isOffline { return actions }
-        actions.append(self.connection.subscribe(self.filters(of: id), .adding(id)))
+        if self.member.session.isOffline { return actions }
+        actions.append(self.subscribe(self.filters(of: id), .adding(id)))
         return actions + self.subscribeToCommands(of: [id])
     }
 
@@ -72,23 +70,29 @@ extension PublisherStateMachine {
         let ended = self.with(id, at: moment) { trackable, _ in trackable.endIntake() }
         guard let trackable = self.table[id] else { return [] }
         self.table.rest(id, as: trackable.dormant(departure, at: moment))
-        self.connection.ignoreAnswers { purpose in
-            if case .trackable(id, let publication) = purpose { publication.isIgnoredOnceRemoved } else { false }
-        }
+        self.ignoreAnswers { $0 == id }
         self.requestLimits.forget(id)
         self.timers.remove(.trackable(id))
         // The retained messages of a superseded trackable are its owner's.
         let isOwn = trackable.failure == nil && trackable.status.since != nil
-        let clearing = isOwn ? self.connection.withdraw(id) : []
-        var actions = self.apply(self.connection.presence.forget(id), at: moment)
-        if self.connection.session.isConnected {
+        let clearing = isOwn ? [self.withdraw(id)] : []
+        var actions = self.handle(self.member.forget(id), at: moment)
+        if self.member.session.isConnected {
             let commands: [TopicFilter] = self.configuration.takesCommands ? [.topic(.command(id))] : []
             let positions: [TopicFilter] = trackable.feed.isRemote ? [.topic(.location(id))] : []
-            actions.append(self.connection.unsubscribe(self.filters(of: id) + commands + positions))
+            actions.append(.send([self.member.unsubscribe(self.filters(of: id) + commands + positions)]))
         }
         actions += clearing
         actions.append(.removed(id))
         return trip + actions + ended + self.updateSensorResolution()
+    }
+
+    /// Ignores the answers about trackables that were removed or switched off.
+    private mutating func ignoreAnswers(about isConcerned: (TrackableID) -> Bool) {
+        self.member.withdrawRequests { purpose in
+            guard case .trackable(let id, let publication) = purpose else { return false }
+            return publication.isIgnoredOnceRemoved && isConcerned(id)
+        }
     }
 
     /// Records the beginning, or the orderly end, of the tracking, where the configuration wants it.
@@ -106,7 +110,8 @@ extension PublisherStateMachine {
         _ batch: IntakeQueue.Batch, of id: TrackableID, by deadline: MonotonicTime, at moment: Moment
     ) -> [Action] {
         guard self.stop == nil, self.configuration.isOn else {
-            let error = TrackingError(.stopped, "cannot ingest records: the publisher stops, or is off")
+            let error = TrackingError(
+                .stopped, "cannot ingest records of '\(id)': the publisher stops, or is off. Send them again later.")
             return [.answered(request: batch.request, .failure(error))]
         }
         let leaseEnd = moment.now.advanced(by: self.configuration.intakeLease)
@@ -137,7 +142,7 @@ extension PublisherStateMachine {
         var actions: [Action] = []
         // The publisher that had superseded this one has left: the trackable is added anew.
         if let trackable = self.table[id], trackable.failure?.code == .takenOver, trackable.isIntakeIdle,
-            self.connection.others(on: id).presences.isEmpty
+            self.others(on: id).presences.isEmpty
         {
             actions += self.remove(id, at: moment)
         }
@@ -158,11 +163,11 @@ extension PublisherStateMachine {
         case .sendNow:
             let actions = self.tryNow() + self.sendRecords(all: false, at: moment)
             let busy = self.table.all.filter(\.backlog.isBusy).map(\.id)
-            self.sending.requests.append(SendingRequest(number, batchOf: Set(busy), at: moment.now))
+            self.sending.add(SendingRequest(number, batchOf: Set(busy), at: moment.now))
             return actions
         case .flush:
             let pending = self.table.all.flatMap(\.backlog.spool.contents)
-            self.sending.requests.append(SendingRequest(number, everythingOf: pending, at: moment.now))
+            self.sending.add(SendingRequest(number, everythingOf: pending, at: moment.now))
             return self.tryNow() + self.sendRecords(all: true, at: moment)
         case .purge:
             return self.purge(number, at: moment)
@@ -175,25 +180,27 @@ extension PublisherStateMachine {
         case .bind(let trackable, let unsent):
             return self.bind(trackable, unsent: unsent, number, at: moment)
         case .sending:
-            let refusals = self.table.all.compactMap { trackable -> (TrackableID, TrackingError)? in
-                let refusal = trackable.status.rejection?.error ?? trackable.backlog.spool.refusal
-                return refusal.map { (trackable.id, $0) }
-            }
-            let figures = SendingFigures(
-                lastAttempt: self.sending.lastAttempt, lastAcknowledged: self.sending.lastAcknowledged,
-                refusals: Dictionary(refusals) { first, _ in first })
-            return [.answered(request: number, .success(.sending(figures)))]
+            return [.answered(request: number, .success(.sending(self.sending.figures(of: self.table))))]
         }
     }
 
     /// A connection that waits to be tried again is tried now.
-    func tryNow() -> [Action] { self.connection.isOffline ? [.send([.tryNow])] : [] }
+    func tryNow() -> [Action] { self.member.session.isOffline ? [.send([.tryNow])] : [] }
 
     /// Publishes everything that waits: one batch of each trackable, or all records.
     mutating func sendRecords(all: Bool, at moment: Moment) -> [Action] {
         self.deferral.isReleaseDue = true
-        return self.publishDepartures(of: self.departed, at: moment)
+        return self.publishDepartures(of: self.table.departed, at: moment)
             + self.withAll(at: moment) { $0.sendRecords(all: all, $1) }
+    }
+
+    /// Publishes the ends of the last trips of dormant trackables.
+    mutating func publishDepartures(of ids: [TrackableID], at moment: Moment) -> [Action] {
+        guard self.member.session.isAnnounced, self.configuration.isOn else { return [] }
+        let configuration = self.configuration
+        return ids.flatMap { id in
+            self.withDormant(id, at: moment) { $0.publishDeparture(of: id, configuration) }
+        }
     }
 
     /// Removes every record of the log, of dormant trackables as well.
@@ -216,7 +223,9 @@ extension PublisherStateMachine {
             let count = pending.reduce(0) { $0 + $1.backlog.unsafeCount }
             let names = pending.map { "'\($0.id)'" }.sorted().joined(separator: ", ")
             let error = TrackingError(
-                .unsentPoints, "\(count) records of \(names) are not sent; send or clear them first")
+                .unsentPoints,
+                "cannot track '\(trackable.id)': \(count) records of \(names) are not sent. Send or clear them first."
+            )
             return [.answered(request: number, .failure(error))]
         }
         var actions: [Action] = []
@@ -228,36 +237,6 @@ extension PublisherStateMachine {
         return actions + [.answered(request: number, .success(.bound))]
     }
 
-    /// Answers the callers whose records are sent, and those that waited for too long.
-    mutating func answerSenders(at moment: Moment) -> [Action] {
-        guard !self.sending.requests.isEmpty else { return [] }
-        let view = self.sendingView
-        var actions: [Action] = []
-        self.sending.requests = self.sending.requests.compactMap { waiting in
-            var sender = waiting
-            switch sender.looked(at: view, now: moment.now) {
-            case .waits: break
-            case .progressed:
-                actions.append(.progressed(request: sender.number, done: sender.done, total: sender.total))
-            case .ended(let result):
-                actions.append(.answered(request: sender.number, result.map { .records($0) }))
-                return nil
-            }
-            return sender
-        }
-        return actions
-    }
-
-    private var sendingView: SendingRequest.View {
-        var view = SendingRequest.View(isConnected: self.connection.session.isAnnounced)
-        for trackable in self.table.all {
-            for stream in trackable.backlog.spool.contents { view.stored[stream.id] = stream.stored }
-            if trackable.backlog.isBusy { view.busy.insert(trackable.id) }
-            view.reason = view.reason ?? trackable.refusal
-        }
-        return view
-    }
-
     // MARK: - A fix now
 
     /// The longest wait for a fix that a caller asked for.
@@ -267,7 +246,8 @@ extension PublisherStateMachine {
     private mutating func report(_ request: UInt64, at moment: Moment) -> [Action] {
         guard self.configuration.isOn, !self.table.isEmpty else {
             let error = TrackingError(
-                .invalidConfiguration, "cannot report a position: the agent is off, or tracks nothing")
+                .invalidConfiguration,
+                "cannot report a position: the publisher is off, or tracks nothing. Switch it on, or add a trackable.")
             return [.answered(request: request, .failure(error))]
         }
         self.reports.append(request)
@@ -299,16 +279,12 @@ extension PublisherStateMachine {
 
     // MARK: - Settings
 
-    /// Changes the configuration. The identity at the broker, and the recorders that acknowledge, stay.
+    /// Changes the configuration, as far as it may change while the publisher runs.
     private mutating func configure(_ new: PublisherConfiguration, at moment: Moment) -> [Action] {
         let old = self.configuration
-        var next = new
-        (next.client, next.session, next.topicRoot, next.lease) = (old.client, old.session, old.topicRoot, old.lease)
-        (next.isClientRandom, next.takesCommands) = (old.isClientRandom, old.takesCommands)
-        next.sendsLive = old.sendsLive
-        next.recording.recorders = old.recording.recorders
-        next.recording.unnamedRecorder = old.recording.unnamedRecorder
+        let next = new.withIdentity(of: old)
         self.configuration = next
+        self.member.publishesLiveness = next.isOn
         var actions = next.capture == old.capture ? [] : self.configure(next.capture, at: moment)
         let (zones, oldZones) = (next.capture?.zones.zones ?? [], old.capture?.zones.zones ?? [])
         if next.deferral != old.deferral { self.deferral = Deferral(rule: next.deferral, isReleaseDue: true) }
@@ -316,7 +292,7 @@ extension PublisherStateMachine {
         if zones != oldZones {
             let areMore = !zones.allSatisfy(oldZones.contains)
             for id in self.table.tracked {
-                let others = self.connection.others(on: id)
+                let others = self.others(on: id)
                 actions += self.with(id, at: moment) { $0.hide(areMore: areMore, others, $1) }
             }
         }
@@ -338,18 +314,17 @@ extension PublisherStateMachine {
 
     /// Withdraws every trackable, and then the own liveness. Messages in flight may not have arrived.
     private mutating func switchedOff(at moment: Moment) -> [Action] {
-        self.connection.ignoreAnswers { purpose in
-            if case .trackable(_, let publication) = purpose { publication.isIgnoredOnceRemoved } else { false }
-        }
-        var actions = self.endReports(TrackingError(.stopped, "cannot report a position: the agent was switched off"))
+        self.ignoreAnswers { _ in true }
+        var actions = self.endReports(
+            TrackingError(.stopped, "cannot report a position: the publisher was switched off"))
         actions += self.withAll(at: moment) { $0.switchedOff($1) }
-        if self.connection.session.isAnnounced { actions.append(self.publishGoodbye()) }
+        if self.member.session.isAnnounced { actions.append(self.publishGoodbye()) }
         return actions + self.withAll(at: moment) { $0.reportState(reason: nil, $1) }
     }
 
     private mutating func switchedOn(at moment: Moment) -> [Action] {
-        guard self.connection.session.isAnnounced else { return [] }
-        var actions = self.publishLiveness()
+        guard self.member.session.isAnnounced else { return [] }
+        var actions: [Action] = [.send(self.member.publishLiveness())]
         for id in self.table.tracked { actions += self.enter(id, at: moment) }
         return actions + self.withAll(at: moment) { $0.reportState(reason: nil, $1) }
     }
@@ -361,15 +336,10 @@ extension PublisherStateMachine {
     private mutating func answer(
         _ answer: CommandAnswer, to command: ReceivedCommand, at moment: Moment
     ) -> [Action] {
-        let isAnnounced = self.connection.session.isAnnounced
+        let isAnnounced = self.member.session.isAnnounced
         var actions: [Action] = []
-        if let topic = command.responseTopic, isAnnounced, let bytes = try? CommandCodec.encode(answer) {
-            var properties = MessageProperties()
-            properties.contentType = "application/json"
-            properties.correlationData = command.correlationData
-            actions.append(
-                self.connection.publish(
-                    OutgoingMessage(topic: topic, payload: bytes, isRetained: false, properties: properties)))
+        if isAnnounced, let message = command.message(of: answer) {
+            actions.append(.send([self.member.publish(message, .other)]))
         }
         let (id, detail) = (command.trackable, answer.eventDetail)
         if self.table.isTracked(id) { return actions + self.with(id, at: moment) { $0.recordAnswer(detail, $1) } }
@@ -377,24 +347,5 @@ extension PublisherStateMachine {
             + self.withDormant(id, at: moment) {
                 $0.recordAnswer(detail, of: id, isAnnounced: isAnnounced, at: moment.wall)
             }
-    }
-}
-
-extension TrackableStateMachine.Publication {
-    /// `true` where an answer is ignored after the trackable was removed or switched off.
-    fileprivate var isIgnoredOnceRemoved: Bool {
-        switch self {
-        case .update, .raw, .history, .presence, .resolution: true
-        case .departure, .other: false
-        }
-    }
-}
-
-extension Resolution {
-    /// The same accuracy, as soon as possible.
-    var atOnce: Resolution {
-        // Both are in range.
-        try! Resolution(
-            accuracy: self.accuracy, desiredInterval: min(self.desiredInterval, .seconds(1)), minimumDisplacement: 0)
     }
 }

@@ -17,32 +17,31 @@ extension PublisherStateMachine {
     /// A connection was made. Brokers answer a subscription before they send its retained messages, and one
     /// subscription after the other: the answer to the last one follows every retained message of the first.
     private mutating func connected(_ connection: Int, at moment: Moment) -> [Action] {
-        self.connection.connected(connection, at: moment)
+        self.link.connected(at: moment.wall)
+        self.member.connected(connection, now: moment.now)
         let ids = self.table.all.filter { $0.failure == nil }.map(\.id)
         let left = self.leftBehind
-        let all = ids.flatMap { self.filters(of: $0) } + self.connection.livenessFilters
-        let own = [self.connection.ownLiveness]
-        _ = self.withAll(at: moment) { trackable, context in
-            trackable.connected(context)
-            return []
-        }
-        return [
-            .connectionChanged(nil),
-            self.connection.subscribe(all + left.map { .publishers($0) } + own, .connecting(ids)),
-        ] + self.subscribeToCommands(of: Array(self.table.tracked))
+        let all = ids.flatMap { self.filters(of: $0) } + self.member.watchedLiveness
+        let own = [self.member.ownLiveness]
+        let context = self.context(at: moment)
+        self.changeAll { $0.connected(context) }
+        return [.connectionChanged(nil), self.subscribe(all + left.map { .publishers($0) } + own, .connecting(ids))]
+            + self.subscribeToCommands(of: Array(self.table.tracked))
             + self.subscribeToClearings(of: Array(self.table.tracked))
-            + [self.connection.subscribe(own, .settling(ids, leftTo: left))]
+            + [self.subscribe(own, .settling(ids, leftTo: left))]
     }
 
     /// The trackables that stopped being tracked without a connection. Another publisher may track them by now, and
     /// its retained messages are not to be touched.
     private var leftBehind: [TrackableID] {
-        Set(self.connection.unclearResolutions).union(self.departed).subtracting(self.table.tracked).map { $0 }
+        let resolutions = self.member.uncleared.compactMap { if case .resolution(let id) = $0 { id } else { nil } }
+        return Set(resolutions).union(self.table.departed).subtracting(self.table.tracked).map { $0 }
     }
 
     mutating func disconnected(_ disconnection: Disconnection, at moment: Moment) -> [Action] {
-        self.connection.disconnected(disconnection, at: moment)
-        for id in self.departed { self.table.changeDormant(id) { $0.departure?.isPublished = false } }
+        self.link.disconnected(disconnection, at: moment.wall)
+        _ = self.member.disconnected(disconnection)
+        for id in self.table.departed { self.table.changeDormant(id) { $0.departure?.isPublished = false } }
         let lost = self.withAll(at: moment) { $0.connectionLost($1) }
         let reason = disconnection.reason
         return [.connectionChanged(disconnection)] + lost
@@ -52,7 +51,7 @@ extension PublisherStateMachine {
     private mutating func subscribed(
         _ token: TransportToken, _ refusals: [TrackingError?], at moment: Moment
     ) -> [Action] {
-        switch self.connection.answered(token) {
+        switch self.member.subscribed(token) {
         case .connecting(let ids):
             return ids.enumerated().flatMap { index, id -> [Action] in
                 let count = self.filters(of: id).count
@@ -65,14 +64,14 @@ extension PublisherStateMachine {
             if let refusal = refusals.compactMap({ $0 }).first {
                 return self.with(id, at: moment) { $0.rejected(refusal, $1) }
             }
-            return [self.connection.subscribe([self.connection.ownLiveness], .entering(id))]
+            return [self.subscribe([self.member.ownLiveness], .entering(id))]
         case .entering(let id):
-            return self.connection.session.isAnnounced ? self.enter(id, at: moment) : []
+            return self.member.session.isAnnounced ? self.enter(id, at: moment) : []
         case .commands(let ids):
             return zip(ids, refusals).flatMap { id, refusal in
                 self.with(id, at: moment) { $0.grantAnswered(.commands, refusal, $1) }
             }
-        case .trackable, .clearing, .other, nil:
+        case .trackable, .other, nil:
             return []
         }
     }
@@ -82,53 +81,49 @@ extension PublisherStateMachine {
     private mutating func settled(
         _ ids: [TrackableID], leftTo left: [TrackableID], at moment: Moment
     ) -> [Action] {
-        guard self.connection.session.settled(now: moment.now) else { return self.takenOver(at: moment) }
-        var actions = self.publishLiveness()
+        var actions: [Action] = []
+        switch self.member.settled(now: moment.now) {
+        case .notConnected: return []
+        case .takenOver(let error): return self.takenOver(error, at: moment)
+        case .announced(let commands): actions.append(.send(commands))
+        }
         // A trackable that was added since is entered when its own subscription is answered.
         for id in ids {
-            let others = self.connection.others(on: id)
+            let others = self.others(on: id)
             // The liveness of a later publisher was subscribed to when its presence was received: its answer comes
             // before this one.
-            if self.table[id]?.isClaimed(by: others, self.context(at: moment)) == true {
-                actions.append(self.connection.subscribe([self.connection.ownLiveness], .entering(id)))
+            let (status, session) = (self.table[id]?.status, self.member.session.session)
+            if others.presences.contains(where: { status?.isBehind($0, session) == true }) {
+                actions.append(self.subscribe([self.member.ownLiveness], .entering(id)))
             } else {
                 actions += self.enter(id, at: moment)
             }
         }
         // A topic that was published again is not cleared.
-        actions += self.connection.clearAgain()
+        actions.append(.send(self.member.clearAgain()))
         let filters = left.filter { !self.table.isTracked($0) }.map { TopicFilter.publishers($0) }
-        return actions + (filters.isEmpty ? [] : [self.connection.unsubscribe(filters)])
+        return actions + (filters.isEmpty ? [] : [.send([self.member.unsubscribe(filters)])])
     }
 
-    private mutating func takenOver(at moment: Moment) -> [Action] {
-        let error = TrackingError(
-            .takenOver,
-            "another program uses the client id '\(self.connection.session.client)'; "
-                + "give each program a client id of its own")
-        return self.withAll(at: moment) { $0.failed(error, $1) } + [.send([.close(within: .zero)])]
+    private mutating func takenOver(_ error: TrackingError, at moment: Moment) -> [Action] {
+        self.withAll(at: moment) { $0.failed(error, $1) } + [.send([.close(within: .zero)])]
     }
 
     /// Announces a trackable, whose retained messages were received.
     mutating func enter(_ id: TrackableID, at moment: Moment) -> [Action] {
-        let others = self.connection.others(on: id)
+        let others = self.others(on: id)
         return self.with(id, at: moment) { $0.enter(others, $1) }
     }
 
     private mutating func published(
         _ token: TransportToken, _ refusal: TrackingError?, at moment: Moment
     ) -> [Action] {
-        switch self.connection.answered(token) {
-        case .trackable(let id, .departure):
-            return self.withDormant(id, at: moment) { $0.endDeparture(of: id) }
-        case .trackable(_, .other): return []
-        case .trackable(let id, let publication):
+        guard case .role(.trackable(let id, let publication)) = self.member.published(token) else { return [] }
+        switch publication {
+        case .departure: return self.withDormant(id, at: moment) { $0.endDeparture(of: id) }
+        case .other: return []
+        case .update, .raw, .history, .presence, .resolution:
             return self.with(id, at: moment) { $0.answered(publication, refusal, $1) }
-        case .clearing(let topic):
-            self.connection.cleared(topic, token)
-            return []
-        case .connecting, .settling, .adding, .entering, .commands, .other, nil:
-            return []
         }
     }
 
@@ -136,11 +131,17 @@ extension PublisherStateMachine {
 
     private mutating func received(_ message: IncomingMessage, at moment: Moment) -> [Action] {
         do throws(TrackingError) {
-            guard let topic = self.connection.topic(of: message) else { return [] }
-            return try self.received(topic, message, at: moment)
+            switch try self.member.received(message, now: moment.now) {
+            case .foreign: return []
+            case .role(let topic): return try self.received(topic, message, at: moment)
+            case .presence(let presence): return self.received(presence, at: moment)
+            case .liveness(_, _, let events): return self.handle(events, at: moment)
+            case .ownLiveness(let commands):
+                guard commands.isEmpty else { return [.send(commands)] }
+                return self.withAll(at: moment) { $0.reportState(reason: nil, $1) }
+            }
         } catch {
-            self.connection.badMessages += 1
-            return [.badMessage(topic: message.topic, error)]
+            return self.handle([self.member.skipped(message.topic, error)], at: moment)
         }
     }
 
@@ -149,17 +150,6 @@ extension PublisherStateMachine {
     ) throws(TrackingError) -> [Action] {
         let payload = message.payload.isEmpty ? nil : message.payload
         switch topic {
-        case .liveness(let client):
-            let liveness = try payload.map { (bytes) throws(TrackingError) in try MessageCodec.decodeLiveness(bytes) }
-            return self.received(liveness, of: client, isRetained: message.isRetained, at: moment)
-        case .publisher(let id, let client):
-            let presence = try PublisherConnection.presence(payload, .publisher)
-            return self.received(
-                presence, .publisher, on: id, of: client, isRetained: message.isRetained, at: moment)
-        case .subscriber(let id, let client):
-            let presence = try PublisherConnection.presence(payload, .subscriber)
-            return self.received(
-                presence, .subscriber, on: id, of: client, isRetained: message.isRetained, at: moment)
         case .request(let id, let client):
             return try self.received(request: message.payload, on: id, of: client, at: moment)
         case .ack(let id, let recorder):
@@ -175,98 +165,82 @@ extension PublisherStateMachine {
             return message.isRetained
                 ? [] : try self.received(command: payload, message.properties, on: id, at: moment)
         case .location(let id):
-            guard payload == nil else { return [] }
-            return self.with(id, at: moment) { trackable, _ in
-                trackable.positionCleared()
-                return []
-            }
-        case .raw, .history, .resolution, .trip, .event, .answer:
+            if payload == nil { self.table.change(id) { $0.positionCleared() } }
+            return []
+        case .liveness, .publisher, .subscriber, .raw, .history, .resolution, .trip, .event, .answer:
             return []
         }
     }
 
-    private mutating func received(
-        _ liveness: Liveness?, of client: ClientID, isRetained: Bool, at moment: Moment
-    ) -> [Action] {
-        guard client == self.connection.session.client else {
-            let changes = self.connection.presence.received(
-                liveness, from: client, isRetained: isRetained, now: moment.now)
-            return self.apply(changes, at: moment)
-        }
-        guard self.connection.session.receivedOwn(liveness, isRetained: isRetained) else {
-            return self.withAll(at: moment) { $0.reportState(reason: nil, $1) }
-        }
-        return self.publishLiveness()
-    }
-
-    private mutating func received(
-        _ presence: Presence?, _ kind: MemberKind, on id: TrackableID, of client: ClientID, isRetained: Bool,
-        at moment: Moment
-    ) -> [Action] {
-        let isOwn = client == self.connection.session.client
+    private mutating func received(_ received: ReceivedPresence, at moment: Moment) -> [Action] {
+        let (id, presence, session) = (received.trackable, received.presence, self.member.session)
+        let isOwn = received.client == session.client
         // The retained messages are another publisher's from now on.
-        let isTaken = kind == .publisher && presence != nil && !isOwn
-        if isTaken { self.connection.leaveResolution(of: id) }
+        let isTaken = received.kind == .publisher && presence != nil && !isOwn
+        if isTaken { self.member.abandonClearing(of: .resolution(id)) }
         guard self.table.isTracked(id) else {
             return isTaken ? self.withDormant(id, at: moment) { $0.endDeparture(of: id) } : []
         }
-        guard isOwn else {
-            let changes = self.connection.presence.received(
-                presence, kind: kind, on: id, from: client, isRetained: isRetained, now: moment.now)
-            return self.apply(changes, at: moment)
-        }
+        guard isOwn else { return self.handle(self.member.note(received, now: moment.now), at: moment) }
         // A message under one's own client id never counts as another publisher.
-        guard kind == .publisher, let presence, self.connection.isOwn(presence) else { return [] }
+        guard received.kind == .publisher, presence?.session == session.session,
+            presence?.connection == session.connection
+        else { return [] }
         return self.with(id, at: moment) { $0.presenceReceived($1) }
     }
 
     // MARK: - Members
 
-    /// Carries out changes of the members' presences.
-    mutating func apply(_ changes: [PresenceStateMachine.Change], at moment: Moment) -> [Action] {
-        changes.flatMap { change -> [Action] in
-            switch change {
-            case .watch(let client): return [self.connection.watch(client, true)]
-            case .unwatch(let client): return [self.connection.watch(client, false)]
-            case .full(let client):
-                let error = TrackingError(
-                    .refused, "cannot count '\(client)' as present: there are too many members. Restart some of them.")
-                return [.badMessage(topic: self.configuration.topicRoot.path(.liveness(client)), error)]
+    /// Carries out the events of members and of the own membership.
+    mutating func handle(_ events: [MemberStateMachine<Purpose>.Event], at moment: Moment) -> [Action] {
+        events.flatMap { event -> [Action] in
+            switch event {
+            case .send(let commands): return [.send(commands)]
+            case .badMessage(let topic, let error): return [.badMessage(topic: topic, error)]
+            case .announcementsDue(let ids): return self.announceAgain(ids, at: moment)
             case .arrived(let member), .changed(let member), .left(let member):
-                return member.presence.kind == .publisher
-                    ? self.publisherChanged(change, member, at: moment)
-                    : self.subscriberChanged(change, member, at: moment)
+                return self.changed(member, event, at: moment)
             }
         }
     }
 
-    private mutating func publisherChanged(
-        _ change: PresenceStateMachine.Change, _ member: Member, at moment: Moment
-    ) -> [Action] {
-        let hasLeft = if case .left = change { true } else { false }
-        return self.with(member.trackable, at: moment) { trackable, context in
-            let superseded = hasLeft ? [] : trackable.compareOwner(member, context)
-            guard superseded.isEmpty else { return superseded }
-            // Its retained messages are replaced, as long as it does not know this publisher.
-            if trackable.status.isSending { trackable.announceSoon(context) }
-            return []
-        }
-    }
-
-    private mutating func subscriberChanged(
-        _ change: PresenceStateMachine.Change, _ member: Member, at moment: Moment
+    private mutating func changed(
+        _ member: Member, _ event: MemberStateMachine<Purpose>.Event, at moment: Moment
     ) -> [Action] {
         let subscriber = SubscriberID(client: member.client, session: member.presence.session)
         return self.with(member.trackable, at: moment) { trackable, context in
-            switch change {
-            case .arrived: return trackable.arrived(subscriber, context)
-            case .left: return trackable.left(subscriber, context)
-            default:
-                // It connected again, to a broker that may have lost the retained messages.
-                trackable.announceSoon(context)
-                return []
+            switch (member.presence.kind, event) {
+            case (.subscriber, .arrived): return trackable.arrived(subscriber, context)
+            case (.subscriber, .left): return trackable.left(subscriber, context)
+            // It connected again, to a broker that may have lost the retained messages.
+            case (.subscriber, _): return [.announceSoon]
+            case (.publisher, .left): return trackable.status.isSending ? [.announceSoon] : []
+            case (.publisher, _):
+                let superseded = trackable.compareOwner(member, context)
+                // Its retained messages are replaced, as long as it does not know this publisher.
+                return superseded.isEmpty && trackable.status.isSending ? [.announceSoon] : superseded
             }
         }
+    }
+
+    /// Schedules another announcement of a trackable within a second, for a member that arrived.
+    mutating func announceSoon(_ id: TrackableID, at moment: Moment) {
+        guard var random = self.table[id]?.random else { return }
+        self.member.announceSoon(id, now: moment.now, using: &random)
+        self.table.change(id) { $0.random = random }
+    }
+
+    private mutating func announceAgain(_ ids: [TrackableID], at moment: Moment) -> [Action] {
+        let ids = ids.filter { self.table[$0]?.status.isSending == true }
+        guard !ids.isEmpty else { return [] }
+        return [.send(self.member.publishLiveness())]
+            + ids.flatMap { id in self.with(id, at: moment) { $0.announce($1) } }
+    }
+
+    /// The other publishers of a trackable.
+    func others(on id: TrackableID) -> OtherPublishers {
+        let presence = self.member.presence
+        return OtherPublishers(presences: presence.standingPublishers(on: id), owner: presence.owner(of: id))
     }
 
     // MARK: - Requests
@@ -283,7 +257,7 @@ extension PublisherStateMachine {
         guard payload.count <= RequestLimiter.maximumBytes else {
             throw TrackingError(
                 .payloadTooLarge,
-                "a resolution request of \(payload.count) bytes is above the limit of \(RequestLimiter.maximumBytes) bytes"
+                "cannot read a resolution request of \(payload.count) bytes: the limit is \(RequestLimiter.maximumBytes) bytes"
             )
         }
         self.table.change(id) { $0.requests.confirm(client) }
@@ -300,8 +274,8 @@ extension PublisherStateMachine {
             do throws(TrackingError) {
                 actions += try self.requested(waiting.payload[...], on: id, by: client, at: moment)
             } catch {
-                self.connection.badMessages += 1
-                actions.append(.badMessage(topic: self.configuration.topicRoot.path(.request(id, client)), error))
+                let topic = self.configuration.topicRoot.path(.request(id, client))
+                actions += self.handle([self.member.skipped(topic, error)], at: moment)
             }
         }
         return actions
@@ -312,7 +286,7 @@ extension PublisherStateMachine {
     ) throws(TrackingError) -> [Action] {
         guard !payload.isEmpty else { return self.with(id, at: moment) { $0.dropRequests(of: client, $1) } }
         let request = try MessageCodec.decodeRequest(payload)
-        let presence = self.connection.presence
+        let presence = self.member.presence
         return self.with(id, at: moment) { $0.requested(request, by: client, presence, $1) }
     }
 
@@ -334,14 +308,22 @@ extension PublisherStateMachine {
 
     // MARK: - Publishing
 
-    /// Publishes the own liveness while the publisher is on.
-    mutating func publishLiveness() -> [Action] {
-        self.configuration.isOn ? [self.connection.publishLiveness()] : []
+    /// Subscribes to filters.
+    mutating func subscribe(_ filters: [TopicFilter], _ purpose: Purpose) -> Action {
+        .send([self.member.subscribe(filters, purpose)])
+    }
+
+    /// Clears the presence on a trackable, and the resolution where no other publisher may have published it.
+    mutating func withdraw(_ id: TrackableID) -> Action {
+        let isAlone = self.member.presence.standingPublishers(on: id).isEmpty
+        return .send(
+            self.member.clear(.publisher(id, self.member.client))
+                + (isAlone ? self.member.clear(.resolution(id)) : []))
     }
 
     /// Withdraws the own liveness.
     mutating func publishGoodbye() -> Action {
-        self.connection.publishGoodbye(isCleared: self.configuration.isClientRandom)
+        .send([self.member.publishGoodbye(isClientRandom: self.configuration.isClientRandom)])
     }
 
     /// The filters of a publisher for one of its trackables.
@@ -355,15 +337,15 @@ extension PublisherStateMachine {
     /// Subscribes to the command topics, where commands are accepted.
     mutating func subscribeToCommands(of ids: [TrackableID]) -> [Action] {
         guard self.configuration.takesCommands, !ids.isEmpty else { return [] }
-        return [self.connection.subscribe(ids.map { .topic(.command($0)) }, .commands(ids))]
+        return [self.subscribe(ids.map { .topic(.command($0)) }, .commands(ids))]
     }
 
     /// Subscribes to the positions of trackables with a remote source. The command `godwit erase`, for example, clears
     /// them. If the broker rejects the subscription, a clearing is not noticed.
     mutating func subscribeToClearings(of ids: [TrackableID]) -> [Action] {
-        guard self.connection.session.isConnected else { return [] }
+        guard self.member.session.isConnected else { return [] }
         let remote = ids.filter { self.table[$0]?.feed.isRemote == true }
         guard !remote.isEmpty else { return [] }
-        return [self.connection.subscribe(remote.map { .topic(.location($0)) }, .other)]
+        return [self.subscribe(remote.map { .topic(.location($0)) }, .other)]
     }
 }

@@ -9,7 +9,7 @@ extension PublisherStateMachine {
         if !self.configuration.isOn || !self.configuration.sendsByItself || self.isHolding {
             return self.table.all.allSatisfy(\.backlog.isWritten)
         }
-        guard self.connection.session.isAnnounced else { return false }
+        guard self.member.session.isAnnounced else { return false }
         let open = self.table.all.filter { $0.status.rejection == nil }
         return (!open.isEmpty || self.table.isEmpty)
             && open.allSatisfy { $0.isIdle && ($0.status.since != nil || $0.failure != nil) }
@@ -18,7 +18,7 @@ extension PublisherStateMachine {
     /// `true` while a program that reads a recording in bulk may continue: everything is acknowledged, or the broker
     /// rejects this device or everything that it tracks, which waiting does not change.
     public var isReadyForNextFix: Bool {
-        self.isReadyForFix || self.hasFailed || self.connection.rejection != nil
+        self.isReadyForFix || self.hasFailed || self.link.rejection != nil
             || (!self.table.isEmpty && self.areAllRejected)
     }
 
@@ -29,11 +29,11 @@ extension PublisherStateMachine {
     /// `true` while nothing is left to wait for before the goodbye. A trackable that is still rejected is given up.
     var isReadyToLeave: Bool {
         if !self.configuration.isOn { return self.table.all.allSatisfy(\.backlog.isWritten) }
-        if self.hasFailed { return self.isCollisionOver || self.connection.rejection != nil }
+        if self.hasFailed { return self.isCollisionOver || self.link.rejection != nil }
         if self.isReadyForFix { return self.areRecordsOut }
         // With a time limit, the rejection is waited out.
-        if self.connection.rejection != nil, self.stop == .finishing(by: nil) { return true }
-        return self.connection.session.isAnnounced && self.areAllRejected
+        if self.link.rejection != nil, self.stop == .finishing(by: nil) { return true }
+        return self.member.session.isAnnounced && self.areAllRejected
     }
 
     /// `true` while everything that a superseded publisher still publishes is sent: the backlog, its declaration, and
@@ -70,23 +70,10 @@ extension PublisherStateMachine {
                 trip: trackable.trips.newest(at: moment))
         }
         return PublisherSnapshot(
-            time: moment.wall, link: self.connection.link, trackables: trackables.sorted { $0.id < $1.id },
+            time: moment.wall, link: self.link.status, trackables: trackables.sorted { $0.id < $1.id },
             sensorResolution: self.device.sensor,
             lastFix: self.table.all.compactMap(\.position.fix).max { $0.time < $1.time },
-            battery: self.device.battery, unrecorded: self.unrecorded(at: moment))
-    }
-
-    /// The records that wait for a recorder; `nil` where none waits, or no recorder is configured.
-    private func unrecorded(at moment: Moment) -> PublisherSnapshot.Unrecorded? {
-        guard self.configuration.recording.needsRecorder else { return nil }
-        let tracked = self.table.all.reduce(0) { $0 + $1.backlog.spool.queued }
-        let dormant = self.table.dormant.reduce(0) { $0 + $1.trackable.count }
-        guard tracked + dormant > 0 else { return nil }
-        let since = self.table.all.compactMap(\.backlog.spool.unrecordedSince).min()
-        let wait = since.map { $0.duration(to: moment.now) } ?? .zero
-        // A trackable is dormant with records in the log only where no recorder answers.
-        return PublisherSnapshot.Unrecorded(
-            count: tracked + dormant, wait: dormant > 0 ? max(wait, RemoteSource.drainPause) : wait,
-            recorders: self.configuration.recording.recorders.sorted())
+            battery: self.device.battery,
+            unrecorded: self.table.unrecorded(by: self.configuration.recording, at: moment))
     }
 }

@@ -18,13 +18,45 @@ extension PublisherStateMachine {
         case closing
     }
 
-    /// The state of the publisher that decides how each of its trackables goes on.
-    struct Conditions: Hashable, Sendable {
-        var isOn: Bool
-        var isAnnounced: Bool
-        var isAlive: Bool
-        var sendsByItself: Bool
-        var isHolding: Bool
+    /// The reason for a request to the broker.
+    enum Purpose: Hashable, Sendable {
+        /// The first subscription of a connection: three filters or more for each of these trackables, in this order.
+        case connecting([TrackableID])
+        /// The last subscription of a connection: its answer follows every retained message. `leftTo` are trackables
+        /// that are not tracked, and whose publishers were asked for.
+        case settling([TrackableID], leftTo: [TrackableID])
+        /// The subscription of a trackable.
+        case adding(TrackableID)
+        /// A subscription whose answer follows every retained message of this trackable.
+        case entering(TrackableID)
+        /// The command topics of these trackables, in this order.
+        case commands([TrackableID])
+        /// A message about a trackable.
+        case trackable(TrackableID, TrackableStateMachine.Publication)
+        /// A message or subscription whose answer changes nothing.
+        case other
+    }
+
+    /// The connection as callers see it.
+    struct Link: Sendable {
+        /// The connection in a snapshot.
+        private(set) var status = PublisherSnapshot.Link()
+        /// The reason why the broker rejects this device as a whole; `nil` while it does not, or is asked again.
+        var rejection: TrackingError?
+
+        /// A connection was made.
+        mutating func connected(at wall: UnixTime) {
+            self.rejection = nil
+            self.status = .init(isUp: true, since: wall)
+        }
+
+        /// The connection was lost, or could not be made.
+        mutating func disconnected(_ disconnection: Disconnection, at wall: UnixTime) {
+            self.status = .init(
+                isUp: false, since: self.status.isUp ? wall : self.status.since ?? wall,
+                reason: disconnection.reason?.message ?? self.status.reason)
+            if let failure = disconnection.failure { self.rejection = failure.isIdentityRefusal ? failure : nil }
+        }
     }
 
     /// Sending that waits until the device has covered some distance.
@@ -44,14 +76,5 @@ extension PublisherStateMachine {
         var battery: Double?
         /// The resolution that the source was asked for.
         var sensor: Resolution?
-    }
-
-    /// The callers that wait until records are sent, and the times of sending.
-    struct Sending: Sendable {
-        var requests: [SendingRequest] = []
-        /// The time at which an update or a batch was last published.
-        var lastAttempt: UnixTime?
-        /// The time at which one was last acknowledged.
-        var lastAcknowledged: UnixTime?
     }
 }

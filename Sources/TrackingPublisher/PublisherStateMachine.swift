@@ -11,13 +11,14 @@ public struct PublisherStateMachine: Sendable {
     @Boxed var capture: CaptureStateMachine?
     let policy: any ResolutionPolicy
     var random: SplitMix64
-    var connection: PublisherConnection
+    /// The publisher as a member: session, presences, requests to the broker, and retained messages to be cleared.
+    var member: MemberStateMachine<Purpose>
+    /// The connection as callers see it.
+    var link = Link()
     var table = TrackableTable()
     /// The limit of each client's requests.
     var requestLimits = RequestLimiter()
     var timers = DeadlineQueue<Timer>()
-    /// The conditions under which every trackable was last looked at.
-    var conditions: Conditions?
     var deferral: Deferral
     var device = Device()
     var sending = Sending()
@@ -35,6 +36,8 @@ public struct PublisherStateMachine: Sendable {
     /// Starts a publisher that tracks nothing and is not connected.
     ///
     /// - Parameters:
+    ///   - configuration: The identity at the broker and the settings.
+    ///   - policy: Decides the resolution of each trackable.
     ///   - logs: The contents of the device's log.
     ///   - kept: The publisher's own values in the log.
     ///   - seed: The seed of random moments and names.
@@ -47,14 +50,11 @@ public struct PublisherStateMachine: Sendable {
         self.capture = configuration.capture
         self.policy = policy
         self.random = SplitMix64(seed: seed)
-        self.connection = PublisherConnection(configuration)
+        self.member = MemberStateMachine(configuration, lease: configuration.lease)
+        self.member.publishesLiveness = configuration.isOn
         self.deferral = Deferral(rule: configuration.deferral)
         self.gate = CommandGate(keeping: kept[Self.commandsKey])
         for (id, log) in logs { self.changeDormant(id) { $0.log = log } }
-        self.restore(kept)
-    }
-
-    private mutating func restore(_ kept: [String: [UInt8]]) {
         for key in StoredValues.Key.allCases {
             for (id, value) in key.values(in: kept) {
                 self.changeDormant(id) { $0.restore(value, of: key) }
@@ -65,22 +65,21 @@ public struct PublisherStateMachine: Sendable {
     /// The next moment at which the event `timer` is due; `nil` where there is none.
     public var nextDeadline: MonotonicTime? {
         guard self.stop != .closing else { return nil }
-        var next = MonotonicTime.earlier(self.connection.nextDeadline, self.timers.next)
+        var next = MonotonicTime.earlier(self.member.nextDeadline, self.timers.next)
         next = .earlier(next, self.capture?.nextDeadline)
         next = .earlier(next, self.deferral.rule?.nextDeadline)
         next = .earlier(next, self.requestLimits.nextDeadline)
-        for request in self.sending.requests { next = .earlier(next, request.nextDeadline) }
-        return next
+        return .earlier(next, self.sending.nextDeadline)
     }
 
     /// `true` after the connection was closed for good: no further actions follow.
-    public var isClosed: Bool { self.connection.isClosed }
+    public var isClosed: Bool { self.member.isClosed }
 
     /// The decision whether records may be removed for their age.
     public var ages: AgeTrust { self.device.ages }
 
     /// The number of messages that could not be decoded.
-    public var badMessages: Int { self.connection.badMessages }
+    public var badMessages: Int { self.member.badMessages }
 
     /// The trackables that are tracked.
     public var trackables: [Trackable] { self.table.all.map(\.trackable) }
@@ -90,11 +89,17 @@ public struct PublisherStateMachine: Sendable {
 
     /// Decides about an event.
     ///
-    /// - Parameter device: The moment of the event by the device's clocks.
+    /// - Parameters:
+    ///   - event: The event.
+    ///   - device: The moment of the event by the device's clocks.
     /// - Returns: The actions to carry out, in order.
     public mutating func happened(_ event: Event, at device: Moment) -> [Action] {
         let moment = self.trusted(device)
-        guard self.stop != .closing else { return self.happenedAfterGoodbye(event, at: moment) }
+        guard self.stop != .closing else {
+            // Nothing is published after the goodbye, not even an answer to a late will.
+            guard case .transport(.disconnected(let disconnection)) = event else { return [] }
+            return self.disconnected(disconnection, at: moment).joined
+        }
         var actions: [Action] = []
         if let step = self.device.clock.didRead(monotonic: device.now, wall: device.wall) {
             self.device.ages.clockStepped(by: step)
@@ -109,8 +114,9 @@ public struct PublisherStateMachine: Sendable {
         actions += self.timersFired(at: moment)
         self.releaseIfDue(at: moment)
         actions += self.progress(at: moment)
-        actions += self.answerSenders(at: moment)
-        return Self.joined(actions)
+        actions += self.sending.answers(
+            self.table, isConnected: self.member.session.isAnnounced, now: moment.now)
+        return actions.joined
     }
 
     private mutating func happened(_ event: Event, now moment: Moment) -> [Action] {
@@ -128,30 +134,12 @@ public struct PublisherStateMachine: Sendable {
         }
     }
 
-    /// After the goodbye nothing is published, not even an answer to a late will.
-    private mutating func happenedAfterGoodbye(_ event: Event, at moment: Moment) -> [Action] {
-        guard case .transport(.disconnected(let disconnection)) = event else { return [] }
-        return Self.joined(self.disconnected(disconnection, at: moment))
-    }
-
-    /// Joins neighbouring commands into one action, so that they reach the connection together.
-    private static func joined(_ actions: [Action]) -> [Action] {
-        guard actions.count > 1 else { return actions }
-        return actions.reduce(into: []) { joined, action in
-            if case .send(let more) = action, case .send(let commands)? = joined.last {
-                joined[joined.count - 1] = .send(commands + more)
-            } else {
-                joined.append(action)
-            }
-        }
-    }
-
     // MARK: - Trackables
 
     /// The state of the publisher, for the decisions of a trackable.
     func context(at moment: Moment) -> TrackableContext {
         TrackableContext(
-            moment: moment, session: self.connection.session, connectionRejection: self.connection.rejection,
+            moment: moment, session: self.member.session, connectionRejection: self.link.rejection,
             isHolding: self.isHolding, isFixRequested: !self.reports.isEmpty, unsentEvents: self.table.unsentEvents,
             batchesAhead: max(1, Self.batchesAhead / max(1, self.table.tracked.count)),
             configurationBox: self._configuration, captureBox: self._capture)
@@ -181,6 +169,11 @@ public struct PublisherStateMachine: Sendable {
         return actions
     }
 
+    /// Changes every tracked trackable.
+    mutating func changeAll(_ change: (inout TrackableStateMachine) -> Void) {
+        for id in self.table.tracked { self.table.change(id, change) }
+    }
+
     /// Lets a dormant trackable decide. Does nothing where it is tracked or not known.
     mutating func withDormant(
         _ id: TrackableID, at moment: Moment,
@@ -206,28 +199,22 @@ public struct PublisherStateMachine: Sendable {
             switch output {
             case .publish(let topic, let payload, let publication):
                 if publication == .update || publication == .history { self.sending.lastAttempt = moment.wall }
-                actions.append(self.connection.publish(topic, payload, .trackable(id, publication)))
-            case .clear(let topic): actions += self.connection.clear(topic)
-            case .withdraw: actions += self.connection.withdraw(id)
-            case .publishLiveness: actions += self.publishLiveness()
-            case .subscribe: actions.append(self.connection.subscribe(self.filters(of: id), .adding(id)))
+                actions.append(.send([self.member.publish(topic, payload, .trackable(id, publication))]))
+            case .clear(let topic): actions.append(.send(self.member.clear(topic)))
+            case .withdraw: actions.append(self.withdraw(id))
+            case .announceSoon: self.announceSoon(id, at: moment)
+            case .cancelAnnouncement: self.member.cancelAnnouncement(on: id)
+            case .subscribe: actions.append(self.subscribe(self.filters(of: id), .adding(id)))
             case .subscribeToCommands: actions += self.subscribeToCommands(of: [id])
             case .ignoreAnswers(let publication):
-                self.connection.ignoreAnswers { $0 == .trackable(id, publication) }
+                self.member.withdrawRequests { $0 == .trackable(id, publication) }
             case .log(let action): actions.append(.log(id, action))
             case .action(let action): actions.append(action)
             case .updateSensorResolution: actions += self.updateSensorResolution()
             case .release: self.deferral.isReleaseDue = true
             case .acknowledged(let count):
-                self.sending.lastAcknowledged = moment.wall
-                guard let count else { break }
-                for index in self.sending.requests.indices {
-                    self.sending.requests[index].batchTaken(of: id, count: count)
-                }
-            case .safe(let stream, let seqs):
-                for index in self.sending.requests.indices {
-                    self.sending.requests[index].areSafe(seqs, of: stream)
-                }
+                self.sending.acknowledged(batch: count, of: id, at: moment.wall)
+            case .safe(let stream, let seqs): self.sending.areSafe(seqs, of: stream)
             case .leaseEnded: actions += self.remove(id, at: moment)
             }
         }
@@ -256,31 +243,15 @@ public struct PublisherStateMachine: Sendable {
         guard WireLimits.allows(fix.time) else {
             let error = TrackingError(
                 .invalidPayload,
-                "the time of a fix must be Unix time in seconds, as far as the year 5138; is it in milliseconds?")
+                "cannot record a fix of the time \(fix.time.seconds): a time must be Unix time in seconds, until the year 5138. Divide milliseconds by 1,000."
+            )
             return [.fixRefused(error)]
         }
         self.device.ages.moved(fix, wall: device.wall)
-        let (accepted, refusal) = Self.withoutRefusedMembers(fix)
-        let raw = WireLimits.allows(raw.time) ? Self.withoutRefusedMembers(raw).fix : nil
+        let (accepted, refusal) = fix.withoutRefusedMembers
+        let raw = WireLimits.allows(raw.time) ? raw.withoutRefusedMembers.fix : nil
         let refused: [Action] = refusal.map { [.extraLeftOut($0)] } ?? []
         return self.configuration.isOn ? refused + self.captured(accepted, raw: raw, at: moment) : refused
-    }
-
-    /// Removes an `extra` and an id of a trip that readers refuse: they would keep the position, and every update that
-    /// has it as a skipped point, off the live lane.
-    private static func withoutRefusedMembers(_ fix: Location) -> (fix: Location, refusal: TrackingError?) {
-        guard fix.extra != nil || fix.tripID != nil else { return (fix, nil) }
-        var fix = fix
-        // The trackable gives it another number.
-        fix.seq = nil
-        do throws(TrackingError) {
-            _ = try LocationCodec.encode(LocationUpdate(location: fix))
-            return (fix, nil)
-        } catch {
-            fix.extra = nil
-            if fix.tripID?.isTripID == false { fix.tripID = nil }
-            return (fix, error)
-        }
     }
 
     /// A fix of the source concerns every tracked trackable.
@@ -291,16 +262,10 @@ public struct PublisherStateMachine: Sendable {
         self.capture?.filter.resolution = thinning
         guard let outcome = self.capture?.moved(fix, at: moment) else {
             self.recorded(fix, at: moment)
-            let actions = self.withAll(at: moment) {
-                $0.moved(to: fix)
-                return $0.captured(fix, shown: fix, raw: raw, $1)
-            }
-            return actions + self.reported()
+            self.changeAll { $0.moved(to: fix) }
+            return self.withAll(at: moment) { $0.captured(fix, shown: fix, raw: raw, $1) } + self.reported()
         }
-        _ = self.withAll(at: moment) { trackable, _ in
-            trackable.examined(outcome)
-            return []
-        }
+        self.changeAll { $0.examined(outcome) }
         // The clock may be set by the fix.
         let trusted = self.trusted(moment)
         if let point = outcome.point { self.recorded(point, at: trusted) }
@@ -313,14 +278,11 @@ public struct PublisherStateMachine: Sendable {
             + self.reported()
     }
 
-    /// The interval for a source that cannot be slowed down. Distances are not thinned: the update filter needs each
-    /// fix to show that the device is alive. Nothing is thinned where the distance alone decides about an update.
+    /// The interval for a source that cannot be slowed down. Nothing is thinned where the distance alone decides about
+    /// an update.
     private var thinning: Resolution? {
-        guard self.configuration.thinsFixes, let sensor = self.device.sensor,
-            self.table.all.allSatisfy({ $0.trackable.filter == .both })
-        else { return nil }
-        return try? Resolution(
-            accuracy: sensor.accuracy, desiredInterval: sensor.desiredInterval, minimumDisplacement: 0)
+        let isThinned = self.configuration.thinsFixes && self.table.all.allSatisfy { $0.trackable.filter == .both }
+        return isThinned ? self.device.sensor?.withoutDisplacement : nil
     }
 
     /// Records the events of the capture for every trackable.
@@ -337,8 +299,7 @@ public struct PublisherStateMachine: Sendable {
     // MARK: - Steps
 
     private mutating func timersFired(at moment: Moment) -> [Action] {
-        var actions = self.apply(self.connection.presence.timerFired(now: moment.now), at: moment)
-        if self.connection.session.timerFired(now: moment.now) { actions += self.publishLiveness() }
+        var actions = self.handle(self.member.timerFired(now: moment.now), at: moment)
         if let deadline = self.capture?.nextDeadline, deadline <= moment.now {
             actions += self.recordEvents(self.capture?.timerFired(now: moment.now) ?? [], at: moment)
         }
@@ -365,13 +326,13 @@ public struct PublisherStateMachine: Sendable {
         self.deferral.isReleaseDue = false
         guard self.deferral.rule != nil else { return }
         self.deferral.rule?.release()
-        for id in self.table.tracked { self.table.change(id) { $0.release() } }
+        self.changeAll { $0.release() }
     }
 
     /// Publishes whatever is due, and sets the deadlines of the trackables that were changed.
     private mutating func progress(at moment: Moment) -> [Action] {
         var actions: [Action] = []
-        let concerned = self.concerned()
+        let concerned = self.table.concerned(by: self.conditions, isDeferring: self.deferral.rule != nil)
         for id in concerned.tracked { actions += self.with(id, at: moment) { $0.advance($1) } }
         for id in concerned.tracked where self.table.unsentEvents > 0 {
             actions += self.with(id, at: moment) { $0.publishEvents($1) }
@@ -385,32 +346,11 @@ public struct PublisherStateMachine: Sendable {
         return actions
     }
 
-    /// The trackables that may have something to do: those that were changed, or all of them where the conditions
-    /// changed.
-    private mutating func concerned() -> (tracked: [TrackableID], dormant: [TrackableID]) {
-        let conditions = Conditions(
-            isOn: self.configuration.isOn, isAnnounced: self.connection.session.isAnnounced,
-            isAlive: self.connection.session.isLivenessConfirmed, sendsByItself: self.configuration.sendsByItself,
+    private var conditions: TrackableTable.Conditions {
+        TrackableTable.Conditions(
+            isOn: self.configuration.isOn, isAnnounced: self.member.session.isAnnounced,
+            isAlive: self.member.session.isLivenessConfirmed, sendsByItself: self.configuration.sendsByItself,
             isHolding: self.isHolding)
-        let touched = Array(self.table.touched)
-        if conditions != self.conditions {
-            self.conditions = conditions
-            return (Array(self.table.tracked), self.departed)
-        }
-        // Deferred records are released for all trackables at moments of their own.
-        return (self.deferral.rule == nil ? touched : Array(self.table.tracked), touched)
-    }
-
-    /// The dormant trackables whose last trip was not acknowledged.
-    var departed: [TrackableID] { self.table.dormant.filter { $0.trackable.departure != nil }.map(\.id) }
-
-    /// Publishes the ends of the last trips of dormant trackables.
-    mutating func publishDepartures(of ids: [TrackableID], at moment: Moment) -> [Action] {
-        guard self.connection.session.isAnnounced, self.configuration.isOn else { return [] }
-        let configuration = self.configuration
-        return ids.flatMap { id in
-            self.withDormant(id, at: moment) { $0.publishDeparture(of: id, configuration) }
-        }
     }
 
     // MARK: - Stopping
@@ -421,11 +361,10 @@ public struct PublisherStateMachine: Sendable {
         self.stop = .finishing(by: deadline)
         self.timers.keep(.leave, at: deadline)
         // A rejected trackable is tried once more, now; when it is rejected again, it is given up.
-        let actions = self.withAll(at: moment) {
-            $0.stop($1)
-            return $0.retry($1)
-        }
-        self.connection.rejection = nil
+        let context = self.context(at: moment)
+        self.changeAll { $0.stop(context) }
+        let actions = self.withAll(at: moment) { $0.retry($1) }
+        self.link.rejection = nil
         return events + actions + self.tryNow()
     }
 
@@ -446,12 +385,12 @@ public struct PublisherStateMachine: Sendable {
         var actions: [Action] = self.table.all.compactMap { trackable in
             // With a time limit, the end may come before the broker rejected anything of the trackable.
             let isComplete = trackable.failure != nil || (isLimited && trackable.isSent)
-            let rejection = trackable.status.rejection?.error ?? (isComplete ? nil : self.connection.rejection)
+            let rejection = trackable.status.rejection?.error ?? (isComplete ? nil : self.link.rejection)
             return rejection.map { .givenUp(trackable.id, $0) }
         }
-        if self.connection.session.isAnnounced {
+        if self.member.session.isAnnounced {
             let own = self.table.all.filter { $0.failure == nil && $0.status.since != nil }.map(\.id)
-            for id in own { actions += self.connection.withdraw(id) }
+            for id in own { actions.append(self.withdraw(id)) }
             if self.configuration.isOn { actions.append(self.publishGoodbye()) }
         }
         return actions + [.send([.close(within: patience)])]

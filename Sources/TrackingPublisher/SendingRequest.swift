@@ -139,12 +139,17 @@ struct SendingRequest: Sendable {
     private func failure(_ view: View) -> TrackingError {
         guard view.isConnected else {
             return TrackingError(
-                .brokerUnreachable, "not connected to the broker; what waits goes out when it is connected again")
+                .brokerUnreachable,
+                "cannot send the pending records: not connected to the broker. They are sent once it is reachable.")
         }
         guard let reason = view.reason else {
             return TrackingError(
-                .refused, "nothing was acknowledged for \(self.patience.components.seconds) s; it is tried on")
+                .refused,
+                "cannot send the pending records: the broker acknowledged none for \(self.patience.components.seconds) s. They are tried again."
+            )
         }
-        return TrackingError(reason.code, "not taken: \(reason.message); it is tried on", reasonCode: reason.reasonCode)
+        return TrackingError(
+            reason.code, "cannot send the pending records: \(reason.message). They are tried again.",
+            reasonCode: reason.reasonCode)
     }
 }

@@ -93,3 +93,15 @@ struct RecorderPage: Sendable {
         case goOn
     }
 }
+
+extension RecordingBatch {
+    /// The trackables whose devices wait for an acknowledgement: those of which a batch arrived, even one that cannot
+    /// be read, and those whose publisher arrived.
+    var awaited: Set<TrackableID> {
+        let recorded = self.recordings.lazy.filter { recording in
+            recording.declaration != nil
+                || recording.state.map { $0.json != nil && $0.name.hasPrefix("publisher/") } ?? false
+        }
+        return Set(recorded.map(\.trackable)).union(self.refused.lazy.compactMap(\.trackable))
+    }
+}

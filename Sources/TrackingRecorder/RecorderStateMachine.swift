@@ -79,7 +79,8 @@ package struct RecorderStateMachine: Sendable {
     /// A page that is given to the store until the store accepts it.
     struct Attempt: Sendable {
         var page: RecorderPage
-        var failures = 0
+        var backoff = Backoff(
+            first: RecorderConfiguration.firstStoreWait, maximum: RecorderConfiguration.longestStoreWait)
         /// The time at which the page was given to the store for the first time.
         let since: MonotonicTime
         /// `true` once the recorder has reported that the store does not answer.
@@ -88,7 +89,8 @@ package struct RecorderStateMachine: Sendable {
         /// The time at which the recorder reports that the store does not answer; `nil` if that, or a failure of the
         /// store, was reported before.
         var overdueAt: MonotonicTime? {
-            self.failures > 0 || self.isOverdue ? nil : self.since.advanced(by: RecorderConfiguration.longestCommit)
+            self.backoff.failures > 0 || self.isOverdue
+                ? nil : self.since.advanced(by: RecorderConfiguration.longestCommit)
         }
     }
 
@@ -185,7 +187,12 @@ package struct RecorderStateMachine: Sendable {
         case .connected(let connection, let sessionPresent):
             let subscription = self.intake.connected(connection, filters: self.configuration.filters)
             let isGap = !sessionPresent && !(self.configuration.isFirstRun && connection == 0)
-            if isGap { self.noteGap(at: moment) }
+            if isGap {
+                let note = RefusedMessage(
+                    topic: self.configuration.topicRoot.path, receivedAt: moment.wall,
+                    reason: RefusedMessage.possibleGapReason, payload: [])
+                self.waiting.add(note, now: moment.now)
+            }
             return [.deliver(.connected(sessionPresent: sessionPresent)), .intake([subscription])]
                 + (isGap ? [.deliver(.possibleGap)] : [])
         case .disconnected(let disconnection):
@@ -205,13 +212,6 @@ package struct RecorderStateMachine: Sendable {
             }
         case .published: return []
         }
-    }
-
-    private mutating func noteGap(at moment: Moment) {
-        let note = RefusedMessage(
-            topic: self.configuration.topicRoot.path, receivedAt: moment.wall,
-            reason: RefusedMessage.possibleGapReason, payload: [])
-        self.waiting.add(note, now: moment.now)
     }
 
     // MARK: - Storing
@@ -244,7 +244,7 @@ package struct RecorderStateMachine: Sendable {
         self.storing = .idle
         let page = attempt.page
         var actions: [Action] = []
-        if attempt.failures > 0 || attempt.isOverdue {
+        if attempt.backoff.failures > 0 || attempt.isOverdue {
             actions.append(.deliver(.storeBack(after: attempt.since.duration(to: moment.now))))
         }
         if page.connection >= 0 {
@@ -264,10 +264,7 @@ package struct RecorderStateMachine: Sendable {
                 return (refusal == .search ? [.deliver(.storeRefuses(error))] : []) + [.store(attempt.page.batch)]
             }
         }
-        let wait = min(
-            RecorderConfiguration.longestStoreWait,
-            RecorderConfiguration.firstStoreWait * (1 << min(attempt.failures, 10)))
-        attempt.failures += 1
+        let wait = attempt.backoff.next()
         self.storing = .waiting(attempt, until: moment.now.advanced(by: wait))
         return [.deliver(.storeAway(error, retry: wait))]
     }
@@ -318,16 +315,4 @@ package struct RecorderStateMachine: Sendable {
     }
 
     private var isStopping: Bool { self.ending != .none }
-}
-
-extension RecordingBatch {
-    /// The trackables whose devices wait for an acknowledgement: those with a batch of records in this batch, even one
-    /// that is invalid, and those whose publisher announced itself.
-    fileprivate var awaited: Set<TrackableID> {
-        let recorded = self.recordings.lazy.filter { recording in
-            recording.declaration != nil
-                || recording.state.map { $0.json != nil && $0.name.hasPrefix("publisher/") } ?? false
-        }
-        return Set(recorded.map(\.trackable)).union(self.refused.lazy.compactMap(\.trackable))
-    }
 }

@@ -152,10 +152,7 @@ extension SubscriberStateMachine {
         else { return [] }
         let since = asset.since ?? moment.wall
         self.assets[id]?.since = since
-        let session = self.member.session
-        let presence = Presence(
-            kind: .subscriber, session: session.session, connection: session.connection, lease: session.lease,
-            since: since)
+        let presence = self.member.session.presence(.subscriber, since: since)
         var commands: [TransportCommand] = []
         if let resolution = asset.request {
             commands.append(self.publish(resolution, for: id))

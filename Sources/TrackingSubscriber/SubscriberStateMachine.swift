@@ -155,7 +155,7 @@ package struct SubscriberStateMachine: Sendable {
         }
         self.silent.insert(id)
         let actions = self.stateMayHaveChanged(id, reason: nil)
-        if case .offline = self.member.session.phase { return actions }
+        if self.member.session.isOffline { return actions }
         return actions + [.send([self.member.subscribe(self.configuration.filters(of: id), .watching(id))])]
     }
 
@@ -168,7 +168,7 @@ package struct SubscriberStateMachine: Sendable {
         for filter in filters { self.refusals.remove(filter) }
         var actions = self.handle(self.member.forget(id), at: moment)
         if self.member.session.isConnected, !self.configuration.watchesAll {
-            actions.append(.send([.unsubscribe(filters.map { self.configuration.topicRoot.path($0) })]))
+            actions.append(.send([self.member.unsubscribe(filters)]))
         }
         return asset.since == nil ? actions : actions + self.leave(id)
     }

@@ -59,6 +59,31 @@ import TrackingCore
         #expect(said.contains("van: update 1"))
     }
 
+    /// Trackables to which members arrive within a second are announced together, behind one liveness.
+    @Test func trackablesAreAnnouncedTogether() throws {
+        var talk = try PublisherConversation.online()
+        _ = talk.happened(.add(Trackable(try TrackableID("car"))))
+        _ = talk.granted() + talk.acked() + talk.wait(.seconds(2)) + talk.acked()
+        let presence = #"{"type":"SUBSCRIBER","session":"s","connection":0,"lease":90,"since":1}"#
+        for name in ["van", "car"] { _ = talk.receive("tracking/\(name)/subscriber/w1", presence) }
+        let said = talk.wait(.seconds(1))
+        #expect(said.filter { $0 == "_clients/d1: online mine/0" }.count == 1, "\(said)")
+        for name in ["van", "car"] {
+            #expect(said.contains { $0.hasPrefix("\(name)/publisher/d1: present mine/0") }, "\(said)")
+        }
+    }
+
+    @Test func switchingOffCancelsTheAnnouncement() throws {
+        var talk = try PublisherConversation.online()
+        _ = talk.subscriber("w1")
+        var configuration = talk.machine.configuration
+        configuration.isOn = false
+        _ = talk.happened(.configure(configuration))
+        configuration.isOn = true
+        #expect(talk.happened(.configure(configuration)).contains { $0.hasPrefix("van/publisher/d1: present") })
+        #expect(!talk.wait(.seconds(1)).contains { $0.hasPrefix("van/publisher/d1") })
+    }
+
     // MARK: - What was let go
 
     private func removedWhileAway() throws -> PublisherConversation {

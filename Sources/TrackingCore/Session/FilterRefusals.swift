@@ -3,11 +3,8 @@
 /// A refusal may be temporary: rights may be granted later, or the broker may have been overloaded. The first new
 /// attempt follows after 1 s, and the wait doubles with each refusal up to 15 minutes.
 package struct FilterRefusals<Filter: Hashable & Sendable>: Sendable {
-    private static var firstWait: Duration { .seconds(1) }
-    private static var longestWait: Duration { .seconds(15 * 60) }
-
     private var reasons: [Filter: TrackingError] = [:]
-    private var lastWait: Duration?
+    private var backoff = Backoff(first: .seconds(1), maximum: .seconds(15 * 60))
     /// The time of the next attempt to subscribe to the refused filters; `nil` if none is scheduled.
     package private(set) var retryAt: MonotonicTime?
 
@@ -27,13 +24,12 @@ package struct FilterRefusals<Filter: Hashable & Sendable>: Sendable {
     /// Schedules the next attempt to subscribe, if a filter is refused and no attempt is scheduled.
     package mutating func scheduleRetry(now: MonotonicTime) {
         guard !self.reasons.isEmpty else {
-            (self.lastWait, self.retryAt) = (nil, nil)
+            self.backoff.reset()
+            self.retryAt = nil
             return
         }
         guard self.retryAt == nil else { return }
-        let wait = self.lastWait.map { min($0 * 2, Self.longestWait) } ?? Self.firstWait
-        self.lastWait = wait
-        self.retryAt = now.advanced(by: wait)
+        self.retryAt = now.advanced(by: self.backoff.next())
     }
 
     /// Returns the refused filters to subscribe to again, if the time of the next attempt has come; otherwise none.

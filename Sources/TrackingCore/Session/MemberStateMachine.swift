@@ -190,6 +190,11 @@ package struct MemberStateMachine<Purpose: Hashable & Sendable>: Sendable {
         .subscribe(paths, self.requests.add(.role(purpose)))
     }
 
+    /// Returns the command that ends subscriptions to filters of this system. The broker's answer has no effect.
+    package func unsubscribe(_ filters: [TopicFilter]) -> TransportCommand {
+        .unsubscribe(filters.map { self.root.path($0) })
+    }
+
     /// Returns the command that publishes a message of the role. If the topic was to be cleared, it is not cleared any
     /// more. Use ``clear(_:)`` for empty payloads.
     @inlinable
@@ -339,7 +344,7 @@ package struct MemberStateMachine<Purpose: Hashable & Sendable>: Sendable {
                 return .send([.subscribe([path], self.requests.add(.liveness))])
             case .unwatch(let client):
                 self.watched.remove(client)
-                return .send([.unsubscribe([self.root.path(.liveness(client))])])
+                return .send([self.unsubscribe([.topic(.liveness(client))])])
             case .full(let client):
                 let error = TrackingError(
                     .refused, "cannot follow client '\(client)': the maximum number of members is followed already")
@@ -349,33 +354,5 @@ package struct MemberStateMachine<Purpose: Hashable & Sendable>: Sendable {
             case .left(let member): return .left(member)
             }
         }
-    }
-}
-
-/// A presence message that arrived on a topic of its kind, or the clearing of one.
-package struct ReceivedPresence: Hashable, Sendable {
-    /// The kind of the member: publisher or subscriber.
-    package let kind: MemberKind
-    /// The trackable in the message's topic.
-    package let trackable: TrackableID
-    /// The client id in the message's topic.
-    package let client: ClientID
-    /// The presence; `nil` when it was cleared.
-    package let presence: Presence?
-    /// `true` for the broker's retained copy.
-    package let isRetained: Bool
-
-    /// Decodes a presence.
-    ///
-    /// - Throws: `invalidPayload` for a payload that cannot be read or is of the other kind.
-    init(
-        _ message: IncomingMessage, of kind: MemberKind, on trackable: TrackableID, from client: ClientID
-    ) throws(TrackingError) {
-        self.kind = kind
-        self.trackable = trackable
-        self.client = client
-        self.presence =
-            message.payload.isEmpty ? nil : try MessageCodec.decodePresence(message.payload, expecting: kind)
-        self.isRetained = message.isRetained
     }
 }

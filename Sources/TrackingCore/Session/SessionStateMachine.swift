@@ -51,6 +51,9 @@ package struct SessionStateMachine: Sendable {
         self.lease = max(.seconds(1), min(.seconds(86_400), lease))
     }
 
+    /// `true` while there is no connection. A client id that was taken over is not offline.
+    package var isOffline: Bool { if case .offline = self.phase { true } else { false } }
+
     /// `true` while there is a connection, announced or not.
     package var isConnected: Bool {
         switch self.phase {
@@ -68,6 +71,13 @@ package struct SessionStateMachine: Sendable {
     /// The liveness message that reports the program as online.
     package var birth: Liveness {
         Liveness(status: .online(lease: self.lease), session: self.session, connection: self.connection)
+    }
+
+    /// Returns the presence of the client on a trackable.
+    ///
+    /// - Parameter since: The time at which the client first became present in this session.
+    package func presence(_ kind: MemberKind, since: UnixTime) -> Presence {
+        Presence(kind: kind, session: self.session, connection: self.connection, lease: self.lease, since: since)
     }
 
     /// Returns the offline liveness message, which the will and an orderly farewell publish.

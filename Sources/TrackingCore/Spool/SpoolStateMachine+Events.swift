@@ -296,7 +296,7 @@ extension SpoolStateMachine {
 
     private mutating func probe(streamAt place: Int, now: MonotonicTime) {
         let stream = self.streams[place]
-        let wait = self.acknowledgementWait(of: stream, afterProbes: stream.unansweredProbes + 1)
+        let wait = self.acknowledgementWait(of: stream, afterProbes: stream.answers.unansweredProbes + 1)
         // Pending records do not wait for a recorder that may be started much later.
         let stalls = !self.configuration.expectsLaterRecorder
         self.streams[place].probe(self.limit.current, stalls: stalls, now: now, wait: wait)

@@ -184,7 +184,8 @@ extension SpoolStateMachine {
         let there = seqs.intersection(self.streams[place].stored)
         guard !there.isEmpty else { return [] }
         guard self.configuration.needsRecorder else { return self.becameSafe(there, at: place) }
-        let wait = self.acknowledgementWait(of: self.streams[place], afterProbes: self.streams[place].unansweredProbes)
+        let wait = self.acknowledgementWait(
+            of: self.streams[place], afterProbes: self.streams[place].answers.unansweredProbes)
         self.streams[place].taken(there, by: batch, now: now, wait: wait)
         let answer = self.configuration.expectsLaterRecorder ? [Action.taken(self.streams[place].id, there)] : []
         return answer + self.removeSafe(at: place)
@@ -193,9 +194,9 @@ extension SpoolStateMachine {
     /// Returns the time after which records that only the broker acknowledged are sent again, because no recorder
     /// acknowledged them. The time grows with each unanswered repetition (`count`), with jitter.
     mutating func acknowledgementWait(of stream: SpoolStream, afterProbes count: Int) -> Duration {
-        let first = stream.isReopened ? Self.reopenedWait : self.configuration.acknowledgementWait
+        let first = stream.answers.isReopened ? Self.reopenedWait : self.configuration.acknowledgementWait
         guard count > 0 else { return first }
-        let wait = min(first * (1 << min(count, 16)), Self.longestSilence)
+        let wait = Backoff(first: first, maximum: Self.longestSilence).wait(after: count + 1)
         return wait * Double.random(in: 0.5...1, using: &self.random)
     }
 

@@ -31,14 +31,9 @@ struct SpoolStream: Hashable, Sendable {
     /// The number of the last record that the broker had acknowledged when the silence of the recorders was detected;
     /// `nil` while recorders answer. Records with higher numbers are not sent during the silence.
     private(set) var stalledThrough: UInt64?
-    /// The time of the last message from a recorder that lacks records of this stream; `nil` for none.
-    private var lastAnswer: MonotonicTime?
-    /// The number of times that a batch was repeated since ``lastAnswer`` to provoke an answer of a recorder.
-    private(set) var unansweredProbes = 0
-    /// `true` when no recorder has answered since a reconnection.
-    private(set) var isReopened = false
-    /// The time since which records have waited for a recorder's acknowledgement without any progress; `nil` when no
-    /// record waits.
+    /// The answers of the recorders that lack records of this stream.
+    private(set) var answers = RecorderAnswers()
+    /// The time since which records have waited for a recorder's acknowledgement without any progress; `nil` when no record waits.
     private(set) var unrecordedSince: MonotonicTime?
     /// The numbers of the records in updates of the live lane that the broker has not answered yet.
     private(set) var live = SeqSet()
@@ -206,8 +201,7 @@ struct SpoolStream: Hashable, Sendable {
     /// recorder are repeated soon (after `wait`), because the broker may have lost records or acknowledgements with
     /// that connection.
     mutating func reopened(now: MonotonicTime, wait: Duration) {
-        guard self.unansweredProbes == 0 else { return }
-        self.isReopened = true
+        guard self.answers.reopened() else { return }
         let end = now.advanced(by: wait)
         for index in self.taken.indices { self.taken[index].until = min(self.taken[index].until, end) }
     }
@@ -220,9 +214,7 @@ struct SpoolStream: Hashable, Sendable {
     ///   - now: The time on the monotonic clock.
     ///   - wait: The time to wait for the recorder before records are sent again.
     mutating func recorderAnswered(isWorking: Bool, now: MonotonicTime, wait: Duration) {
-        self.lastAnswer = now
-        self.unansweredProbes = 0
-        self.isReopened = false
+        self.answers.answered(now: now)
         if isWorking, self.unrecordedSince != nil { self.unrecordedSince = now }
         let end = now.advanced(by: wait)
         for index in self.taken.indices {
@@ -233,8 +225,7 @@ struct SpoolStream: Hashable, Sendable {
     /// Marks records for sending again whose wait is over, if a recorder that lacks them has answered since they were
     /// sent.
     mutating func resend(now: MonotonicTime) {
-        let last = self.lastAnswer
-        let due = self.taken.prefix { entry in entry.until <= now && last.map { $0 >= entry.since } ?? false }
+        let due = self.taken.prefix { $0.until <= now && self.answers.hasAnswered(since: $0.since) }
         guard !due.isEmpty else { return }
         self.taken.removeFirst(due.count)
         for entry in due { self.sendAgain(entry.seqs, of: entry.batch, now: now) }
@@ -253,7 +244,7 @@ struct SpoolStream: Hashable, Sendable {
     ///   - wait: The time until the next probe.
     mutating func probe(_ count: Int, stalls: Bool, now: MonotonicTime, wait: Duration) {
         guard let oldest = self.taken.min(by: { $0.seqs.first ?? .max < $1.seqs.first ?? .max }) else { return }
-        self.unansweredProbes += 1
+        self.answers.probed()
         if stalls { self.stalledThrough = max(self.stalledThrough ?? 0, self.taken.compactMap(\.seqs.last).max() ?? 0) }
         let rest = self.taken.filter { $0.batch != nil && $0.batch != oldest.batch }
         var loose = self.taken.reduce(into: SeqSet()) { if $1.batch == nil { $0.formUnion($1.seqs) } }

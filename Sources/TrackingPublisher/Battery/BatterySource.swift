@@ -4,6 +4,8 @@ public import TrackingCore
 public protocol BatterySource: Sendable {
     /// Delivers the charge at once and after each change, until the task is cancelled or the charge can no longer
     /// change.
+    ///
+    /// - Parameter deliver: Receives the events, one after the other. It suspends until the caller has accepted one.
     func run(deliver: @escaping BatteryEvent.Delivery) async
 }
 
@@ -30,9 +32,10 @@ public enum BatterySpecification: Hashable, Sendable {
     /// A constant percentage, 0…100.
     case fixed(Double)
 
-    /// Parses `auto`, `none`, `file:PATH` or `fixed:PERCENT`.
+    /// Parses the text of a specification.
     ///
-    /// - Throws: `invalidConfiguration` for anything else.
+    /// - Parameter text: `auto`, `none`, `file:PATH` or `fixed:PERCENT`, with a percentage of 0…100.
+    /// - Throws: `invalidConfiguration` for any other text.
     public static func parse(_ text: String) throws(TrackingError) -> BatterySpecification {
         switch text {
         case "auto": return .auto
@@ -41,12 +44,12 @@ public enum BatterySpecification: Hashable, Sendable {
         case _ where text.hasPrefix("fixed:"):
             guard let percent = BatteryPercent.parse(text.dropFirst(6).utf8) else {
                 throw TrackingError(
-                    .invalidConfiguration, "battery '\(text)': fixed: is followed by a percentage from 0 to 100")
+                    .invalidConfiguration, "battery '\(text)': a percentage from 0 to 100 must follow after fixed:")
             }
             return .fixed(percent)
         default:
             throw TrackingError(
-                .invalidConfiguration, "battery '\(text)' is none of auto, none, file:PATH, fixed:PERCENT")
+                .invalidConfiguration, "battery '\(text)': must be auto, none, file:PATH or fixed:PERCENT")
         }
     }
 

@@ -3,13 +3,18 @@ public struct FileBattery: BatterySource {
     private let path: String
     private let period: Duration
 
-    /// Creates a battery that reads the file at `path` every `period`. The file may be created later.
+    /// Creates a battery that reads a file periodically.
+    ///
+    /// - Parameters:
+    ///   - path: The file with a percentage, 0…100. It may be created later.
+    ///   - period: The time between two readings, > 0 s.
     public init(path: String, every period: Duration = .seconds(1)) {
         self.path = path
         self.period = period
     }
 
-    /// Delivers the charge at once and after each change, until cancelled.
+    /// Delivers the charge at once and after each change, until cancelled. A file that cannot be read, or has no
+    /// percentage, is an error: ``BatteryEvent/badInput(_:)``.
     public func run(deliver: @escaping BatteryEvent.Delivery) async {
         var follower = BatteryFollower(name: "battery file:\(self.path)")
         await follower.follow(every: self.period, deliver) {

@@ -2,7 +2,9 @@
 public struct FixedBattery: BatterySource {
     private let percent: Double
 
-    /// Creates a battery with the charge `percent`, 0…100.
+    /// Creates a battery with a constant charge.
+    ///
+    /// - Parameter percent: The charge in percent, 0…100.
     public init(percent: Double) { self.percent = percent }
 
     /// Delivers the charge, once.

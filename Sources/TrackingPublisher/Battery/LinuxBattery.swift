@@ -3,7 +3,11 @@ public struct LinuxBattery: BatterySource {
     private let directory: String
     private let period: Duration
 
-    /// Creates a source that reads the power supplies in `directory` every `period`.
+    /// Creates a source that reads the power supplies of the device periodically.
+    ///
+    /// - Parameters:
+    ///   - directory: The directory of the power supplies, in the form of Linux's `/sys/class/power_supply`.
+    ///   - period: The time between two readings, > 0 s.
     public init(directory: String = "/sys/class/power_supply", every period: Duration = .seconds(15)) {
         self.directory = directory
         self.period = period

@@ -23,6 +23,11 @@ public struct RecordDraft: Hashable, Sendable {
     public static let unnamed = StreamID("unnamed")!  // 1 to 64 bytes
 
     /// Makes a draft.
+    ///
+    /// - Parameters:
+    ///   - content: The content.
+    ///   - digest: The digest by which the record is recognized when it arrives again.
+    ///   - isKnownByDigest: `true` where the time of the record is that of its arrival.
     public init(_ content: Content, digest: RecordDigest, isKnownByDigest: Bool = false) {
         self.content = content
         self.digest = digest
@@ -88,5 +93,15 @@ extension SpoolRecord {
     /// The same record under another name, at its own time; `nil` where it cannot be decoded.
     func renamed(_ name: RecordName) -> SpoolRecord? {
         RecordDraft.Content(self)?.named(name).record(at: self.time, seq: name.seq)
+    }
+}
+
+extension PutBackRecord {
+    /// A quarantined record under the next number of `stream`; `nil` where it cannot be read.
+    init?(_ row: QuarantinedRecord, in stream: StreamID, nextSeq: () -> UInt64) {
+        guard let content = RecordDraft.Content(row.entry.record) else { return nil }
+        let name = RecordName(stream: stream, seq: nextSeq())
+        let record = content.named(name).record(at: row.entry.record.time, seq: name.seq)
+        self.init(place: row.place, record: record)
     }
 }

@@ -17,6 +17,7 @@ public protocol LocationSource: Sendable {
     /// In a package with `NonisolatedNonsendingByDefault`, name the type of `deliver` as here. In other packages the
     /// type `@Sendable (SourceEvent) async -> Void` is the same.
     ///
+    /// - Parameter deliver: Receives the fixes and notices.
     /// - Throws: `inputUnreadable` when the file, device or receiver cannot be opened or breaks. The caller may run a
     ///   broken source again after a wait of its choice.
     func run(deliver: @escaping SourceEvent.Delivery) async throws(TrackingError)
@@ -25,5 +26,7 @@ public protocol LocationSource: Sendable {
     /// ``run(deliver:)``.
     ///
     /// A source that cannot be slowed continues at its own rate, and the update filter thins its fixes.
+    ///
+    /// - Parameter resolution: The accuracy and the interval between fixes that the trackables need.
     func use(_ resolution: Resolution) async
 }

@@ -11,9 +11,10 @@ public enum ReplayPace: Hashable, Sendable {
     /// The recorded speed.
     public static let recorded = ReplayPace.times(1)
 
-    /// Reads `max` or a number from 0.001 to 1,000,000.
+    /// Parses the text of a pace.
     ///
-    /// - Throws: `invalidConfiguration` for anything else.
+    /// - Parameter text: `max`, or a multiple of the recorded speed from 0.001 to 1,000,000.
+    /// - Throws: `invalidConfiguration` for any other text.
     public static func parse(_ text: String) throws(TrackingError) -> ReplayPace {
         if text == "max" { return .maximum }
         guard let factor = Double(text), (0.001...1_000_000).contains(factor) else {

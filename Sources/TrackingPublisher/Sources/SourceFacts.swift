@@ -16,6 +16,13 @@ public struct SourceFacts: Hashable, Sendable {
     public var accuracy: Resolution.Accuracy
 
     /// Collects the facts of a source.
+    ///
+    /// - Parameters:
+    ///   - name: The source as its user wrote it, without a credential.
+    ///   - kind: The kind of source that each fix is marked with.
+    ///   - isFinite: `true` when the source ends by itself.
+    ///   - isLive: `true` for a receiver that measures the current position.
+    ///   - accuracy: The class of accuracy that the source reaches.
     public init(
         name: String, kind: SourceKind, isFinite: Bool, isLive: Bool, accuracy: Resolution.Accuracy = .high
     ) {

@@ -24,7 +24,8 @@ extension SourceSpecification {
         case .simulation:
             guard case .times(let factor) = pace else {
                 throw TrackingError(
-                    .invalidConfiguration, "simulate: goes on for ever and has no speed max; give it a number")
+                    .invalidConfiguration,
+                    "simulate: cannot run at the speed 'max', because the drive has no end. Give a number.")
             }
             return SimulatedSource(SimulatedSource.Configuration(speedFactor: factor, accuracy: self.accuracy))
         }

@@ -48,6 +48,12 @@ public struct SourceSpecification: Hashable, Sendable {
     public var asksForCycle: Bool
 
     /// Makes a specification.
+    ///
+    /// - Parameters:
+    ///   - input: The input of the source.
+    ///   - accuracy: The class of accuracy that the source reaches.
+    ///   - lineSpeed: The speed of a serial line, in bits a second; other inputs ignore it.
+    ///   - asksForCycle: `true` when the source may ask a receiver to change its cycle.
     public init(
         _ input: Input, accuracy: Resolution.Accuracy = .high, lineSpeed: Int = 9600, asksForCycle: Bool = true
     ) {
@@ -59,6 +65,7 @@ public struct SourceSpecification: Hashable, Sendable {
 
     /// Parses the text of a specification.
     ///
+    /// - Parameter text: A source in one of the forms above, with its options.
     /// - Throws: `invalidConfiguration` with the invalid part and the valid forms.
     public static func parse(_ text: String) throws(TrackingError) -> SourceSpecification {
         let (address, options) = Self.split(text)

@@ -13,6 +13,12 @@ enum Feed: Sendable {
     /// `true` where records come from a remote source.
     var isRemote: Bool { if case .remote = self { true } else { false } }
 
+    /// Returns `true` where an acknowledgement on the live lane makes a record safe. Recorders take their time with
+    /// live updates, and the sender of an ingested record waits for them.
+    func countsLive(_ recording: SpoolStateMachine.Configuration) -> Bool {
+        !self.isRemote || !recording.needsRecorder
+    }
+
     /// Changes the remote source in place.
     ///
     /// - Returns: The result of `change`; `nil` where the device's own fixes are recorded.
@@ -23,17 +29,4 @@ enum Feed: Sendable {
         defer { self = .remote(source) }
         return change(&source)
     }
-}
-
-/// A source of ingested records: the batches under way, and the newest times that were published.
-struct RemoteSource: Sendable {
-    /// The times of the newest records that were published.
-    var watermarks: PublishedWatermarks
-    /// The batches that were not answered yet.
-    var intake = IntakeQueue()
-    /// The moment until which the trackable is tracked without further records.
-    var leaseEnd: MonotonicTime
-
-    /// The wait between two looks whether the log of a trackable without new records is empty.
-    static let drainPause = Duration.seconds(60)
 }

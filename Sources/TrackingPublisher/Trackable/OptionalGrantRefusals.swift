@@ -15,9 +15,7 @@ struct OptionalGrantRefusals: Hashable, Sendable {
     private(set) var grants: Set<Grant> = []
     /// The moment of the next attempt; `nil` where none is due.
     private(set) var retryAt: MonotonicTime?
-    private var wait = Duration.milliseconds(500)
-
-    private static let longestWait = Duration.seconds(900)
+    private var backoff = Backoff(first: .seconds(1), maximum: .seconds(900))
 
     /// The broker answered. A refused grant is asked for again after waits that grow to 15 minutes.
     mutating func answered(_ grant: Grant, isRefused: Bool, now: MonotonicTime) {
@@ -28,8 +26,7 @@ struct OptionalGrantRefusals: Hashable, Sendable {
         }
         self.grants.insert(grant)
         guard self.retryAt == nil else { return }
-        self.wait = min(self.wait * 2, Self.longestWait)
-        self.retryAt = now.advanced(by: self.wait)
+        self.retryAt = now.advanced(by: self.backoff.next())
     }
 
     /// Begins the next attempt.

@@ -29,8 +29,8 @@ struct PublishingStatus: Sendable {
         var error: TrackingError
         /// The moment of the next attempt.
         var retryAt: MonotonicTime
-        /// The wait before that attempt.
-        var wait: Duration
+        /// The backoff with this rejection, which counts from that attempt on.
+        var backoff: Backoff
         /// The confirmation of a trackable that was announced on this connection; `nil` of one that was not.
         var confirmation: Confirmation?
     }
@@ -46,13 +46,10 @@ struct PublishingStatus: Sendable {
     /// The beginning of this publisher's claim, which others receive in its presence; `nil` before the first
     /// announcement. The publisher with the latest claim owns the trackable.
     var since: UnixTime?
-    /// The wait after the last rejection; `nil` after an update was acknowledged.
-    private var backoff: Duration?
+    /// The waits after rejections; the broker's acknowledgement of an update ends them.
+    private var backoff = Backoff(first: .seconds(1), maximum: .seconds(900))
     /// The state that the caller received last.
     var reported = Report()
-
-    /// The longest wait after a rejection.
-    private static let longestBackoff = Duration.seconds(900)
 
     /// The reason why nothing of the trackable is published any more; `nil` while it did not fail.
     var failure: TrackingError? { if case .failed(let error) = self.standing { error } else { nil } }
@@ -92,6 +89,20 @@ struct PublishingStatus: Sendable {
         }
     }
 
+    /// Claims the trackable: with the greater of the clock and a little after the latest claim of `others`. Where no
+    /// later time can be encoded, the session id decides.
+    mutating func claim(after others: OtherPublishers, now wall: UnixTime) {
+        let latest = others.presences.map(\.since).max()
+        let after = latest.map { UnixTime($0.seconds + 0.001) } ?? wall
+        self.since = min(max(wall, after), WireLimits.latestTime)
+    }
+
+    /// Returns `true` where the claim of another publisher is later than the own one. The greater session id decides a
+    /// tie.
+    func isBehind(_ other: Presence, _ session: SessionID) -> Bool {
+        self.since.map { (other.since, other.session) > ($0, session) } ?? false
+    }
+
     /// The trackable begins on this connection.
     mutating func announced() {
         guard case .unannounced = self.standing else { return }
@@ -117,7 +128,7 @@ struct PublishingStatus: Sendable {
     /// - Parameter endsBackoff: `true` where the next rejection begins with the shortest wait again.
     mutating func updateAcknowledged(endsBackoff: Bool) {
         self.confirm { $0.isUpdateAcknowledged = true }
-        if endsBackoff { self.backoff = nil }
+        if endsBackoff { self.backoff.reset() }
     }
 
     private mutating func confirm(_ change: (inout Confirmation) -> Void) {
@@ -142,9 +153,10 @@ struct PublishingStatus: Sendable {
         case .announced: confirmation = Confirmation()
         case .rejected, .failed: return
         }
-        let wait = min((self.backoff ?? .milliseconds(500)) * 2, Self.longestBackoff)
+        var backoff = self.backoff
+        let retryAt = now.advanced(by: backoff.next())
         self.standing = .rejected(
-            Rejection(error: error, retryAt: now.advanced(by: wait), wait: wait, confirmation: confirmation))
+            Rejection(error: error, retryAt: retryAt, backoff: backoff, confirmation: confirmation))
     }
 
     /// Ends the wait after a rejection.
@@ -152,7 +164,7 @@ struct PublishingStatus: Sendable {
     /// - Returns: `false` where there was no rejection.
     mutating func retry() -> Bool {
         guard let rejection = self.rejection else { return false }
-        self.backoff = rejection.wait
+        self.backoff = rejection.backoff
         self.standing = rejection.confirmation.map { .announced($0) } ?? .unannounced
         return true
     }

@@ -37,23 +37,27 @@ struct ResolutionRequests: Sendable {
 
     /// Removes every request of a client.
     ///
-    /// - Returns: The sessions that had one.
-    mutating func drop(_ client: ClientID) -> [SessionID] {
+    /// - Returns: The subscribers that had one.
+    mutating func drop(_ client: ClientID) -> [SubscriberID] {
         self.confirm(client)
-        return Array((self.byClient.removeValue(forKey: client) ?? [:]).keys)
+        return (self.byClient.removeValue(forKey: client) ?? [:]).keys.map { SubscriberID(client: client, session: $0) }
     }
 
-    /// Remembers a request. Requests of the client's other sessions remain only where `isPresent` returns `true`.
+    /// Remembers a request. Requests of the client's other sessions remain only while those are present.
     ///
-    /// - Parameter present: The clients that are present; asked only where there is no room.
+    /// - Parameters:
+    ///   - subscribers: The subscribers that are present.
+    ///   - present: Their clients; asked only where there is no room.
     /// - Returns: `false` where there is no room.
     mutating func remember(
-        _ request: ResolutionRequest, of client: ClientID, isPresent: (SessionID) -> Bool,
+        _ request: ResolutionRequest, of client: ClientID, among subscribers: Set<SubscriberID>,
         present: () -> Set<ClientID>
     ) -> Bool {
         self.confirm(client)
         guard self.makeRoom(for: client, present) else { return false }
-        let others = (self.byClient[client] ?? [:]).filter { isPresent($0.key) }
+        let others = (self.byClient[client] ?? [:]).filter {
+            subscribers.contains(SubscriberID(client: client, session: $0.key))
+        }
         self.byClient[client] = others.merging([request.session: request.resolution]) { $1 }
         return true
     }

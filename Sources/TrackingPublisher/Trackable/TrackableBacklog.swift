@@ -15,12 +15,17 @@ struct TrackableBacklog: Sendable {
     /// The records that the broker acknowledged on the live lane before the own presence came back on this connection.
     private(set) var takenEarly = SeqSet()
 
-    /// Makes the backlog of a stream whose last number is `last`.
-    init(stream: StreamID, last: UInt64, spool: SpoolStateMachine) {
+    /// Makes the backlog of the records in the log, which goes on with their stream.
+    init(
+        _ log: SpoolContents.Trackable, _ context: TrackableContext, using random: inout SplitMix64
+    ) {
+        let stream = log.current ?? .random(using: &random)
         self.stream = stream
-        self.lastSeq = last
-        self.written = last
-        self.spool = spool
+        self.lastSeq = log.streams.first { $0.id == stream }?.last ?? 0
+        self.written = self.lastSeq
+        self.spool = SpoolStateMachine(
+            configuration: context.configuration.recording, streams: log.streams, current: stream,
+            seed: random.next(), now: context.now)
     }
 
     /// `true` while everything that was captured is in the log, or could not be written.
@@ -51,6 +56,9 @@ struct TrackableBacklog: Sendable {
         self.lastSeq += 1
         return self.lastSeq
     }
+
+    /// Gives out the next numbers, from ``nextName`` on.
+    mutating func giveOut(_ count: Int) { self.lastSeq += UInt64(count) }
 
     /// Records of `stream` are in the log, or could not be written.
     ///

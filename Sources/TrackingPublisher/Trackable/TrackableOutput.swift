@@ -22,8 +22,10 @@ extension TrackableStateMachine {
         case clear(Topic)
         /// Clear the presence, and the resolution where no other publisher may have published it.
         case withdraw
-        /// Publish the own liveness.
-        case publishLiveness
+        /// Announce the trackable again within a second, for a member that arrived.
+        case announceSoon
+        /// Cancel the announcement that is scheduled.
+        case cancelAnnouncement
         /// Subscribe to the trackable's topics, and announce it once its retained messages were received.
         case subscribe
         /// Subscribe to the command topic.
@@ -44,5 +46,15 @@ extension TrackableStateMachine {
         case safe(StreamID, SeqSet)
         /// The lease of a remote source ran out, and everything of it is safe: stop tracking the trackable.
         case leaseEnded
+    }
+}
+
+extension TrackableStateMachine.Publication {
+    /// `true` where an answer is ignored after the trackable was removed or switched off.
+    var isIgnoredOnceRemoved: Bool {
+        switch self {
+        case .update, .raw, .history, .presence, .resolution: true
+        case .departure, .other: false
+        }
     }
 }

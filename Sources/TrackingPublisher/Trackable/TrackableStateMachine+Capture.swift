@@ -70,6 +70,12 @@ extension TrackableStateMachine {
         self.position.forget(through: watermark)
     }
 
+    /// Somebody cleared the retained position: a remote source does not publish it again.
+    mutating func positionCleared() {
+        guard self.feed.isRemote, let last = self.live.lane.last?.location else { return }
+        self.forgetPosition(through: last)
+    }
+
     // MARK: - Battery
 
     /// The battery was read.
@@ -82,31 +88,13 @@ extension TrackableStateMachine {
     /// Records an event where the charge sank below the threshold.
     mutating func reportLowBattery(_ percent: Double?, _ context: TrackableContext) -> [Output] {
         guard let percent else { return [] }
-        let isCrossing = self.lowBattery?.read(percent) == true
-        var outputs: [Output] = []
-        let crossing = self.lowBattery?.kept
-        if self.stored.lowBattery != crossing {
-            // It goes into the log with its event.
-            self.stored.lowBattery = crossing
-            outputs.append(.log(.keep(StoredValues.Key.lowBattery.of(self.id), crossing)))
-        }
+        let (isCrossing, isChanged) = self.lowBattery.read(percent)
+        // It goes into the log with its event.
+        let outputs: [Output] =
+            isChanged ? [.log(.keep(StoredValues.Key.lowBattery.of(self.id), self.lowBattery.stored))] : []
         guard isCrossing else { return outputs }
         let detail = ["percent": TrackingEvent.DetailValue.number(LowBatteryDetector.rounded(percent))]
         return outputs + self.recordEvent(.lowBattery, detail, context)
-    }
-
-    /// The trackable's own threshold takes the place of the device's.
-    static func lowBattery(
-        of trackable: Trackable, default standard: LowBatteryDetector?
-    ) -> LowBatteryDetector? {
-        guard let own = trackable.constraints?.batteryLevelThreshold, own > 0 else { return standard }
-        return try? LowBatteryDetector(threshold: own)
-    }
-
-    /// The threshold may have changed. Crossing another threshold is another event.
-    private mutating func updateLowBattery(_ configuration: PublisherConfiguration) {
-        let next = Self.lowBattery(of: self.trackable, default: configuration.lowBattery)
-        if next?.threshold != self.lowBattery?.threshold { self.lowBattery = next }
     }
 
     // MARK: - Settings
@@ -119,7 +107,7 @@ extension TrackableStateMachine {
             self.resolution.proximity.destinationChanged(trackable.destination),
             self.resolution.proximity.thresholdChanged(trackable.constraints?.proximityThreshold),
         ].compactMap { $0 }
-        self.updateLowBattery(context.configuration)
+        self.lowBattery.use(trackable, default: context.configuration.lowBattery)
         let changes: [ConditionChange] =
             [.constraintsChanged(trackable.constraints)] + self.limits(context) + near.map { .nearChanged($0) }
         return self.reportLowBattery(battery, context) + self.reconsider(changes, context)
@@ -134,7 +122,7 @@ extension TrackableStateMachine {
         if new.deferral != old.deferral { self.live.deferralChanged(new) }
         var outputs: [Output] = []
         if new.lowBattery != old.lowBattery {
-            self.updateLowBattery(new)
+            self.lowBattery.use(self.trackable, default: new.lowBattery)
             outputs += self.reportLowBattery(battery, context)
         }
         if new.recording != old.recording {
@@ -321,14 +309,48 @@ extension TrackableStateMachine {
         return outputs
     }
 
+    /// The resolution in force and its reasons, as subscribers receive them.
+    func inForce(_ configuration: PublisherConfiguration) -> ResolutionInForce {
+        // Subscribers can expect regular updates only if positions are published live, without a request, and
+        // repeatedly.
+        let isRepeated = configuration.sendsLive && configuration.sendsByItself && self.trackable.isRepeated
+        let (funnel, damper) = (self.resolution.funnel, self.resolution.damper)
+        return ResolutionInForce(
+            resolution: damper.current, isNear: funnel.conditions.isNear, subscribers: funnel.conditions.subscribers,
+            isLowBattery: funnel.isLowBattery, state: self.status.reported.state, filter: self.trackable.filter,
+            maximumSilence: isRepeated ? self.live.lane.filter.effectiveMaximumSilence : .zero)
+    }
+
+    /// The broker answered about an optional grant.
+    mutating func grantAnswered(
+        _ grant: OptionalGrantRefusals.Grant, _ refusal: TrackingError?, _ context: TrackableContext
+    ) -> [Output] {
+        let isKnown = self.optionalGrants.grants.contains(grant)
+        self.optionalGrants.answered(grant, isRefused: refusal != nil, now: context.now)
+        guard let refusal, grant == .commands, !isKnown else { return [] }
+        return [.action(.commandsRefused(self.id, refusal))]
+    }
+
+    /// Asks again for the optional grants that the broker refused.
+    mutating func retryOptionalGrants(_ context: TrackableContext) -> [Output] {
+        let grants = self.optionalGrants.retry()
+        guard context.session.isConnected else { return [] }
+        var outputs: [Output] = grants.contains(.commands) ? [.subscribeToCommands] : []
+        // The answer to a publish in flight decides about the next attempt.
+        if grants.contains(.resolution), self.resolution.unacknowledged == 0 {
+            self.resolution.publishAgain()
+            outputs += self.publishResolution(context)
+        }
+        return outputs
+    }
+
     // MARK: - Subscribers
 
     /// A subscriber arrived. Its request takes effect with it, where it was received before.
     mutating func arrived(_ subscriber: SubscriberID, _ context: TrackableContext) -> [Output] {
-        self.announceSoon(context)
         let request = self.requests.byClient[subscriber.client]?[subscriber.session]
-        let changes = [ConditionChange.subscriberCame(subscriber)]
-        return self.reconsider(changes + (request.map { [.requestMade(subscriber, $0)] } ?? []), context)
+        let made = request.map { [ConditionChange.requestMade(subscriber, $0)] } ?? []
+        return [.announceSoon] + self.reconsider([.subscriberCame(subscriber)] + made, context)
     }
 
     /// A subscriber left.
@@ -346,9 +368,7 @@ extension TrackableStateMachine {
     ) -> [Output] {
         let subscriber = SubscriberID(client: client, session: request.session)
         let (id, subscribers) = (self.id, self.resolution.funnel.subscribers)
-        let isRemembered = self.requests.remember(request, of: client) { session in
-            subscribers.contains(SubscriberID(client: client, session: session))
-        } present: {
+        let isRemembered = self.requests.remember(request, of: client, among: subscribers) {
             Set(presence.members(of: .subscriber, on: id).map(\.client))
         }
         guard isRemembered, subscribers.contains(subscriber) else { return [] }
@@ -357,11 +377,7 @@ extension TrackableStateMachine {
 
     /// Drops the requests of a client.
     mutating func dropRequests(of client: ClientID, _ context: TrackableContext) -> [Output] {
-        let sessions = self.requests.drop(client)
-        let changes = sessions.map {
-            ConditionChange.requestDropped(SubscriberID(client: client, session: $0))
-        }
-        return self.reconsider(changes, context)
+        self.reconsider(self.requests.drop(client).map { .requestDropped($0) }, context)
     }
 }
 

@@ -1,6 +1,7 @@
 import TrackingCore
 
-/// The log of one trackable: appended records, the recording lane, and ingested records.
+/// The log of one trackable: appended records, the recording lane, the answers of the broker about records, and
+/// ingested records.
 extension TrackableStateMachine {
     // MARK: - Log
 
@@ -33,7 +34,7 @@ extension TrackableStateMachine {
         case .setAside(let stream, let seq):
             // The sender can do nothing about a quarantined record: it is kept for the operator.
             return self.askSpool(context) { $0.setAside(seq, of: stream, now: context.now) }
-                + self.intakeSafe(SeqSet([seq...seq]), of: stream)
+                + self.withRemote { $0.areSafe(SeqSet([seq...seq]), of: stream) }
         case .setAsideFailed(let stream, let seq):
             return self.askSpool(context) { $0.setAsideFailed(seq, of: stream, now: context.now) }
         case .putBack(let stream, let seqs, let request):
@@ -49,12 +50,9 @@ extension TrackableStateMachine {
     /// The log was damaged and opened anew: a new stream begins, and the remaining records of the others keep their
     /// names.
     private mutating func reopened(_ contents: SpoolContents.Trackable, _ context: TrackableContext) -> [Output] {
-        let stream = contents.current ?? .random(using: &self.random)
-        self.backlog.spool = SpoolStateMachine(
-            configuration: context.configuration.recording, streams: contents.streams, current: stream,
-            seed: self.random.next(), now: context.now)
-        let last = contents.streams.first { $0.id == stream }?.last ?? 0
-        return [.ignoreAnswers(.history)] + self.begin(stream, after: last, context)
+        let anew = TrackableBacklog(contents, context, using: &self.random)
+        self.backlog.spool = anew.spool
+        return [.ignoreAnswers(.history)] + self.begin(anew.stream, after: anew.lastSeq, context)
     }
 
     /// Another stream is written from now on; the presence names it.
@@ -68,7 +66,7 @@ extension TrackableStateMachine {
     /// Gives records the next numbers of the stream that is written.
     private mutating func renumber(_ seqs: SeqSet, of stream: StreamID) -> [Output] {
         let first = self.backlog.nextName
-        for _ in 0..<seqs.count { _ = self.backlog.nextSeq() }
+        self.backlog.giveOut(seqs.count)
         return [.log(.renumber(stream, seqs, from: first))]
     }
 
@@ -105,28 +103,64 @@ extension TrackableStateMachine {
 
     private mutating func perform(_ action: SpoolStateMachine.Action, _ context: TrackableContext) -> [Output] {
         switch action {
-        case .read(let query):
-            return [.log(.read(query))]
-        case .publish(let batch):
-            return [.publish(.history(self.id), HistoryCodec.encode(batch), .history)]
+        case .read(let query): return [.log(.read(query))]
+        case .publish(let batch): return [.publish(.history(self.id), HistoryCodec.encode(batch), .history)]
         case .remove(let stream, let seqs):
             if stream == self.backlog.stream { self.live.lane.forget(seqs) }
-            return [.safe(stream, seqs), .log(.remove(stream, seqs))] + self.intakeSafe(seqs, of: stream)
-        case .taken(let stream, let seqs):
-            return self.intakeSafe(seqs, of: stream)
-        case .quarantine(let stream, let seq, let reason):
-            return [.log(.quarantine(stream, seq, reason))]
+            return [.safe(stream, seqs), .log(.remove(stream, seqs))] + self.withRemote { $0.areSafe(seqs, of: stream) }
+        case .taken(let stream, let seqs): return self.withRemote { $0.areSafe(seqs, of: stream) }
+        case .quarantine(let stream, let seq, let reason): return [.log(.quarantine(stream, seq, reason))]
         case .begin(let stream, let old):
             return [.action(.numbersReused(self.id, old))] + self.begin(stream, after: 0, context)
-        case .renumber(let stream, let seqs):
-            return self.renumber(seqs, of: stream)
-        case .forget(let stream):
-            return [.log(.forget(stream))]
-        case .reportDropped(let count):
-            return self.recordEvent(.dropped, ["count": .number(Double(count))], context)
-        case .reportRejection(let refusal):
-            return [.action(.recordsRefused(self.id, refusal))]
+        case .renumber(let stream, let seqs): return self.renumber(seqs, of: stream)
+        case .forget(let stream): return [.log(.forget(stream))]
+        case .reportDropped(let count): return self.recordEvent(.dropped, ["count": .number(Double(count))], context)
+        case .reportRejection(let refusal): return [.action(.recordsRefused(self.id, refusal))]
         }
+    }
+
+    /// The broker answered about an update.
+    mutating func updateAnswered(_ refusal: TrackingError?, _ context: TrackableContext) -> [Output] {
+        guard let refusal else {
+            self.status.updateAcknowledged(endsBackoff: true)
+            return [.acknowledged(batch: nil)] + self.updateTaken(context) + self.reportState(reason: nil, context)
+        }
+        if refusal.isContentRefusal { return self.updateRefused(refusal, context) }
+        // The connection goes on: it did not end because of the batch in flight.
+        let outputs = self.closeRecords(isOrderly: true, context)
+        self.live.lane.failed()
+        return outputs + self.rejected(refusal, context)
+    }
+
+    /// The records of an acknowledged update are safe once the own presence came back on this connection.
+    private mutating func updateTaken(_ context: TrackableContext) -> [Output] {
+        let seqs = self.live.lane.acknowledged()
+        guard self.feed.countsLive(context.configuration.recording) else { return [] }
+        guard self.status.isPresenceConfirmed else {
+            self.backlog.takenEarly(seqs)
+            return []
+        }
+        return self.askSpool(context) { $0.takenLive(seqs, now: context.now) }
+    }
+
+    /// The broker accepts no update of this size or content. The position is tried without skipped ones, which go on
+    /// the recording lane: that finds the record. The trackable is not rejected, because its next position may be
+    /// accepted.
+    private mutating func updateRefused(_ error: TrackingError, _ context: TrackableContext) -> [Output] {
+        let seqs = self.live.lane.seqsInFlight
+        let goesAgain = self.live.lane.refusedForContent()
+        let outputs = self.askSpool(context) { $0.failedLive(seqs, now: context.now) }
+        return goesAgain ? outputs : outputs + [.action(.badMessage(topic: context.path(.location(self.id)), error))]
+    }
+
+    /// The broker answered about a batch.
+    mutating func batchAnswered(_ refusal: TrackingError?, _ context: TrackableContext) -> [Output] {
+        var outputs: [Output] = refusal == nil ? [.acknowledged(batch: self.backlog.spool.inFlight)] : []
+        outputs += self.askSpool(context) { $0.answered(refusal, now: context.now) }
+        // Without a live lane, an acknowledged batch proves as much as an acknowledged update.
+        guard refusal == nil, !context.sendsLive else { return outputs }
+        self.status.updateAcknowledged(endsBackoff: false)
+        return outputs + self.reportState(reason: nil, context)
     }
 
     /// Opens the recording lane behind the live one, or closes it.
@@ -221,36 +255,20 @@ extension TrackableStateMachine {
         if let failure = self.failure, failure.code != .takenOver {
             return [.action(.answered(request: batch.request, .failure(failure)))]
         }
-        _ = self.feed.withRemote { $0.intake.arrived(batch, by: deadline) }
-        return self.lookUp()
+        return self.withRemote { $0.ingest(batch, by: deadline) }
     }
 
-    private mutating func lookUp() -> [Output] {
-        let marks = self.feed.withRemote { $0.intake.begin() } ?? nil
-        return marks.map { [.log(.find($0))] } ?? []
+    /// Changes the remote source; does nothing where the device's own fixes are recorded.
+    private mutating func withRemote(_ change: (inout RemoteSource) -> [Output]) -> [Output] {
+        self.feed.withRemote(change) ?? []
     }
 
-    /// Some records are known from before; the others are appended. The watermarks go into the log with them, and a
-    /// record that is newer than those is published once it is written.
+    /// Some ingested records are known from before; the others are appended, with the watermarks.
     private mutating func found(_ known: [RecordMark: RecordName], _ context: TrackableContext) -> [Output] {
-        guard let drafts = self.feed.withRemote({ $0.intake.found(known) }) else { return [] }
-        var watermarks = self.feed.remote?.watermarks ?? PublishedWatermarks()
-        var names: [RecordMark: RecordName] = [:]
-        var news: [IntakeQueue.News] = []
-        var outputs: [Output] = []
-        for draft in drafts {
-            let name = RecordName(stream: self.backlog.stream, seq: self.backlog.nextSeq())
-            let content = draft.content.named(name)
-            names[draft.mark] = name
-            if watermarks.isNews(content, at: draft.time, now: context.moment.wall) {
-                news.append(IntakeQueue.News(seq: name.seq, time: draft.time, content: content))
-            }
-            let record = content.record(at: draft.time, seq: name.seq)
-            outputs.append(.log(.append(name.stream, record, mark: draft.mark)))
-        }
-        outputs += self.store(watermarks)
-        _ = self.feed.withRemote { $0.intake.named(names, news: news) }
-        return outputs + self.settleIntake()
+        let (first, now) = (self.backlog.nextName, context.moment.wall)
+        guard let found = self.feed.withRemote({ $0.found(known, from: first, now: now) }) else { return [] }
+        self.backlog.giveOut(found.appends.count)
+        return found.appends + self.store(found.watermarks) + self.settleIntake()
     }
 
     private mutating func store(_ watermarks: PublishedWatermarks) -> [Output] {
@@ -262,13 +280,8 @@ extension TrackableStateMachine {
     /// Ingested records are in the log. They are published as far as they are news, and all of them go to the
     /// recorders at once.
     private mutating func ingested(_ seqs: SeqSet, _ context: TrackableContext) -> [Output] {
-        var outputs: [Output] = []
-        for news in self.feed.withRemote({ $0.intake.written(seqs) }) ?? [] {
-            let isNews = self.feed.withRemote {
-                $0.watermarks.isNews(news.content, at: news.time, now: context.moment.wall)
-            }
-            if isNews == true { outputs += self.publishNews(news.content, context) }
-        }
+        let news = self.feed.withRemote { $0.written(seqs, now: context.moment.wall) } ?? []
+        var outputs = news.flatMap { self.publishNews($0, context) }
         // The newest position goes first.
         outputs += self.publishNext(context)
         let stream = self.backlog.stream
@@ -301,71 +314,26 @@ extension TrackableStateMachine {
 
     private mutating func settleIntake() -> [Output] {
         let spool = self.backlog.spool
-        guard let receipts = self.feed.withRemote({ $0.intake.settle(isStored: spool.isAwaited) }) else { return [] }
-        return self.answer(receipts) + self.lookUp()
-    }
-
-    private func answer(_ receipts: [IntakeQueue.Receipt]) -> [Output] {
-        receipts.map { .action(.answered(request: $0.request, .success(.taken($0.names)))) }
-    }
-
-    private func answer(_ requests: [UInt64], _ error: TrackingError) -> [Output] {
-        requests.map { .action(.answered(request: $0, .failure(error))) }
-    }
-
-    private mutating func intakeSafe(_ seqs: SeqSet, of stream: StreamID) -> [Output] {
-        guard let receipts = self.feed.withRemote({ $0.intake.areSafe(seqs, of: stream) }) else { return [] }
-        return self.answer(receipts)
+        return self.withRemote { $0.settle(isStored: spool.isAwaited) }
     }
 
     /// The batches under way could not be looked up or written.
     private mutating func intakeFailed(_ error: TrackingError) -> [Output] {
         // The watermarks that were to be stored with the records are not in the log either.
-        if case .remote(let source) = self.feed { self.stored.watermarks = source.watermarks.encoded }
-        return self.answer(self.feed.withRemote { $0.intake.failed() } ?? [], error) + self.lookUp()
+        if let source = self.feed.remote { self.stored.watermarks = source.watermarks.encoded }
+        return self.withRemote { $0.failed(error) }
     }
 
     /// Senders have waited for as long as they are willing to.
     mutating func intakeExpired(_ context: TrackableContext) -> [Output] {
-        let expired = self.feed.withRemote { $0.intake.takeExpired(now: context.now) } ?? []
-        return expired.map { request, wait in
-            .action(.answered(request: request, .failure(self.reason(of: wait, context))))
-        }
-    }
-
-    private func reason(of wait: IntakeQueue.Wait, _ context: TrackableContext) -> TrackingError {
-        guard case .safe(let left) = wait else {
-            return TrackingError(
-                .spoolFailed, "cannot write the records to the log within the time limit. Send them again.")
-        }
-        let count = left.values.reduce(0) { $0 + $1.count }
-        guard context.isAnnounced else {
-            return TrackingError(
-                .brokerUnreachable,
-                "cannot publish \(count) records: not connected to the broker. They are published once it is reachable."
-            )
-        }
-        if let error = self.refusal {
-            return TrackingError(
-                error.code, "cannot publish \(count) records: \(error.message). They are tried again.",
-                reasonCode: error.reasonCode)
-        }
-        let missing = self.backlog.spool.recordersWithout(left).sorted().map { "'\($0)'" }
-        guard missing.isEmpty else {
-            return TrackingError(
-                .notAcknowledged,
-                "\(count) records are not acknowledged by \(missing.joined(separator: ", ")). Start that recorder.")
-        }
-        guard context.configuration.recording.unnamedRecorder == .running, self.backlog.spool.unsent == 0 else {
-            return TrackingError(
-                .refused, "the broker has not acknowledged \(count) records. They are tried again.")
-        }
-        return TrackingError(
-            .notAcknowledged, "\(count) records are not acknowledged by a recorder. Check that the history is usable.")
+        let obstacles = IntakeObstacles(
+            isAnnounced: context.isAnnounced, refusal: self.refusal, spool: self.backlog.spool,
+            isRecorderExpected: context.configuration.recording.unnamedRecorder == .running)
+        return self.withRemote { $0.expired(obstacles, now: context.now) }
     }
 
     /// `true` while no caller waits for ingested records.
-    var isIntakeIdle: Bool { if case .remote(let source) = self.feed { source.intake.isIdle } else { true } }
+    var isIntakeIdle: Bool { self.feed.remote?.intake.isIdle ?? true }
 
     mutating func leaseEnded(_ context: TrackableContext) -> [Output] {
         let isFinished =
@@ -373,12 +341,6 @@ extension TrackableStateMachine {
         if isFinished, self.isIntakeIdle { return [.leaseEnded] }
         _ = self.feed.withRemote { $0.leaseEnd = context.now.advanced(by: RemoteSource.drainPause) }
         return []
-    }
-
-    /// Somebody cleared the retained position: a remote source does not publish it again.
-    mutating func positionCleared() {
-        guard self.feed.isRemote, let last = self.live.lane.last?.location else { return }
-        self.forgetPosition(through: last)
     }
 
     // MARK: - End
@@ -399,16 +361,16 @@ extension TrackableStateMachine {
     }
 
     /// Answers every sender of ingested records, because the trackable stops being tracked.
-    mutating func endIntake() -> [Output] {
-        guard case .remote(let source) = self.feed else { return [] }
-        let error = TrackingError(.stopped, "cannot publish the records: '\(self.id)' is not tracked any more")
-        return self.answer(source.intake.requests, error)
+    func endIntake() -> [Output] {
+        self.feed.remote?.stopped(
+            TrackingError(.stopped, "cannot publish the records: '\(self.id)' is not tracked any more")) ?? []
     }
 
     /// The trackable while it is not tracked.
     func dormant(_ departure: Departure?, at moment: Moment) -> DormantTrackable {
         var stored = self.stored
         stored.trip = self.trips.machine.encoded(at: moment)
+        stored.lowBattery = self.lowBattery.stored
         return DormantTrackable(
             log: self.backlog.contents, stored: stored, departure: departure, random: self.random)
     }
@@ -419,15 +381,5 @@ extension TrackableStateMachine {
         self.trips.unpublished = departure.trip
         if let event = departure.event { self.publishLater(event, context) }
         return [.log(.keep(StoredValues.Key.departure.of(self.id), nil))]
-    }
-}
-
-extension PutBackRecord {
-    /// A quarantined record under the next number of `stream`; `nil` where it cannot be read.
-    init?(_ row: QuarantinedRecord, in stream: StreamID, nextSeq: () -> UInt64) {
-        guard let content = RecordDraft.Content(row.entry.record) else { return nil }
-        let name = RecordName(stream: stream, seq: nextSeq())
-        let record = content.named(name).record(at: row.entry.record.time, seq: name.seq)
-        self.init(place: row.place, record: record)
     }
 }

@@ -5,7 +5,7 @@ import TrackingCore
 /// The trackable knows no connection and no caller. Every method takes the state of the publisher as a
 /// ``TrackableContext``, and returns outputs that ``PublisherStateMachine`` carries out. While the trackable is not
 /// tracked, ``DormantTrackable`` takes its place. This file has the announcement and the live lane; `+Records` has the
-/// log, and `+Capture` has fixes and conditions.
+/// log and the broker's answers about records, and `+Capture` has fixes and conditions.
 struct TrackableStateMachine: Sendable {
     /// The caller's description.
     @Boxed var trackable: Trackable
@@ -31,12 +31,10 @@ struct TrackableStateMachine: Sendable {
     var feed = Feed.device
     /// The optional grants that the broker refuses.
     var optionalGrants = OptionalGrantRefusals()
-    /// Decides about the report of a low battery; `nil` where none is reported.
-    var lowBattery: LowBatteryDetector?
+    /// The report of a low battery.
+    var lowBattery: LowBatteryReport
     /// `true` while records were released that wait for a position to go first.
     var owesRecords = false
-    /// The moment of the next announcement; `nil` where none is due.
-    var announcement: MonotonicTime?
     /// Draws the ids of events and streams, and the delay of announcements.
     var random: SplitMix64
 
@@ -56,25 +54,22 @@ struct TrackableStateMachine: Sendable {
             policy: policy, constraints: trackable.constraints, floor: trackable.floor ?? configuration.floor,
             ceiling: trackable.ceiling ?? configuration.ceiling, default: configuration.defaultResolution)
         _ = funnel.changed(.batteryRead(percent: battery))
-        let stream = dormant.log.current ?? .random(using: &random)
-        let spool = SpoolStateMachine(
-            configuration: configuration.recording, streams: dormant.log.streams, current: stream,
-            seed: random.next(), now: context.now)
+        let backlog = TrackableBacklog(dormant.log, context, using: &random)
         var trip = configuration.trips.reseeded(random.next())
         if let bytes = dormant.stored.trip { try? trip.restore(bytes, at: context.moment) }
         var filter = LocationFilter(
             resolution: funnel.current, rule: trackable.filter, maximumSilence: trackable.maximumSilence)
         filter.ownInterval = funnel.own.desiredInterval
         self.trackable = trackable
-        self.backlog = TrackableBacklog(
-            stream: stream, last: dormant.log.streams.first { $0.id == stream }?.last ?? 0, spool: spool)
+        self.backlog = backlog
         self.live = LiveOutput(filter: filter, rawStream: .random(using: &random), configuration: configuration)
         self.trips = TrackableTrips(trip)
         self.resolution = TrackableResolution(funnel, of: trackable)
         self.stored = dormant.stored
-        self.lowBattery = Self.lowBattery(of: trackable, default: configuration.lowBattery)
-        if let stored = dormant.stored.lowBattery { self.lowBattery?.restore(stored) }
+        self.lowBattery = LowBatteryReport(
+            of: trackable, default: configuration.lowBattery, stored: dormant.stored.lowBattery)
         self.random = random
+        self.status.reported.reason = context.connectionRejection?.code
     }
 
     /// The trackable's name.
@@ -91,18 +86,6 @@ struct TrackableStateMachine: Sendable {
 
     /// The reason that the broker rejects something of the trackable; `nil` when it rejects nothing.
     var refusal: TrackingError? { self.failure ?? self.status.rejection?.error ?? self.backlog.spool.refusal }
-
-    /// The resolution in force and its reasons, as subscribers receive them.
-    func inForce(_ configuration: PublisherConfiguration) -> ResolutionInForce {
-        // Subscribers can expect regular updates only if positions are published live, without a request, and
-        // repeatedly.
-        let isRepeated = configuration.sendsLive && configuration.sendsByItself && self.trackable.isRepeated
-        let (funnel, damper) = (self.resolution.funnel, self.resolution.damper)
-        return ResolutionInForce(
-            resolution: damper.current, isNear: funnel.conditions.isNear, subscribers: funnel.conditions.subscribers,
-            isLowBattery: funnel.isLowBattery, state: self.status.reported.state, filter: self.trackable.filter,
-            maximumSilence: isRepeated ? self.live.lane.filter.effectiveMaximumSilence : .zero)
-    }
 
     // MARK: - Connection
 
@@ -122,8 +105,7 @@ struct TrackableStateMachine: Sendable {
 
     /// The publisher was switched off: the trackable is withdrawn.
     mutating func switchedOff(_ context: TrackableContext) -> [Output] {
-        let outputs = self.closeRecords(isOrderly: true, context)
-        self.announcement = nil
+        let outputs = self.closeRecords(isOrderly: true, context) + [.cancelAnnouncement]
         guard self.failure == nil, self.status.since != nil else { return outputs }
         self.withdrawn()
         self.status.since = nil
@@ -131,7 +113,6 @@ struct TrackableStateMachine: Sendable {
     }
 
     private mutating func withdrawn() {
-        self.announcement = nil
         self.status.connectionLost()
         self.resolution.connectionLost()
         self.live.connectionLost()
@@ -159,35 +140,13 @@ struct TrackableStateMachine: Sendable {
         return [.subscribe] + self.reportState(reason: nil, context)
     }
 
-    /// The broker answered about an optional grant.
-    mutating func grantAnswered(
-        _ grant: OptionalGrantRefusals.Grant, _ refusal: TrackingError?, _ context: TrackableContext
-    ) -> [Output] {
-        let isKnown = self.optionalGrants.grants.contains(grant)
-        self.optionalGrants.answered(grant, isRefused: refusal != nil, now: context.now)
-        guard let refusal, grant == .commands, !isKnown else { return [] }
-        return [.action(.commandsRefused(self.id, refusal))]
-    }
-
-    private mutating func retryOptionalGrants(_ context: TrackableContext) -> [Output] {
-        let grants = self.optionalGrants.retry()
-        guard context.session.isConnected else { return [] }
-        var outputs: [Output] = grants.contains(.commands) ? [.subscribeToCommands] : []
-        // The answer to a publish in flight decides about the next attempt.
-        if grants.contains(.resolution), self.resolution.unacknowledged == 0 {
-            self.resolution.publishAgain()
-            outputs += self.publishResolution(context)
-        }
-        return outputs
-    }
-
     // MARK: - Ownership
 
     /// Begins on this connection, after the retained presences of `others` were received.
     mutating func enter(_ others: OtherPublishers, _ context: TrackableContext) -> [Output] {
         guard self.failure == nil, self.status.rejection == nil, context.isOn else { return [] }
         if self.status.since == nil {
-            self.status.since = Self.since(after: others, context)
+            self.status.claim(after: others, now: context.moment.wall)
             // No publisher that is present is later; with one that claims the latest possible time it may be a tie.
             let superseded = others.owner.map { self.compareOwner($0, context) } ?? []
             guard superseded.isEmpty else { return superseded }
@@ -197,28 +156,12 @@ struct TrackableStateMachine: Sendable {
         return [.release] + self.announce(context)
     }
 
-    /// The greater of the clock and a little after the latest claim of `others`. Where no later time can be encoded,
-    /// the session id decides.
-    private static func since(after others: OtherPublishers, _ context: TrackableContext) -> UnixTime {
-        let latest = others.presences.map(\.since).max()
-        let after = latest.map { UnixTime($0.seconds + 0.001) } ?? context.moment.wall
-        return min(max(context.moment.wall, after), WireLimits.latestTime)
-    }
-
-    /// Returns `true` where another publisher, present or not, has a later claim.
-    func isClaimed(by others: OtherPublishers, _ context: TrackableContext) -> Bool {
-        guard let since = self.status.since else { return false }
-        return others.presences.contains { ($0.since, $0.session) > (since, context.session.session) }
-    }
-
     /// Compares the claims: the publisher with the latest `since` owns the trackable, and the greater session id
     /// decides a tie.
     ///
     /// - Returns: Nothing where this publisher remains the owner.
     mutating func compareOwner(_ other: Member, _ context: TrackableContext) -> [Output] {
-        guard let since = self.status.since, self.failure == nil else { return [] }
-        let claim = (other.presence.since, other.presence.session)
-        guard claim > (since, context.session.session) else { return [] }
+        guard self.failure == nil, self.status.isBehind(other.presence, context.session.session) else { return [] }
         let error = TrackingError(
             .takenOver,
             "cannot track '\(self.id)': the publisher '\(other.client)' tracks it since later. Remove it there or here."
@@ -234,10 +177,9 @@ struct TrackableStateMachine: Sendable {
     /// Publishes the presence, the resolution in force and the last update.
     mutating func announce(_ context: TrackableContext) -> [Output] {
         guard let since = self.status.since, self.failure == nil else { return [] }
-        let presence = Presence(
-            kind: .publisher, session: context.session.session, connection: context.session.connection,
-            lease: context.session.lease, since: since, stream: self.backlog.stream,
-            rawLocations: self.live.raw != nil)
+        var presence = context.session.presence(.publisher, since: since)
+        presence.stream = self.backlog.stream
+        presence.rawLocations = self.live.raw != nil
         var outputs: [Output] = [
             .publish(.publisher(self.id, context.session.client), MessageCodec.encode(presence), .presence)
         ]
@@ -254,13 +196,6 @@ struct TrackableStateMachine: Sendable {
         return outputs
     }
 
-    /// Announces the trackable again within a second, for a member that arrived.
-    mutating func announceSoon(_ context: TrackableContext) {
-        guard self.announcement == nil else { return }
-        let wait = Duration.milliseconds(Int.random(in: 0..<1000, using: &self.random))
-        self.announcement = context.now.advanced(by: wait)
-    }
-
     /// The own presence came back: records that the broker acknowledged before count as well.
     mutating func presenceReceived(_ context: TrackableContext) -> [Output] {
         self.status.presenceReceived()
@@ -271,7 +206,7 @@ struct TrackableStateMachine: Sendable {
 
     /// Delivers the state where it differs from the last one.
     mutating func reportState(reason: TrackingError?, _ context: TrackableContext) -> [Output] {
-        let isConnected = if case .offline = context.session.phase { false } else { context.isOn }
+        let isConnected = !context.session.isOffline && context.isOn
         let state = self.status.state(isConnected: isConnected, isAlive: context.isAlive)
         let report = self.status.report(
             state, reason: reason, isConnectionRejected: context.connectionRejection != nil)
@@ -313,19 +248,13 @@ struct TrackableStateMachine: Sendable {
             let payload = try LocationCodec.encode(update, leftOut: &leftOut)
             self.live.lane.leftOut(leftOut)
             let seqs = self.live.lane.seqsInFlight
-            if self.countsLive(context) { self.backlog.spool.sentLive(seqs) }
+            if self.feed.countsLive(context.configuration.recording) { self.backlog.spool.sentLive(seqs) }
             return [.publish(.location(self.id), payload, .update)]
         } catch {
             // Only a single point above the limit, which can never be published.
             self.live.lane.acknowledged()
             return [.action(.badMessage(topic: context.path(.location(self.id)), error))]
         }
-    }
-
-    /// Returns `true` where an acknowledgement on the live lane makes a record safe. Recorders take their time with
-    /// live updates, and the sender of an ingested record waits for them.
-    private func countsLive(_ context: TrackableContext) -> Bool {
-        !self.feed.isRemote || !context.configuration.recording.needsRecorder
     }
 
     /// Replaces the retained position, which may not be shown any more, by the last one that may; clears it where
@@ -382,48 +311,6 @@ struct TrackableStateMachine: Sendable {
         }
     }
 
-    private mutating func updateAnswered(_ refusal: TrackingError?, _ context: TrackableContext) -> [Output] {
-        guard let refusal else {
-            self.status.updateAcknowledged(endsBackoff: true)
-            return [.acknowledged(batch: nil)] + self.updateTaken(context) + self.reportState(reason: nil, context)
-        }
-        if refusal.isContentRefusal { return self.updateRefused(refusal, context) }
-        // The connection goes on: it did not end because of the batch in flight.
-        let outputs = self.closeRecords(isOrderly: true, context)
-        self.live.lane.failed()
-        return outputs + self.rejected(refusal, context)
-    }
-
-    /// The records of an acknowledged update are safe once the own presence came back on this connection.
-    private mutating func updateTaken(_ context: TrackableContext) -> [Output] {
-        let seqs = self.live.lane.acknowledged()
-        guard self.countsLive(context) else { return [] }
-        guard self.status.isPresenceConfirmed else {
-            self.backlog.takenEarly(seqs)
-            return []
-        }
-        return self.askSpool(context) { $0.takenLive(seqs, now: context.now) }
-    }
-
-    /// The broker accepts no update of this size or content. The position is tried without skipped ones, which go on
-    /// the recording lane: that finds the record. The trackable is not rejected, because its next position may be
-    /// accepted.
-    private mutating func updateRefused(_ error: TrackingError, _ context: TrackableContext) -> [Output] {
-        let seqs = self.live.lane.seqsInFlight
-        let goesAgain = self.live.lane.refusedForContent()
-        let outputs = self.askSpool(context) { $0.failedLive(seqs, now: context.now) }
-        return goesAgain ? outputs : outputs + [.action(.badMessage(topic: context.path(.location(self.id)), error))]
-    }
-
-    private mutating func batchAnswered(_ refusal: TrackingError?, _ context: TrackableContext) -> [Output] {
-        var outputs: [Output] = refusal == nil ? [.acknowledged(batch: self.backlog.spool.inFlight)] : []
-        outputs += self.askSpool(context) { $0.answered(refusal, now: context.now) }
-        // Without a live lane, an acknowledged batch proves as much as an acknowledged update.
-        guard refusal == nil, !context.sendsLive else { return outputs }
-        self.status.updateAcknowledged(endsBackoff: false)
-        return outputs + self.reportState(reason: nil, context)
-    }
-
     /// Publishes the last fix and tries a rejected trackable once more, because no more fixes follow.
     mutating func stop(_ context: TrackableContext) {
         self.live.finish(wallClock: context.believedTime)
@@ -432,7 +319,7 @@ struct TrackableStateMachine: Sendable {
     // MARK: - Time
 
     private enum Timer: CaseIterable {
-        case silence, announcement, retry, optionalGrants, spool, trip, resolution, requests, lease, intake
+        case silence, retry, optionalGrants, spool, trip, resolution, requests, lease, intake
     }
 
     /// The next moment at which ``timerFired(_:)`` is due; `nil` where there is none.
@@ -445,15 +332,14 @@ struct TrackableStateMachine: Sendable {
         case .silence:
             context.isAnnounced && context.sendsByItself && self.status.isSending && self.trackable.isRepeated
                 ? self.live.lane.silenceDeadline(isHolding: context.isHolding) : nil
-        case .announcement: self.announcement
         case .retry: self.status.rejection?.retryAt
         case .optionalGrants: self.optionalGrants.retryAt
         case .spool: self.backlog.spool.nextDeadline
         case .trip: self.trips.machine.nextDeadline
         case .resolution: self.resolution.deadline
         case .requests: self.requests.confirmationDeadline
-        case .lease: if case .remote(let source) = self.feed { source.leaseEnd } else { nil }
-        case .intake: if case .remote(let source) = self.feed { source.intake.nextDeadline } else { nil }
+        case .lease: self.feed.remote?.leaseEnd
+        case .intake: self.feed.remote?.intake.nextDeadline
         }
     }
 
@@ -468,10 +354,6 @@ struct TrackableStateMachine: Sendable {
     private mutating func fire(_ timer: Timer, _ context: TrackableContext) -> [Output] {
         switch timer {
         case .silence: return self.silenceEnded(context)
-        case .announcement:
-            self.announcement = nil
-            guard context.isAnnounced, self.status.isSending else { return [] }
-            return [.publishLiveness] + self.announce(context)
         case .retry: return self.retry(context)
         case .optionalGrants: return self.retryOptionalGrants(context)
         case .spool: return self.askSpool(context) { $0.timerFired(now: context.now) }

@@ -8,7 +8,18 @@ struct TrackableTable: Sendable {
         @Boxed var dormant: DormantTrackable?
     }
 
+    /// The state of the publisher that decides how each of its trackables goes on.
+    struct Conditions: Hashable, Sendable {
+        var isOn: Bool
+        var isAnnounced: Bool
+        var isAlive: Bool
+        var sendsByItself: Bool
+        var isHolding: Bool
+    }
+
     private var entries: [TrackableID: Entry] = [:]
+    /// The conditions under which every trackable was last looked at.
+    private var conditions: Conditions?
     /// The names of the tracked trackables.
     private(set) var tracked: Set<TrackableID> = []
     /// The names of the trackables that were changed since ``takeTouched()``.
@@ -36,6 +47,25 @@ struct TrackableTable: Sendable {
         self.entries.lazy.compactMap { id, entry in entry.dormant.map { (id, $0) } }
     }
 
+    /// The dormant trackables whose last trip was not acknowledged.
+    var departed: [TrackableID] { self.dormant.filter { $0.trackable.departure != nil }.map(\.id) }
+
+    /// Returns the trackables that may have something to do: those that were changed, or all of them where the
+    /// conditions changed.
+    ///
+    /// - Parameter isDeferring: `true` where sending is deferred. Deferred records are released for all trackables, at
+    ///   moments of their own.
+    mutating func concerned(
+        by conditions: Conditions, isDeferring: Bool
+    ) -> (tracked: [TrackableID], dormant: [TrackableID]) {
+        let touched = Array(self.touched)
+        guard conditions == self.conditions else {
+            self.conditions = conditions
+            return (Array(self.tracked), self.departed)
+        }
+        return (isDeferring ? Array(self.tracked) : touched, touched)
+    }
+
     /// The next deadline of a trackable; `nil` where there is none.
     func nextDeadline(of id: TrackableID, _ context: TrackableContext) -> MonotonicTime? {
         self.entries[id]?.tracked?.nextDeadline(context)
@@ -43,6 +73,20 @@ struct TrackableTable: Sendable {
 
     /// A dormant trackable; `nil` where it is tracked or not known.
     func dormant(_ id: TrackableID) -> DormantTrackable? { self.entries[id]?.dormant }
+
+    /// Returns the records that wait for a recorder; `nil` where none waits, or no recorder is configured.
+    func unrecorded(by recording: SpoolStateMachine.Configuration, at moment: Moment) -> PublisherSnapshot.Unrecorded? {
+        guard recording.needsRecorder else { return nil }
+        let tracked = self.all.reduce(0) { $0 + $1.backlog.spool.queued }
+        let dormant = self.dormant.reduce(0) { $0 + $1.trackable.count }
+        guard tracked + dormant > 0 else { return nil }
+        let since = self.all.compactMap(\.backlog.spool.unrecordedSince).min()
+        let wait = since.map { $0.duration(to: moment.now) } ?? .zero
+        // A trackable is dormant with records in the log only where no recorder answers.
+        return PublisherSnapshot.Unrecorded(
+            count: tracked + dormant, wait: dormant > 0 ? max(wait, RemoteSource.drainPause) : wait,
+            recorders: recording.recorders.sorted())
+    }
 
     /// Changes a tracked trackable in place.
     ///

@@ -20,7 +20,7 @@ enum SocketConnector {
     static func connect(
         host: String, port: UInt16, name: String, waiter: Waiter
     ) async throws(TrackingError) -> ByteChannel {
-        var failure = TrackingError(.inputUnreadable, "\(name): the host has no address")
+        var failure = TrackingError(.inputUnreadable, "\(name): cannot connect: the host has no address")
         for address in try await Self.resolve(host, port, name, waiter) {
             do throws(TrackingError) {
                 return try await Self.connect(address, name, waiter)

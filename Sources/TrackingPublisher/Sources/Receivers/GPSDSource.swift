@@ -17,7 +17,13 @@ public struct GPSDSource: LocationSource {
     private let asksForCycle: Bool
     private let wanted = ResolutionBox()
 
-    /// Creates a source for the gpsd on `host`, a name or an address.
+    /// Creates a source for the receivers of a gpsd.
+    ///
+    /// - Parameters:
+    ///   - host: The name or the address of the host.
+    ///   - port: The port of gpsd, 1…65,535.
+    ///   - asksForCycle: `true` when the source may ask gpsd to change the cycle of its receivers.
+    ///   - accuracy: The class of accuracy that the receivers reach.
     public init(
         host: String, port: UInt16 = GPSDSource.defaultPort, asksForCycle: Bool = true,
         accuracy: Resolution.Accuracy = .high

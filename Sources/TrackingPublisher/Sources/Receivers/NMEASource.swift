@@ -27,8 +27,13 @@ public struct NMEASource: LocationSource {
     private let asksForCycle: Bool
     private let wanted = ResolutionBox()
 
-    /// Creates a source for the receiver at the end of `line`. With `asksForCycle: false` it never writes to the
-    /// receiver.
+    /// Creates a source for the receiver at the end of a line.
+    ///
+    /// - Parameters:
+    ///   - line: The connection to the receiver.
+    ///   - asksForCycle: `true` when the source may ask a serial receiver to change its cycle. With `false` it never
+    ///     writes to the receiver.
+    ///   - accuracy: The class of accuracy that the receiver reaches.
     public init(_ line: Line, asksForCycle: Bool = true, accuracy: Resolution.Accuracy = .high) {
         self.line = line
         let name: String

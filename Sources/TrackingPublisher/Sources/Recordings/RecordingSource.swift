@@ -9,7 +9,12 @@ import TrackingRuntime
 public struct RecordingSource: LocationSource {
     /// The formats that can be replayed.
     public enum Format: String, Hashable, Sendable {
-        case gpx, jsonl, nmea
+        /// A GPX track.
+        case gpx
+        /// JSON Lines: one GeoJSON Feature a line.
+        case jsonl
+        /// Recorded sentences of NMEA 0183.
+        case nmea
     }
 
     /// The facts of the source, which are known before it runs.
@@ -20,7 +25,13 @@ public struct RecordingSource: LocationSource {
     private let pace: ReplayPace
     private let wanted = ResolutionBox()
 
-    /// Creates a source that replays the file at `path`.
+    /// Creates a source that replays a file.
+    ///
+    /// - Parameters:
+    ///   - format: The format of the file.
+    ///   - path: The path of the file, which is opened when the source runs.
+    ///   - pace: The speed of the replay.
+    ///   - accuracy: The class of accuracy of the recording.
     public init(
         _ format: Format, file path: String, pace: ReplayPace = .recorded, accuracy: Resolution.Accuracy = .high
     ) {
@@ -33,6 +44,8 @@ public struct RecordingSource: LocationSource {
 
     /// Returns a source that reads JSON Lines from standard input. Only one source of a process can read standard
     /// input.
+    ///
+    /// - Parameter accuracy: The class of accuracy of the fixes.
     public static func standardInput(accuracy: Resolution.Accuracy = .high) -> Self { Self(standardInput: accuracy) }
 
     private init(standardInput accuracy: Resolution.Accuracy) {

@@ -8,11 +8,17 @@ public struct ReplayPacer: Sendable {
     private var lastDelivered: UnixTime?
 
     /// Creates a pacer that has not received a fix yet.
+    ///
+    /// - Parameter pace: The speed of the replay.
     public init(pace: ReplayPace) { self.pace = pace }
 
     /// Returns the deadline of the fix with this time; `nil` when it is due at once.
     ///
     /// A time before that of the last fix, as in a file with several tracks, resets the clock.
+    ///
+    /// - Parameters:
+    ///   - fix: The time of the fix.
+    ///   - now: The time on the monotonic clock.
     public mutating func due(_ fix: UnixTime, now: MonotonicTime) -> MonotonicTime? {
         guard case .times(let factor) = self.pace else { return nil }
         guard let anchor = self.anchor, fix >= anchor.fix else {

@@ -17,6 +17,11 @@ public struct SimulatedSource: LocationSource {
         public var accuracy: Resolution.Accuracy
 
         /// Makes a configuration.
+        ///
+        /// - Parameters:
+        ///   - speedFactor: The speed as a multiple of a car's, > 0.
+        ///   - seed: The seed of the random numbers.
+        ///   - accuracy: The class of accuracy of the source.
         public init(speedFactor: Double = 1, seed: UInt64 = 1, accuracy: Resolution.Accuracy = .high) {
             self.speedFactor = speedFactor
             self.seed = seed
@@ -38,6 +43,8 @@ public struct SimulatedSource: LocationSource {
     private let wanted = ResolutionBox()
 
     /// Creates a simulated courier.
+    ///
+    /// - Parameter configuration: The parameters of the drive.
     public init(_ configuration: Configuration = Configuration()) {
         self.configuration = configuration
         _ = Self.departure
