@@ -1,5 +1,6 @@
 import Dispatch
 import Synchronization
+import TrackingRuntime
 
 /// Wakes waiting tasks after each committed write to the gateway's database, by this process or by another one.
 ///
@@ -8,7 +9,9 @@ import Synchronization
 /// would wake them before the commit is visible.
 final class DatabaseChanges: Sendable {
     private struct State {
-        var watch: (any DispatchSourceProtocol)?
+        var watch: FileChanges?
+        /// The replacement for a watch, if the system has none left.
+        var timer: (any DispatchSourceProtocol)?
         var streams: [Int: AsyncStream<Void>.Continuation] = [:]
         var nextKey = 0
     }
@@ -22,14 +25,14 @@ final class DatabaseChanges: Sendable {
     /// - Parameter path: The path of the database file, which exists by the first call of ``stream()``.
     init(path: String) { self.path = path }
 
-    deinit { self.state.withLock { $0.watch?.cancel() } }
+    deinit { self.state.withLock { $0.timer?.cancel() } }
 
     /// Returns a stream that yields after each commit. Commits that follow each other while nobody reads the stream are
     /// yielded as one.
     func stream() -> AsyncStream<Void> {
         let (stream, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         let key = self.state.withLock { state in
-            if state.watch == nil { state.watch = self.makeWatch() }
+            if state.watch == nil, state.timer == nil { self.startWatch(&state) }
             state.nextKey += 1
             state.streams[state.nextKey] = continuation
             return state.nextKey
@@ -39,16 +42,17 @@ final class DatabaseChanges: Sendable {
     }
 
     /// Reports a commit of this process to the watches of all processes.
-    func didCommit() { SystemFile.touch(self.path) }
+    func didCommit() { FileChanges.touch(self.path) }
 
-    private func makeWatch() -> any DispatchSourceProtocol {
+    private func startWatch(_ state: inout State) {
         let wake: @Sendable () -> Void = { [weak self] in self?.wake() }
-        if let watch = SystemFile.watch(self.path, wake) { return watch }
+        state.watch = FileChanges(self.path, wake)
+        guard state.watch == nil else { return }
         let timer = DispatchSource.makeTimerSource()
         timer.schedule(deadline: .now(), repeating: Self.fallbackInterval)
         timer.setEventHandler(handler: DispatchWorkItem(block: wake))
         timer.activate()
-        return timer
+        state.timer = timer
     }
 
     private func wake() {
@@ -56,9 +60,12 @@ final class DatabaseChanges: Sendable {
     }
 
     private func remove(_ key: Int) {
-        let watch = self.state.withLock { state -> (any DispatchSourceProtocol)? in
+        let watch = self.state.withLock { state -> FileChanges? in
             state.streams[key] = nil
-            return state.streams.isEmpty ? state.watch.take() : nil
+            guard state.streams.isEmpty else { return nil }
+            state.timer?.cancel()
+            state.timer = nil
+            return state.watch.take()
         }
         watch?.cancel()
     }
