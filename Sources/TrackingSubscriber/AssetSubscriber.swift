@@ -21,6 +21,8 @@ public final class AssetSubscriber<Transport: MessageTransport>: Service {
         buffer: 65_536, bytes: 32 * 1_024 * 1_024, size: { $0.approximateBytes })
     private let bad: BadMessages
     private let shared = Mutex(Shared())
+    /// Reports changes of ``isSettled``.
+    private let settling = WakeSignal()
 
     private struct Shared {
         var expected: [TrackableID: MonotonicTime] = [:]
@@ -149,6 +151,13 @@ public final class AssetSubscriber<Transport: MessageTransport>: Service {
     /// from now on are delivered, as long as the value remains `true`.
     public var isSettled: Bool { self.shared.withLock { $0.isSettled } }
 
+    /// Waits until ``isSettled``.
+    ///
+    /// - Returns: `false` after the deadline or when the task is cancelled.
+    package func settled(until deadline: MonotonicTime) async -> Bool {
+        await self.settling.wait(until: deadline) { self.isSettled }
+    }
+
     /// The messages that the broker dropped; requires ``SubscriberConfiguration/readsBrokerDrops`` and the right to
     /// read them.
     public var brokerDrops: BrokerDrops { self.shared.withLock { $0.brokerDrops } }
@@ -213,6 +222,7 @@ public final class AssetSubscriber<Transport: MessageTransport>: Service {
             if machine.isSettled != isSettled {
                 isSettled = machine.isSettled
                 self.shared.withLock { $0.isSettled = isSettled }
+                self.settling.notify()
             }
             if machine.brokerDrops != brokerDrops {
                 brokerDrops = machine.brokerDrops
