@@ -2,6 +2,7 @@ import Foundation
 import Synchronization
 import TrackingCore
 import TrackingMQTT
+import TrackingRuntime
 import TrackingSubscriber
 
 /// The surroundings of the demo: a private broker and an agent as child programs, and a folder for their files.
@@ -45,6 +46,9 @@ final class DemoStage: Sendable {
         try? "\(percent)\n".write(to: self.folder.appending(path: "battery"), atomically: true, encoding: .utf8)
     }
 
+    /// Reports changes of ``selectedSource`` and of the observations.
+    let changes = WakeSignal()
+
     /// The source that the agent opened last, according to its log.
     var selectedSource: String? { self.selections.withLock { $0.last } }
 
@@ -58,6 +62,7 @@ final class DemoStage: Sendable {
             if text.isEmpty { return handle.readabilityHandler = nil }
             for line in text.split(separator: "\n") where line.contains("Source selected") {
                 self?.selections.withLock { $0.append(line.contains("HIGH") ? "HIGH" : "BALANCED") }
+                self?.changes.notify()
             }
         }
         try self.start(
