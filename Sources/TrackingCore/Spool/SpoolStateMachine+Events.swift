@@ -282,7 +282,7 @@ extension SpoolStateMachine {
 
     private mutating func probe(streamAt place: Int, now: MonotonicTime) {
         let stream = self.streams[place]
-        let wait = self.acknowledgementWait(of: stream, afterProbes: stream.unansweredProbes + 1)
+        let wait = self.acknowledgementWait(of: stream, afterProbes: stream.recorders.unansweredProbes + 1)
         // Pending records do not wait for a recorder that may be started much later.
         let stalls = !self.configuration.expectsLaterRecorder
         self.streams[place].probe(self.limit.current, stalls: stalls, now: now, wait: wait)
@@ -297,7 +297,7 @@ extension SpoolStateMachine {
             self.phase = .idle
         case .idle, .settingAside:
             // Behind a silent recorder, the oldest unacknowledged batch is sent.
-            let stalled = self.streams.firstIndex { $0.stalledThrough != nil }
+            let stalled = self.streams.firstIndex { $0.recorders.stalledThrough != nil }
             if let stalled, !self.streams[stalled].hasReady { self.probe(streamAt: stalled, now: now) }
             self.isOneBatchUrgent = self.attempt == nil && self.unsent > 0
         }

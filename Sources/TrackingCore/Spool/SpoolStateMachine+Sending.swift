@@ -37,7 +37,7 @@ extension SpoolStateMachine {
 
     /// The streams whose records may be sent, oldest first. Streams behind one with silent recorders are excluded.
     var sendableStreams: ArraySlice<SpoolStream> {
-        let stalled = self.streams.firstIndex { $0.stalledThrough != nil }
+        let stalled = self.streams.firstIndex { $0.recorders.stalledThrough != nil }
         return self.streams[...(stalled ?? self.streams.endIndex - 1)]
     }
 
@@ -182,7 +182,8 @@ extension SpoolStateMachine {
         let there = seqs.intersection(self.streams[place].stored)
         guard !there.isEmpty else { return [] }
         guard self.configuration.needsRecorder else { return self.becameSafe(there, at: place) }
-        let wait = self.acknowledgementWait(of: self.streams[place], afterProbes: self.streams[place].unansweredProbes)
+        let wait = self.acknowledgementWait(
+            of: self.streams[place], afterProbes: self.streams[place].recorders.unansweredProbes)
         self.streams[place].taken(there, by: batch, now: now, wait: wait)
         let answer = self.configuration.expectsLaterRecorder ? [Action.taken(self.streams[place].id, there)] : []
         return answer + self.removeSafe(at: place)
@@ -191,7 +192,7 @@ extension SpoolStateMachine {
     /// Returns the time for which acknowledged records wait for the recorders. It grows with each unanswered probe,
     /// with jitter.
     mutating func acknowledgementWait(of stream: SpoolStream, afterProbes count: Int) -> Duration {
-        let first = stream.isReopened ? Self.reopenedWait : self.configuration.acknowledgementWait
+        let first = stream.recorders.isReopened ? Self.reopenedWait : self.configuration.acknowledgementWait
         guard count > 0 else { return first }
         let wait = min(first * (1 << min(count, 16)), Self.longestSilence)
         return wait * Double.random(in: 0.5...1, using: &self.random)

@@ -307,7 +307,7 @@ public struct SpoolStateMachine: Sendable {
     }
 
     /// The time since which the oldest record waits for a recorder without progress; `nil` when no record waits.
-    public var unrecordedSince: MonotonicTime? { self.streams.compactMap(\.unrecordedSince).min() }
+    public var unrecordedSince: MonotonicTime? { self.streams.compactMap(\.recorders.unrecordedSince).min() }
 
     /// Returns the named recorders that have not acknowledged all of these records.
     public func recordersWithout(_ records: [StreamID: SeqSet]) -> [ClientID] {

@@ -27,17 +27,8 @@ struct SpoolStream: Hashable, Sendable {
     private var taken: [Taken] = []
     /// Batches that are to be published again. Their records are in `pending`.
     private(set) var repeats: [Repeat] = []
-    /// While the recorders are silent, the last record that the broker acknowledged before the silence was detected.
-    /// Newer records wait.
-    private(set) var stalledThrough: UInt64?
-    /// The time of the last message of a recorder that lacks records of this stream.
-    private var lastAnswer: MonotonicTime?
-    /// The number of batches that were repeated since then to provoke an answer.
-    private(set) var unansweredProbes = 0
-    /// `true` when no recorder has answered since a reconnection.
-    private(set) var isReopened = false
-    /// The time since which records wait for a recorder without progress; `nil` when no record waits.
-    private(set) var unrecordedSince: MonotonicTime?
+    /// The answers of the recorders, and the waits for them.
+    private(set) var recorders = Recorders()
     /// The records in flight on the live lane.
     private(set) var live = SeqSet()
     /// The highest number that was written or given up.
@@ -55,6 +46,21 @@ struct SpoolStream: Hashable, Sendable {
     private(set) var waitingSince: MonotonicTime?
     /// The number up to which pending records are sent without waiting for a full batch.
     private(set) var urgentThrough: UInt64 = 0
+
+    /// The answers of the recorders of one stream, and the waits for them.
+    struct Recorders: Hashable, Sendable {
+        /// While the recorders are silent, the last record that the broker acknowledged before the silence was detected.
+        /// Newer records wait.
+        var stalledThrough: UInt64?
+        /// The time of the last message of a recorder that lacks records of this stream.
+        var lastAnswer: MonotonicTime?
+        /// The number of batches that were repeated since then to provoke an answer.
+        var unansweredProbes = 0
+        /// `true` when no recorder has answered since a reconnection.
+        var isReopened = false
+        /// The time since which records wait for a recorder without progress; `nil` when no record waits.
+        var unrecordedSince: MonotonicTime?
+    }
 
     /// Records that the broker acknowledged and that some recorder has not acknowledged.
     private struct Taken: Sendable {
@@ -95,14 +101,14 @@ struct SpoolStream: Hashable, Sendable {
 
     /// The records that a batch may contain: pending, not in flight on the live lane, not behind a silent recorder.
     var ready: SeqSet {
-        var ready = self.stalledThrough.map(self.pending.through) ?? self.pending
+        var ready = self.recorders.stalledThrough.map(self.pending.through) ?? self.pending
         if !self.live.isEmpty { ready.subtract(self.live) }
         return ready
     }
 
     /// `true` when a batch could contain records.
     var hasReady: Bool {
-        self.live.isEmpty && self.stalledThrough == nil ? !self.pending.isEmpty : !self.ready.isEmpty
+        self.live.isEmpty && self.recorders.stalledThrough == nil ? !self.pending.isEmpty : !self.ready.isEmpty
     }
 
     /// Returns the records of the next batch, at most `maximum`, and the id of the batch that they repeat.
@@ -172,7 +178,7 @@ struct SpoolStream: Hashable, Sendable {
         let there = seqs.intersection(self.stored)
         let until = max(now.advanced(by: wait), self.taken.last?.until ?? now)
         guard !there.isEmpty else { return self.pendingMayHaveEnded() }
-        self.unrecordedSince = self.unrecordedSince ?? now
+        self.recorders.unrecordedSince = self.recorders.unrecordedSince ?? now
         let isFull = self.taken.count >= Self.maximumTaken
         if isFull, let last = self.taken.indices.last, self.taken[last].batch == nil {
             self.taken[last].seqs.formUnion(there)
@@ -189,18 +195,20 @@ struct SpoolStream: Hashable, Sendable {
         self.pending.subtract(seqs)
         for index in self.taken.indices { self.taken[index].seqs.subtract(seqs) }
         self.taken.removeAll { $0.seqs.isEmpty }
-        if self.stored.isEmpty { self.unrecordedSince = nil }
+        if self.stored.isEmpty { self.recorders.unrecordedSince = nil }
         for index in self.repeats.indices { self.repeats[index].seqs.subtract(seqs) }
         self.repeats.removeAll { $0.seqs.isEmpty }
-        if let stalled = self.stalledThrough, self.stored.first ?? .max > stalled { self.stalledThrough = nil }
+        if let stalled = self.recorders.stalledThrough, self.stored.first ?? .max > stalled {
+            self.recorders.stalledThrough = nil
+        }
         self.pendingMayHaveEnded()
     }
 
     /// Handles a reconnection. If the recorders answered on the previous connection, records waiting for them are
     /// repeated soon, because the broker may have lost records or acknowledgements with that connection.
     mutating func reopened(now: MonotonicTime, wait: Duration) {
-        guard self.unansweredProbes == 0 else { return }
-        self.isReopened = true
+        guard self.recorders.unansweredProbes == 0 else { return }
+        self.recorders.isReopened = true
         let end = now.advanced(by: wait)
         for index in self.taken.indices { self.taken[index].until = min(self.taken[index].until, end) }
     }
@@ -213,10 +221,10 @@ struct SpoolStream: Hashable, Sendable {
     ///   - now: The time on the monotonic clock.
     ///   - wait: The time to wait for the recorder before records are sent again.
     mutating func recorderAnswered(isWorking: Bool, now: MonotonicTime, wait: Duration) {
-        self.lastAnswer = now
-        self.unansweredProbes = 0
-        self.isReopened = false
-        if isWorking, self.unrecordedSince != nil { self.unrecordedSince = now }
+        self.recorders.lastAnswer = now
+        self.recorders.unansweredProbes = 0
+        self.recorders.isReopened = false
+        if isWorking, self.recorders.unrecordedSince != nil { self.recorders.unrecordedSince = now }
         let end = now.advanced(by: wait)
         for index in self.taken.indices {
             self.taken[index].until = isWorking ? end : min(self.taken[index].until, end)
@@ -226,13 +234,15 @@ struct SpoolStream: Hashable, Sendable {
     /// Schedules records for sending again when their wait is over and a recorder that lacks them answered since they
     /// were sent.
     mutating func resend(now: MonotonicTime) {
-        let last = self.lastAnswer
+        let last = self.recorders.lastAnswer
         let due = self.taken.prefix { entry in entry.until <= now && last.map { $0 >= entry.since } ?? false }
         guard !due.isEmpty else { return }
         self.taken.removeFirst(due.count)
         for entry in due { self.sendAgain(entry.seqs, of: entry.batch, now: now) }
-        if let stalled = self.stalledThrough, !self.taken.contains(where: { $0.seqs.first ?? .max <= stalled }) {
-            self.stalledThrough = nil
+        if let stalled = self.recorders.stalledThrough,
+            !self.taken.contains(where: { $0.seqs.first ?? .max <= stalled })
+        {
+            self.recorders.stalledThrough = nil
         }
     }
 
@@ -246,8 +256,11 @@ struct SpoolStream: Hashable, Sendable {
     ///   - wait: The time until the next probe.
     mutating func probe(_ count: Int, stalls: Bool, now: MonotonicTime, wait: Duration) {
         guard let oldest = self.taken.min(by: { $0.seqs.first ?? .max < $1.seqs.first ?? .max }) else { return }
-        self.unansweredProbes += 1
-        if stalls { self.stalledThrough = max(self.stalledThrough ?? 0, self.taken.compactMap(\.seqs.last).max() ?? 0) }
+        self.recorders.unansweredProbes += 1
+        if stalls {
+            self.recorders.stalledThrough = max(
+                self.recorders.stalledThrough ?? 0, self.taken.compactMap(\.seqs.last).max() ?? 0)
+        }
         let rest = self.taken.filter { $0.batch != nil && $0.batch != oldest.batch }
         var loose = self.taken.reduce(into: SeqSet()) { if $1.batch == nil { $0.formUnion($1.seqs) } }
         var first = SeqSet()
@@ -266,8 +279,8 @@ struct SpoolStream: Hashable, Sendable {
 
     /// Ends the wait for silent recorders. All records that wait for them are sent again first, in order.
     mutating func endStall(now: MonotonicTime) {
-        guard self.stalledThrough != nil else { return }
-        self.stalledThrough = nil
+        guard self.recorders.stalledThrough != nil else { return }
+        self.recorders.stalledThrough = nil
         self.sendAgain(above: 0, now: now)
     }
 
