@@ -1,5 +1,6 @@
 import NIOCore
 import NIOHTTP1
+import TrackingCore
 
 /// Refuses a request whose `Host` is missing, there twice, or no host (RFC 9112, 3.2): the server answers 400 and closes.
 ///
@@ -53,16 +54,6 @@ final class RequestHost: ChannelInboundHandler, RemovableChannelHandler {
 }
 
 extension UInt8 {
-    /// `true` for a digit of a hexadecimal number.
-    fileprivate var isHexDigit: Bool {
-        switch self {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "f"),
-            UInt8(ascii: "A")...UInt8(ascii: "F"):
-            true
-        default: false
-        }
-    }
-
     /// `true` for what a registered name is made of (RFC 3986, 3.2.2).
     fileprivate var isInHostName: Bool {
         switch self {
