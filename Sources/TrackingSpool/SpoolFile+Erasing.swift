@@ -58,8 +58,8 @@ extension SpoolFile {
         }
     }
 
-    /// Overwrites the pages that hold nothing any more, by rows that fill them all and are deleted again: an earlier release left
-    /// there what it deleted. To write the file anew (`VACUUM`) would put its tables into an order that is no log's.
+    /// Overwrites the free pages, by rows that fill them all and are deleted again: a log that is opened without
+    /// `overwritesRemoved` leaves deleted bytes there. To write the file anew (`VACUUM`) would put its tables into an order that is no log's.
     private func overwriteFreePages(_ db: Database) throws {
         var left = try Int.fetchOne(db, sql: "PRAGMA freelist_count") ?? 0
         guard left > 0 else { return }
