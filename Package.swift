@@ -131,7 +131,9 @@ let package = Package(
         .target(
             name: "TrackingControl", dependencies: ["SystemLibrary", "TrackingCore", "TrackingRuntime", logging],
             swiftSettings: settings),
-        .target(name: "TrackingTesting", dependencies: ["SystemLibrary", "TrackingCore"], swiftSettings: settings),
+        .target(
+            name: "TrackingTesting", dependencies: ["SystemLibrary", "TrackingCore", "TrackingRuntime"],
+            swiftSettings: settings),
         .target(
             name: "GodwitOptions",
             dependencies: [

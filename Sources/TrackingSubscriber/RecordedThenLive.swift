@@ -1,4 +1,5 @@
 public import TrackingCore
+import TrackingRuntime
 
 /// Reads recorded points of a trackable from a time on, ordered by time: one page at most, from the end of the page
 /// before. Returns the start of the next page; `nil` after the last one.
@@ -68,7 +69,7 @@ public struct RecordedThenLive: AsyncSequence, Sendable {
         private var reading: Reading?
         private var seams: [TrackableID: HistorySeam] = [:]
         private var waiting: ArraySlice<SubscriberEvent> = []
-        private var deadline: ContinuousClock.Instant?
+        private var deadline: MonotonicTime?
 
         /// The time between two attempts to find a position in the history.
         private static let pause = Duration.milliseconds(100)
@@ -126,7 +127,7 @@ public struct RecordedThenLive: AsyncSequence, Sendable {
             self.waiting.append(.location(id, update))
         }
 
-        private var isPatient: Bool { self.deadline.map { ContinuousClock.now < $0 } ?? false }
+        private var isPatient: Bool { self.deadline.map { DeviceClock.now < $0 } ?? false }
 
         /// Handles a live event. The first position of a trackable waits for the points recorded before it.
         private mutating func take(_ event: SubscriberEvent) {
@@ -138,7 +139,7 @@ public struct RecordedThenLive: AsyncSequence, Sendable {
                 return self.pass(received, of: id)
             }
             self.seams[id]?.isClosed = true
-            self.deadline = self.deadline ?? .now + self.patience
+            self.deadline = self.deadline ?? DeviceClock.now.advanced(by: self.patience)
             self.reading = Reading(id: id, from: from, held: received)
         }
 

@@ -17,9 +17,9 @@ final class DemoShow: Service {
     /// The observations of the silent observer.
     fileprivate struct Seen {
         var inForce: ResolutionInForce?
-        var arrivals: [ContinuousClock.Instant] = []
+        var arrivals: [MonotonicTime] = []
         /// The time of the last position, including a retained one.
-        var lastPosition: ContinuousClock.Instant?
+        var lastPosition: MonotonicTime?
     }
 
     init(stage: DemoStage, isScript: Bool, duration: Double?) {
@@ -152,10 +152,10 @@ final class DemoShow: Service {
         switch event {
         case .location(_, let received) where received.isRetained:
             // The agent published before the observer joined. A late subscriber receives the last position at once.
-            self.seen.withLock { $0.lastPosition = .now }
+            self.seen.withLock { $0.lastPosition = DeviceClock.now }
             try self.say("  · the last position, retained by the broker: \(Self.place(of: received.update.location))")
         case .location(_, let received) where !received.isLate:
-            let now = ContinuousClock.now
+            let now = DeviceClock.now
             let gap = self.seen.withLock { seen in
                 defer {
                     seen.arrivals.append(now)
@@ -187,12 +187,12 @@ extension DemoShow.Seen {
     private static let quiet = Duration.seconds(5)
 
     /// `true` if the last position arrived a while ago.
-    var isQuiet: Bool { self.lastPosition.map { $0.duration(to: .now) >= Self.quiet } ?? false }
+    var isQuiet: Bool { self.lastPosition.map { $0.duration(to: DeviceClock.now) >= Self.quiet } ?? false }
 
     /// The time until ``isQuiet`` becomes `true`; `nil` if it is.
     var untilQuiet: Duration? {
         guard !self.isQuiet, let last = self.lastPosition else { return nil }
-        return ContinuousClock.now.duration(to: last + Self.quiet)
+        return DeviceClock.now.duration(to: last.advanced(by: Self.quiet))
     }
 
     /// `true` if the last two positions arrived about this far apart.
