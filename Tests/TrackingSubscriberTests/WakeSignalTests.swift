@@ -4,7 +4,7 @@ import TrackingCore
 import TrackingRuntime
 
 /// Waiting for a condition that other tasks change.
-@Suite(.timeLimit(.minutes(1))) struct WakeSignalTests {
+@Suite(.timeLimit(.minutes(1))) final class WakeSignalTests: Sendable {
     private let signal = WakeSignal()
     private let value = Mutex(0)
 
