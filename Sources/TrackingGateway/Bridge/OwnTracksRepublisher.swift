@@ -153,10 +153,9 @@ package struct OwnTracksRepublisher: Sendable {
         return self.withdrawn(id)
     }
 
-    /// Returns `true` for a message of this bridge, or of an older version that added no name.
+    /// Returns `true` for a message of this bridge.
     private func isOwn(_ payload: ArraySlice<UInt8>) -> Bool {
-        let name = (try? JSONValue(json: payload))?["_by"]?.text
-        return name == nil || name == self.configuration.name
+        (try? JSONValue(json: payload))?["_by"]?.text == self.configuration.name
     }
 
     /// Records an announcement of an earlier run, so that it is cleared with the trackable.
