@@ -1,4 +1,5 @@
 import SystemLibrary
+import TrackingCore
 import TrackingRuntime
 
 /// The lock of the recorders that store into one SQLite history, a file beside it. Several recorders can hold it
