@@ -131,7 +131,9 @@ let package = Package(
         .target(
             name: "TrackingControl", dependencies: ["SystemLibrary", "TrackingCore", "TrackingRuntime", logging],
             swiftSettings: settings),
-        .target(name: "TrackingTesting", dependencies: ["SystemLibrary", "TrackingCore"], swiftSettings: settings),
+        .target(
+            name: "TrackingTesting", dependencies: ["SystemLibrary", "TrackingCore", "TrackingRuntime"],
+            swiftSettings: settings),
         .target(
             name: "GodwitOptions",
             dependencies: [
@@ -153,7 +155,8 @@ let package = Package(
                 "CMalloc", "GodwitOptions", "SystemLibrary", "TrackingControl", "TrackingCore", "TrackingGateway",
                 "TrackingHistory",
                 "TrackingMQTT", "TrackingMetrics", "TrackingPublisher", "TrackingRecorder", "TrackingRules",
-                "TrackingSpool", "TrackingStore", "TrackingSubscriber", argumentParser, coreMetrics, lifecycle, logging,
+                "TrackingRuntime", "TrackingSpool", "TrackingStore", "TrackingSubscriber", argumentParser, coreMetrics,
+                lifecycle, logging,
             ],
             swiftSettings: settings),
 

@@ -1,5 +1,7 @@
 private import SystemLibrary
 private import Synchronization
+private import TrackingCore
+private import TrackingRuntime
 
 /// A terminal in which a program reads single keys and redraws a table.
 public struct Terminal: Sendable {
@@ -11,6 +13,9 @@ public struct Terminal: Sendable {
     /// `true` after the program was stopped with Ctrl-Z and continued. The shell has changed the terminal's settings
     /// meanwhile.
     private static let wasStopped = Atomic<Bool>(false)
+    /// `true` after the end of standard input, which then always counts as readable.
+    private static let hasInputEnded = Atomic<Bool>(false)
+    private let waiter = Waiter()
 
     /// `true` if standard output is a terminal.
     public static var isOutput: Bool { isatty(STDOUT_FILENO) == 1 }
@@ -100,12 +105,24 @@ public struct Terminal: Sendable {
         return read.keys
     }
 
+    /// Waits until a key is pressed, ``wake()`` is called, or the limit has passed. Call it from one task at a time.
+    public func wait(for limit: Duration) async {
+        let input = Self.hasInputEnded.load(ordering: .relaxed) ? nil : STDIN_FILENO
+        _ = await self.waiter.next(until: DeviceClock.now.advanced(by: limit), descriptor: input)
+    }
+
+    /// Ends the present or the next ``wait(for:)``, because there is something new to draw.
+    public func wake() { self.waiter.signal(.news) }
+
     /// Returns the typed bytes, at most 64, after waiting at most this many milliseconds for the first one.
     private static func typed(within milliseconds: Int32) -> [UInt8] {
         var descriptor = pollfd(fd: STDIN_FILENO, events: Int16(POLLIN), revents: 0)
         guard poll(&descriptor, 1, milliseconds) > 0 else { return [] }
         var buffer = [UInt8](repeating: 0, count: 64)
         let count = read(STDIN_FILENO, &buffer, buffer.count)
+        if count == 0 || (count < 0 && ![EAGAIN, EINTR].contains(errno)) {
+            self.hasInputEnded.store(true, ordering: .relaxed)
+        }
         return count > 0 ? Array(buffer[..<count]) : []
     }
 

@@ -1,5 +1,6 @@
 private import SystemLibrary
 public import TrackingCore
+private import TrackingRuntime
 
 /// Converts times to text, and reads the wall clock.
 public enum TimeText {
@@ -23,11 +24,7 @@ public enum TimeText {
     }
 
     /// The time of the device's wall clock.
-    public static var now: UnixTime {
-        var time = timespec()
-        clock_gettime(CLOCK_REALTIME, &time)
-        return UnixTime(Double(time.tv_sec) + Double(time.tv_nsec) * 1e-9)
-    }
+    public static var now: UnixTime { DeviceClock.wall }
 
     private static func split(_ time: UnixTime) -> (Int, Int) {
         let milliseconds = (max(-1e11, min(1e11, time.seconds)) * 1000).rounded()

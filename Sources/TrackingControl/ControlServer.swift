@@ -24,12 +24,13 @@ public struct ControlServer: Sendable {
     private let path: String
     private let handler: Handler
     private let logger: Logger
-    /// The interval at which the server checks that the socket's file still exists.
+    /// The time between the removal of the socket's file and its replacement, in which a cleaner of temporary files
+    /// also removes the folder.
     private let pause: Duration
 
     /// Creates a server for the control socket at `path`.
     public init(path: String, logger: Logger = Logger(label: "godwit.control"), handler: @escaping Handler) {
-        self.init(path: path, pause: .seconds(30), logger: logger, handler: handler)
+        self.init(path: path, pause: .seconds(1), logger: logger, handler: handler)
     }
 
     init(
@@ -52,11 +53,12 @@ public struct ControlServer: Sendable {
         listening()
         let clients = Slots(Self.maximumClients)
         await withDiscardingTaskGroup { group in
+            var replacement: MonotonicTime?
             while !Task.isCancelled {
-                let deadline = DeviceClock.now.advanced(by: self.pause)
+                let deadline = replacement ?? door.nextLook
                 if await door.channel.wait(isWriting: false, until: deadline).contains(.cancelled) { break }
                 await self.accept(on: door, clients, &group)
-                if door.listener.isFileGone { self.replace(&door) }
+                self.replace(&door, at: &replacement)
             }
             group.cancelAll()
         }
@@ -66,19 +68,33 @@ public struct ControlServer: Sendable {
     private struct Door {
         let listener: ControlSocket.Listener
         let channel: ByteChannel
+        /// Wakes the server when the socket's file is removed; `nil` if the system has no watch left.
+        private let changes: FileChanges?
 
         init(_ path: String) throws(TrackingError) {
             self.listener = try ControlSocket.listen(path)
             self.channel = ByteChannel(self.listener.descriptor, name: path)
+            self.changes = FileChanges(path) { [waiter = self.channel.waiter] in waiter.signal(.news) }
         }
+
+        /// The time of the next look at the socket's file; `nil` while the file is watched.
+        var nextLook: MonotonicTime? { self.changes == nil ? DeviceClock.now.advanced(by: .seconds(30)) : nil }
     }
 
-    /// Creates the control socket again after its file was removed. If this fails, the next check tries again.
-    private func replace(_ door: inout Door) {
+    /// Replaces a socket whose file was removed.
+    ///
+    /// - Parameter time: The time of the replacement, or of the next attempt; `nil` while the file exists.
+    private func replace(_ door: inout Door, at time: inout MonotonicTime?) {
+        guard door.listener.isFileGone else { return time = nil }
+        let now = DeviceClock.now
+        guard let due = time else { return time = now.advanced(by: self.pause) }
+        guard due <= now else { return }
         do throws(TrackingError) {
             door = try Door(self.path)
+            time = nil
             self.logger.warning("Control socket was removed and recreated", metadata: ["path": "\(self.path)"])
         } catch {
+            time = now.advanced(by: self.pause * 30)
             self.logger.debug("Control socket is missing and could not be recreated", metadata: ["reason": "\(error)"])
         }
     }

@@ -99,7 +99,7 @@ public struct Gateway: Service {
         self.hub = hub
         let gate = OutboxGate()
         self.services += [
-            subscriber, hub, self.rules(of: subscriber, gate), RevocationWatch(hub: hub, access: self.access),
+            subscriber, hub, self.rules(of: subscriber, gate), RevocationWatch(hub: hub, database: self.database),
             Eraser(
                 database: self.database, history: history, intake: configuration.intake, cleared: cleared,
                 logger: logger),

@@ -60,8 +60,8 @@ extension SpoolFile {
     }
 
     /// Overwrites the free pages of the file with rows that fill them and are deleted again. Without overwriting (see
-    /// ``overwriteRemoved()``), deleted content remains on these pages. `VACUUM` is not used, because it would store
-    /// the tables in an order that a log's file never has.
+    /// `overwritesRemoved`), deleted content remains on these pages. `VACUUM` is not used, because it would store the
+    /// tables in an order that a log's file never has.
     private func overwriteFreePages(_ db: Database) throws {
         var left = try Int.fetchOne(db, sql: "PRAGMA freelist_count") ?? 0
         guard left > 0 else { return }

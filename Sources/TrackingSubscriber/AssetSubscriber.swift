@@ -22,6 +22,8 @@ public final class AssetSubscriber<Transport: MessageTransport>: Service {
         buffer: 65_536, bytes: 32 * 1_024 * 1_024, size: { $0.approximateBytes })
     private let bad: BadMessages
     private let shared = Mutex(Shared())
+    /// Reports changes of ``isSettled``.
+    private let settling = WakeSignal()
 
     private struct Shared {
         var expected: [TrackableID: MonotonicTime] = [:]
@@ -166,6 +168,13 @@ public final class AssetSubscriber<Transport: MessageTransport>: Service {
     /// published from now on are delivered as long as the value remains `true`.
     public var isSettled: Bool { self.shared.withLock { $0.isSettled } }
 
+    /// Waits until ``isSettled``.
+    ///
+    /// - Returns: `false` after the deadline or when the task is cancelled.
+    package func settled(until deadline: MonotonicTime) async -> Bool {
+        await self.settling.wait(until: deadline) { self.isSettled }
+    }
+
     /// The number of messages that the broker dropped, for any of its clients. Always zero without
     /// ``SubscriberConfiguration/readsBrokerDrops`` or without the right to read the broker's count.
     public var brokerDrops: BrokerDrops { self.shared.withLock { $0.brokerDrops } }
@@ -236,6 +245,7 @@ public final class AssetSubscriber<Transport: MessageTransport>: Service {
             if machine.isSettled != isSettled {
                 isSettled = machine.isSettled
                 self.shared.withLock { $0.isSettled = isSettled }
+                self.settling.notify()
             }
             if machine.brokerDrops != brokerDrops {
                 brokerDrops = machine.brokerDrops

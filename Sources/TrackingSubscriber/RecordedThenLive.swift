@@ -1,4 +1,5 @@
 public import TrackingCore
+import TrackingRuntime
 
 /// Reads one page of the recorded points of a trackable, ordered by time.
 ///
@@ -77,7 +78,7 @@ public struct RecordedThenLive: AsyncSequence, Sendable {
         private var reading: Reading?
         private var seams: [TrackableID: HistorySeam] = [:]
         private var waiting: ArraySlice<SubscriberEvent> = []
-        private var deadline: ContinuousClock.Instant?
+        private var deadline: MonotonicTime?
 
         /// The time between two attempts to find a live position in the history.
         private static let pause = Duration.milliseconds(100)
@@ -135,7 +136,7 @@ public struct RecordedThenLive: AsyncSequence, Sendable {
             self.waiting.append(.location(id, update))
         }
 
-        private var isPatient: Bool { self.deadline.map { ContinuousClock.now < $0 } ?? false }
+        private var isPatient: Bool { self.deadline.map { DeviceClock.now < $0 } ?? false }
 
         /// Handles a live event. The first live position of a trackable waits until the points recorded before it are
         /// delivered.
@@ -148,7 +149,7 @@ public struct RecordedThenLive: AsyncSequence, Sendable {
                 return self.pass(received, of: id)
             }
             self.seams[id]?.isClosed = true
-            self.deadline = self.deadline ?? .now + self.patience
+            self.deadline = self.deadline ?? DeviceClock.now.advanced(by: self.patience)
             self.reading = Reading(id: id, from: from, held: received)
         }
 

@@ -1,6 +1,7 @@
 public import TrackingCore
 import SystemLibrary
 import Synchronization
+import TrackingRuntime
 
 /// A TCP proxy on the loopback interface that forwards everything to a server there, and fails on request as networks
 /// do.
@@ -44,7 +45,7 @@ public final class FaultProxy: Sendable {
         (self.listener, self.port) = try Loopback.listen()
         self.target = port
         let listener = self.listener
-        let isStarted = Loopback.detach { [weak self] in
+        let isStarted = DetachedThread.start(stackSize: nil) { [weak self] in
             while true {
                 let client = accept(listener, nil, nil)
                 if client < 0, errno == EINTR || errno == ECONNABORTED { continue }
@@ -123,7 +124,7 @@ public final class FaultProxy: Sendable {
             return state.nextPair
         }
         for isUpwards in [true, false] {
-            let isStarted = Loopback.detach { [weak self] in
+            let isStarted = DetachedThread.start(stackSize: nil) { [weak self] in
                 pair.pump(isUpwards: isUpwards) { self?.state.withLock { ($0.mode, $0.trigger) } }
                 if pair.finish() { self?.state.withLock { $0.pairs[number] = nil } }
             }

@@ -1,4 +1,5 @@
 import TrackingCore
+import TrackingRuntime
 
 /// The state of an ``InMemoryBroker``, and the effects of its clients' commands. Access is protected by the broker's
 /// lock.
@@ -12,7 +13,7 @@ struct InMemorySessions {
 
     private struct Retained {
         let message: OutgoingMessage
-        let deadline: ContinuousClock.Instant?
+        let deadline: MonotonicTime?
     }
 
     /// The topics that a client must not publish to.
@@ -119,11 +120,11 @@ struct InMemorySessions {
         if self.connections[client.id]?.filters.contains(pattern) == false {
             self.connections[client.id]?.filters.append(pattern)
         }
-        let now = ContinuousClock.now
+        let now = DeviceClock.now
         self.kept = self.kept.filter { $0.value.deadline.map { $0 > now } ?? true }
         for kept in self.kept.values where pattern.matches(kept.message.topic) {
             var message = kept.message
-            if let deadline = kept.deadline { message.properties.expiry = (deadline - now).roundedUp }
+            if let deadline = kept.deadline { message.properties.expiry = now.duration(to: deadline).roundedUp }
             Self.deliver(message, to: client, isRetained: true)
         }
     }
@@ -132,7 +133,7 @@ struct InMemorySessions {
 
     private mutating func route(_ message: OutgoingMessage) {
         if message.isRetained {
-            let deadline = message.properties.expiry.map { ContinuousClock.now + $0 }
+            let deadline = message.properties.expiry.map { DeviceClock.now.advanced(by: $0) }
             self.kept[message.topic] =
                 message.payload.isEmpty ? nil : Retained(message: message, deadline: deadline)
         }

@@ -1,32 +1,8 @@
 import SystemLibrary
 import TrackingCore
 
-/// Sockets and threads on the loopback interface for test doubles.
+/// Sockets on the loopback interface for test doubles.
 enum Loopback {
-    private final class Body {
-        let run: @Sendable () -> Void
-        init(_ run: @escaping @Sendable () -> Void) { self.run = run }
-    }
-
-    /// Runs `body` on a detached thread. Returns `false` when the system has no thread left.
-    static func detach(_ body: @escaping @Sendable () -> Void) -> Bool {
-        let context = Unmanaged.passRetained(Body(body))
-        var thread = pthread_t()
-        let code = pthread_create(
-            &thread, nil,
-            { context in
-                // Takes the reference that `passRetained` created.
-                Unmanaged<Body>.fromOpaque(context!).takeRetainedValue().run()
-                return nil
-            }, context.toOpaque())
-        guard code == 0 else {
-            context.release()
-            return false
-        }
-        pthread_detach(thread)
-        return true
-    }
-
     /// Returns a socket that listens on a free port below the range of ephemeral ports. A client that repeatedly
     /// connects to a port in that range can become connected to itself.
     static func listen() throws(TrackingError) -> (descriptor: Int32, port: Int) {

@@ -1,6 +1,7 @@
 public import TrackingCore
 import SystemLibrary
 import Synchronization
+import TrackingRuntime
 
 /// A broker on the loopback interface that accepts an MQTT connection in order and then sends arbitrary bytes, like a
 /// faulty or hostile broker.
@@ -37,7 +38,7 @@ public final class LyingBroker: Sendable {
     public init(_ steps: @escaping @Sendable (_ connection: Int) -> [Step]) throws(TrackingError) {
         (self.listener, self.port) = try Loopback.listen()
         let listener = self.listener
-        let isStarted = Loopback.detach { [weak self] in
+        let isStarted = DetachedThread.start(stackSize: nil) { [weak self] in
             var number = 0
             while true {
                 let client = accept(listener, nil, nil)
@@ -69,7 +70,7 @@ public final class LyingBroker: Sendable {
         }
         let isStarted =
             hasRoom
-            && Loopback.detach { [weak self] in
+            && DetachedThread.start(stackSize: nil) { [weak self] in
                 if let connack = Self.connack(client), Loopback.sendAll(connack[...], to: client) {
                     Self.play(steps, to: client)
                 }

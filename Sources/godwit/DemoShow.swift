@@ -3,6 +3,7 @@ import ServiceLifecycle
 import Synchronization
 import TrackingCore
 import TrackingMQTT
+import TrackingRuntime
 import TrackingSubscriber
 
 /// The steps of `godwit demo`. Each step announces itself, acts, and waits until its effect is observed.
@@ -16,9 +17,9 @@ final class DemoShow: Service {
     /// The observations of the subscriber that watches the demo without being counted as a subscriber.
     fileprivate struct Seen {
         var inForce: ResolutionInForce?
-        var arrivals: [ContinuousClock.Instant] = []
-        /// The time at which the last position arrived, a retained one included; `nil` before the first one.
-        var lastPosition: ContinuousClock.Instant?
+        var arrivals: [MonotonicTime] = []
+        /// The time of the last position, including a retained one.
+        var lastPosition: MonotonicTime?
     }
 
     init(stage: DemoStage, isScript: Bool, duration: Double?) {
@@ -66,7 +67,7 @@ final class DemoShow: Service {
         ) {
             // Waiting for the next position would take long. Five seconds without one show the pace as well.
             $0.inForce?.subscribers == 0 && $0.inForce?.resolution.desiredInterval == .seconds(30)
-                && $0.isQuiet(for: .seconds(5)) && self.stage.selectedSource == "BALANCED"
+                && $0.isQuiet && self.stage.selectedSource == "BALANCED"
         }
         let watcher = try self.stage.subscriber("demo-watcher", isSilent: false)
         try await withThrowingTaskGroup(of: Void.self) { group in
@@ -130,13 +131,19 @@ final class DemoShow: Service {
     ) async throws -> Bool {
         try self.say("\n» " + title)
         self.seen.withLock { $0.arrivals = [] }
-        let deadline = ContinuousClock.now.advanced(by: .seconds(seconds))
+        let deadline = DeviceClock.now.advanced(by: .seconds(seconds))
         while !self.seen.withLock({ isSeen($0) }) {
-            guard ContinuousClock.now < deadline else {
+            let now = DeviceClock.now
+            guard now < deadline else {
                 try self.say("  ✗ not observed within \(seconds) s")
                 return false
             }
-            try await Task.sleep(for: .milliseconds(50))
+            // A condition can also hold because no position arrived for a while.
+            let quiet = self.seen.withLock { $0.untilQuiet }.map { now.advanced(by: $0) }
+            let isObserved = await self.stage.changes.wait(until: min(deadline, quiet ?? deadline)) {
+                self.seen.withLock { isSeen($0) }
+            }
+            if !isObserved { try Task.checkCancellation() }
         }
         try self.say("  ✓ observed")
         return true
@@ -145,13 +152,14 @@ final class DemoShow: Service {
     // MARK: - Observations
 
     private func note(_ event: SubscriberEvent) throws {
+        defer { self.stage.changes.notify() }
         switch event {
         case .location(_, let received) where received.isRetained:
             // The agent published before the observer joined. A late subscriber receives the last position at once.
-            self.seen.withLock { $0.lastPosition = .now }
+            self.seen.withLock { $0.lastPosition = DeviceClock.now }
             try self.say("  · the last position, retained by the broker: \(Self.place(of: received.update.location))")
         case .location(_, let received) where !received.isLate:
-            let now = ContinuousClock.now
+            let now = DeviceClock.now
             let gap = self.seen.withLock { seen in
                 defer {
                     seen.arrivals.append(now)
@@ -179,9 +187,16 @@ final class DemoShow: Service {
 }
 
 extension DemoShow.Seen {
-    /// Returns `true` if the last position arrived at least `time` ago.
-    func isQuiet(for time: Duration) -> Bool {
-        self.lastPosition.map { $0.duration(to: .now) >= time } ?? false
+    /// The time without a position after which ``isQuiet`` is `true`.
+    private static let quiet = Duration.seconds(5)
+
+    /// `true` if the last position arrived a while ago.
+    var isQuiet: Bool { self.lastPosition.map { $0.duration(to: DeviceClock.now) >= Self.quiet } ?? false }
+
+    /// The time until ``isQuiet`` becomes `true`; `nil` if it is.
+    var untilQuiet: Duration? {
+        guard !self.isQuiet, let last = self.lastPosition else { return nil }
+        return DeviceClock.now.duration(to: last.advanced(by: Self.quiet))
     }
 
     /// Returns `true` if the last two positions arrived about `interval` apart.

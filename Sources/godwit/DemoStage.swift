@@ -2,6 +2,7 @@ import Foundation
 import Synchronization
 import TrackingCore
 import TrackingMQTT
+import TrackingRuntime
 import TrackingSubscriber
 
 /// The child programs of `godwit demo`, a private broker and an agent, and the folder for their files.
@@ -45,8 +46,10 @@ final class DemoStage: Sendable {
         try? "\(percent)\n".write(to: self.folder.appending(path: "battery"), atomically: true, encoding: .utf8)
     }
 
-    /// The accuracy class of the source that the agent opened last, according to its log: `HIGH` or `BALANCED`; `nil`
-    /// before.
+    /// Reports changes of ``selectedSource`` and of the observations.
+    let changes = WakeSignal()
+
+    /// The source that the agent opened last, according to its log.
     var selectedSource: String? { self.selections.withLock { $0.last } }
 
     /// Starts the agent with a coarse and a fine source, a destination and thresholds.
@@ -59,6 +62,7 @@ final class DemoStage: Sendable {
             if text.isEmpty { return handle.readabilityHandler = nil }
             for line in text.split(separator: "\n") where line.contains("Position source selected") {
                 self?.selections.withLock { $0.append(line.contains("HIGH") ? "HIGH" : "BALANCED") }
+                self?.changes.notify()
             }
         }
         try self.start(

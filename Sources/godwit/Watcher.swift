@@ -19,6 +19,9 @@ struct Watcher: Sendable {
     let isSilent: Bool
     let units: DisplayUnits
 
+    /// The shortest time between two drawings of the table without a key, so that many events cause few drawings.
+    private static let shortestPause = Duration.milliseconds(200)
+
     private let logger = Logger(label: "godwit.watch")
 
     init(
@@ -138,6 +141,7 @@ struct Watcher: Sendable {
                     guard !self.isOver(event, ending, &refusals) else { return }
                     // A trackable that has just appeared gets the present request as well.
                     if let id = view.happened(event) { subscriber.request(view.request, for: id) }
+                    terminal.wake()
                     if case .location = event { left -= 1 }
                     if left == 0 { return }
                 }
@@ -145,12 +149,16 @@ struct Watcher: Sendable {
             group.addTask {
                 while !Task.isCancelled {
                     try await draw()
-                    for key in terminal.keys {
+                    let next = ContinuousClock.now + Self.shortestPause
+                    // The ages in the table grow each second.
+                    await terminal.wait(for: .seconds(1))
+                    let keys = terminal.keys
+                    for key in keys {
                         guard let change = view.pressed(key) else { continue }
                         if change == .quit { return }
                         for id in view.trackables { subscriber.request(view.request, for: id) }
                     }
-                    try? await Task.sleep(for: .milliseconds(200))
+                    if keys.isEmpty { try? await Task.sleep(until: next, clock: .continuous) }
                 }
             }
             try await group.next()

@@ -2,6 +2,7 @@ import Foundation
 import Testing
 import TrackingCore
 @testable import TrackingPublisher
+import TrackingRuntime
 
 @testable import godwit_agent
 
@@ -69,9 +70,12 @@ import TrackingCore
             "sleep 600 & echo $! > \(folder.url.path())/c; mv \(folder.url.path())/c \(folder.url.path())/child; wait")
         let program = EventProgram(words: [script], limit: isOver ? .seconds(120) : .seconds(10))
         let child = folder.url.appending(path: "child").path()
-        let outcome = await program.run([], environment: ["PATH": "/usr/bin:/bin"]) {
+        let signal = WakeSignal()
+        let changes = try #require(FileChanges(child) { signal.notify() })
+        let outcome = await program.run([], environment: ["PATH": "/usr/bin:/bin"], signal: signal) {
             isOver && FileManager.default.fileExists(atPath: child)
         }
+        changes.cancel()
         #expect(outcome == .killed)
         let id = try #require(Int32(folder.read("child").trimmingCharacters(in: .whitespacesAndNewlines)))
         let deadline = ContinuousClock.now + .seconds(60)
@@ -80,6 +84,31 @@ import TrackingCore
             try await Task.sleep(for: .milliseconds(10))
         }
         #expect(kill(id, 0) != 0 || self.isZombie(id))
+    }
+
+    @Test func aCancelledTaskKillsTheProgram() async throws {
+        let folder = try Folder()
+        let script = try folder.script("touch \(folder.url.path())/begun; sleep 600")
+        let signal = WakeSignal()
+        let begun = folder.url.appending(path: "begun").path()
+        let changes = try #require(FileChanges(begun) { signal.notify() })
+        let outcome = await withTaskGroup(of: EventProgram.Outcome?.self) { group in
+            group.addTask {
+                await EventProgram(words: [script], limit: .seconds(120)).run(
+                    [], environment: ["PATH": "/usr/bin:/bin"])
+            }
+            group.addTask {
+                _ = await signal.wait { FileManager.default.fileExists(atPath: begun) }
+                return nil
+            }
+            while let outcome = await group.next() {
+                if let outcome { return outcome }
+                group.cancelAll()
+            }
+            return .succeeded
+        }
+        changes.cancel()
+        #expect(outcome == .killed)
     }
 
     private func isZombie(_ id: Int32) -> Bool {

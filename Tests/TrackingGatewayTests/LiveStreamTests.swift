@@ -106,13 +106,29 @@ import TrackingSubscriber
         let cuts = Mutex(0)
         let selection = LiveSelection(.everything, reads: .all)
         let stream = try #require(hub.open(selection, for: self.caller, after: nil) { cuts.withLock { $0 += 1 } })
-        for _ in 0...LiveStream.grace { stream.tick() }
-        #expect(cuts.withLock { $0 } == 0)
+        #expect(stream.check(at: self.moment(10)) == nil)
         stream.end(.expired)
-        for _ in 0..<LiveStream.grace { stream.tick() }
+        #expect(stream.check(at: self.moment(20)) == self.moment(25).now)
+        #expect(stream.check(at: self.moment(24)) == self.moment(25).now)
         #expect(cuts.withLock { $0 } == 0)
-        stream.tick()
+        #expect(stream.check(at: self.moment(25)) == nil)
         #expect(cuts.withLock { $0 } == 1)
+    }
+
+    @Test func aStreamEndsWithItsSpan() async throws {
+        let hub = try await self.hub(positions: 1)
+        var selection = LiveSelection(.everything, reads: .all)
+        selection.span = UnixTime(0)..<UnixTime(1_030)
+        let stream = try #require(hub.open(selection, for: self.caller, after: nil) {})
+        #expect(stream.check(at: self.moment(10)) == self.moment(30).now)
+        #expect(!stream.isOver)
+        #expect(stream.check(at: self.moment(30)) == self.moment(35).now)
+        #expect(stream.isOver)
+    }
+
+    /// The moment this many seconds after the time 1000.
+    private func moment(_ seconds: Int) -> Moment {
+        Moment(now: MonotonicTime(.seconds(seconds)), wall: UnixTime(Double(1_000 + seconds)))
     }
 
     @Test func theHubReportsTrackablesWithAClearedPosition() async throws {

@@ -1,5 +1,6 @@
 import Testing
 import TrackingCore
+import TrackingRuntime
 import TrackingSubscriber
 import TrackingTesting
 
@@ -27,5 +28,16 @@ import TrackingTesting
         let van = try TrackableID("van")
         let error = await #expect(throws: TrackingError.self) { try await subscriber.publish(event, of: van) }
         #expect(error?.code == .payloadTooLarge && error?.message.contains("at most 16384 bytes") == true)
+    }
+
+    @Test func aWaitForTheSubscriptionsEndsWithThemOrAtTheDeadline() async throws {
+        let subscriber = try self.subscriber()
+        #expect(await !subscriber.settled(until: DeviceClock.now.advanced(by: .milliseconds(20))))
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask { try? await subscriber.run() }
+            #expect(await subscriber.settled(until: DeviceClock.now.advanced(by: .seconds(30))))
+            #expect(subscriber.isSettled)
+            group.cancelAll()
+        }
     }
 }

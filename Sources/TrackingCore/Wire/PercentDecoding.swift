@@ -21,7 +21,8 @@ extension Substring {
 }
 
 extension UInt8 {
-    fileprivate var isHexDigit: Bool {
+    /// `true` for a digit of a hexadecimal number.
+    package var isHexDigit: Bool {
         switch self {
         case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "f"),
             UInt8(ascii: "A")...UInt8(ascii: "F"):

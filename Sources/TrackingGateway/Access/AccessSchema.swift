@@ -9,7 +9,8 @@ enum AccessSchema {
                 """
                 CREATE TABLE token (number INTEGER PRIMARY KEY, lookup INTEGER NOT NULL UNIQUE, hash BLOB NOT NULL, \
                 kind INTEGER NOT NULL, name TEXT NOT NULL, publishes TEXT NOT NULL, reads TEXT NOT NULL, \
-                admin INTEGER NOT NULL, begins REAL NOT NULL, ends REAL, revoked REAL) STRICT
+                admin INTEGER NOT NULL, begins REAL NOT NULL, ends REAL, revoked REAL, rate REAL, \
+                body INTEGER) STRICT
                 """,
                 "CREATE UNIQUE INDEX token_name ON token (name) WHERE kind = 0 AND revoked IS NULL",
                 """
@@ -17,8 +18,6 @@ enum AccessSchema {
                 REFERENCES token (number) ON DELETE CASCADE, ends REAL NOT NULL) STRICT
                 """,
                 "CREATE INDEX session_token ON session (token)",
-            ]),
-        GatewayDatabase.Migration(
-            "access-2", ["ALTER TABLE token ADD COLUMN rate REAL", "ALTER TABLE token ADD COLUMN body INTEGER"]),
+            ])
     ]
 }

@@ -36,18 +36,35 @@ package struct AccessStore: Sendable {
         return caller
     }
 
-    /// Returns `true` while the grant and the session of a caller are valid. Long answers, such as live streams, call
-    /// this function repeatedly.
+    /// The validity of a caller's access.
+    enum Validity: Hashable, Sendable {
+        /// The access was revoked or has expired.
+        case over
+        /// The access is valid until a time; `nil` for no end.
+        case valid(until: UnixTime?)
+    }
+
+    /// Returns `true` while the caller's grant and session are valid. Long answers such as streams check this.
     ///
     /// - Throws: `storeFailed`.
     package func stillHolds(_ caller: Caller, now: UnixTime) async throws(TrackingError) -> Bool {
-        guard let number = caller.grant else { return true }
+        try await self.validity(of: caller, now: now) != .over
+    }
+
+    /// Returns the validity of the caller's grant and session.
+    ///
+    /// - Throws: `storeFailed`.
+    func validity(of caller: Caller, now: UnixTime) async throws(TrackingError) -> Validity {
+        guard let number = caller.grant else { return .valid(until: nil) }
         return try await self.database.read { db in
-            guard try Self.grants(db, "t.number = ?", [number]).first?.caller(at: now) != nil else { return false }
-            guard let session = caller.session else { return true }
-            return try Bool.fetchOne(
-                db, sql: "SELECT ends > ? FROM session WHERE lookup = ? AND token = ?",
-                arguments: [now.seconds, session, number]) ?? false
+            guard let grant = try Self.grants(db, "t.number = ?", [number]).first, grant.caller(at: now) != nil else {
+                return .over
+            }
+            guard let session = caller.session else { return .valid(until: grant.ends) }
+            let stored = try Double.fetchOne(
+                db, sql: "SELECT ends FROM session WHERE lookup = ? AND token = ?", arguments: [session, number])
+            guard let ends = stored, ends > now.seconds else { return .over }
+            return .valid(until: min(grant.ends ?? UnixTime(ends), UnixTime(ends)))
         }
     }
 

@@ -164,10 +164,9 @@ package struct OwnTracksRepublisher: Sendable {
         return self.withdrawn(id)
     }
 
-    /// Returns `true` for a message that this bridge republished, or an older version of it that did not add a name.
+    /// Returns `true` for a message of this bridge.
     private func isOwn(_ payload: ArraySlice<UInt8>) -> Bool {
-        let name = (try? JSONValue(json: payload))?["_by"]?.text
-        return name == nil || name == self.configuration.name
+        (try? JSONValue(json: payload))?["_by"]?.text == self.configuration.name
     }
 
     /// Notes the announcement of an earlier run, so that it is cleared together with the trackable.

@@ -1,5 +1,6 @@
 import NIOCore
 import NIOHTTP1
+import TrackingCore
 
 /// Rejects an HTTP request whose header `Host` is missing, repeated or invalid (RFC 9112, section 3.2): the server
 /// answers 400 and closes the connection. A request of HTTP/1.0 may omit `Host`.
@@ -52,16 +53,6 @@ final class RequestHost: ChannelInboundHandler, RemovableChannelHandler {
 }
 
 extension UInt8 {
-    /// `true` for an ASCII digit of a hexadecimal number.
-    fileprivate var isHexDigit: Bool {
-        switch self {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "f"),
-            UInt8(ascii: "A")...UInt8(ascii: "F"):
-            true
-        default: false
-        }
-    }
-
     /// `true` for an ASCII character that a host name may contain (RFC 3986, section 3.2.2).
     fileprivate var isInHostName: Bool {
         switch self {

@@ -18,6 +18,10 @@ package final class LiveHub: Service {
         var named: [TrackableID: [LiveStreamID: LiveStream]] = [:]
         /// The streams that do not name their trackables: those of everything, or of a geographic area.
         var open: [LiveStreamID: LiveStream] = [:]
+        /// The number of streams that were opened so far.
+        var openings = 0
+        /// The number of changes after which a stream has another deadline: its expiry or its cut.
+        var deadlineChanges = 0
         var isFinished = false
     }
 
@@ -30,12 +34,15 @@ package final class LiveHub: Service {
     private let events: AsyncStream<SubscriberEvent>
     private let request: @Sendable (TrackableID, Resolution?) -> Void
     private let isSettled: @Sendable () -> Bool
+    private let settling: @Sendable (MonotonicTime) async -> Bool
     private let overfull: @Sendable () -> Void
     private let cleared: @Sendable (TrackableID, Location?) -> Void
     private let dropped: @Sendable (Int) -> Void
     private let clockAhead: @Sendable () -> Void
     private let history: KeptHistory
     private let logger: Logger
+    /// Reports that a stream was opened or ended.
+    private let streamChanges = WakeSignal()
     private let clock = DeviceClock()
 
     /// Creates a hub that knows no trackable yet.
@@ -43,18 +50,19 @@ package final class LiveHub: Service {
     /// - Parameters:
     ///   - events: The subscriber's event stream.
     ///   - history: The history; `nil` for none.
-    ///   - logger: The logger for clocks that are ahead and for failures.
-    ///   - isSettled: Returns `true` while the subscriber receives everything that is published.
-    ///   - overfull: Is called when trackables are not watched because there are too many.
-    ///   - dropped: Is called with the number of updates that a stream loses because its client reads too slowly.
-    ///   - cleared: Is called with a trackable whose position was cleared, and its last known position.
-    ///   - clockAhead: Is called for each point of a device whose clock is ahead by more than
-    ///     ``LivePosition/maximumAhead``.
+    ///   - isSettled: Returns `true` if the subscriber receives everything that happens.
+    ///   - settling: Waits until `isSettled` is `true`; returns `false` after the given deadline.
+    ///   - overfull: Called when trackables are not watched because there are too many.
+    ///   - dropped: Receives the number of updates that a stream loses because its reader is too slow.
+    ///   - cleared: Receives the trackable whose position was cleared, and its last known position.
+    ///   - clockAhead: Called for each point whose device's clock is ahead by more than ``LivePosition/maximumAhead``.
     ///   - request: Requests a resolution from the publisher, or withdraws the request (`nil`).
     package init(
         events: AsyncStream<SubscriberEvent>, history: (any HistoryStore)? = nil,
         logger: Logger = Logger(label: "godwit.live"),
-        isSettled: @escaping @Sendable () -> Bool = { true }, overfull: @escaping @Sendable () -> Void = {},
+        isSettled: @escaping @Sendable () -> Bool = { true },
+        settling: @escaping @Sendable (MonotonicTime) async -> Bool = { _ in true },
+        overfull: @escaping @Sendable () -> Void = {},
         dropped: @escaping @Sendable (Int) -> Void = { _ in },
         cleared: @escaping @Sendable (TrackableID, Location?) -> Void = { _, _ in },
         clockAhead: @escaping @Sendable () -> Void = {},
@@ -63,6 +71,7 @@ package final class LiveHub: Service {
         self.shared = Mutex(Shared(state: LiveHubState(epoch: .random(in: .min ... .max))))
         self.events = events
         self.isSettled = isSettled
+        self.settling = settling
         self.overfull = overfull
         self.dropped = dropped
         self.cleared = cleared
@@ -81,8 +90,9 @@ package final class LiveHub: Service {
         clockAhead: @escaping @Sendable () -> Void = {}
     ) {
         self.init(
-            events: subscriber.everyEvent, history: history, isSettled: { subscriber.isSettled }, overfull: overfull,
-            dropped: dropped, cleared: cleared, clockAhead: clockAhead
+            events: subscriber.everyEvent, history: history, isSettled: { subscriber.isSettled },
+            settling: { await subscriber.settled(until: $0) }, overfull: overfull, dropped: dropped, cleared: cleared,
+            clockAhead: clockAhead
         ) { subscriber.request($1, for: $0) }
     }
 
@@ -127,12 +137,15 @@ package final class LiveHub: Service {
         var generator = SystemRandomNumberGenerator()
         let id = LiveStreamID.random(using: &generator)
         let now = self.clock.moment.wall
+        defer { self.streamChanges.notify() }
         return self.shared.withLock { shared in
             guard !shared.isFinished, shared.streams.count < Self.maximumStreams else { return nil }
             let stream = LiveStream(
                 id: id, caller: caller, selection: selection, opened: now,
                 opening: shared.state.opening(selection, after: last), cut: cut)
             shared.streams[stream.id] = stream
+            shared.openings += 1
+            if selection.span != nil { shared.deadlineChanges += 1 }
             if let named = selection.named {
                 for id in named { shared.named[id, default: [:]][stream.id] = stream }
             } else {
@@ -164,13 +177,8 @@ package final class LiveHub: Service {
     ///
     /// - Returns: `true` if the subscriber received everything within ten seconds.
     package func settled() async -> Bool {
-        let deadline = self.clock.moment.now.advanced(by: Self.patience)
         guard !self.isSettled() else { return true }
-        while !self.isSettled() {
-            guard self.clock.moment.now < deadline, (try? await Task.sleep(for: .milliseconds(50))) != nil else {
-                return false
-            }
-        }
+        guard await self.settling(self.clock.moment.now.advanced(by: Self.patience)) else { return false }
         return (try? await Task.sleep(for: Self.recorderLag)) != nil
     }
 
@@ -199,9 +207,24 @@ package final class LiveHub: Service {
 
     /// Ends the live streams of a caller whose token or share link is no longer valid.
     package func end(_ caller: Caller) {
-        let streams = self.shared.withLock { $0.streams.values.filter { $0.caller == caller } }
+        let streams = self.shared.withLock { shared in
+            shared.deadlineChanges += 1
+            return shared.streams.values.filter { $0.caller == caller }
+        }
         for stream in streams { stream.end(.expired) }
+        self.streamChanges.notify()
     }
+
+    /// The number of streams that were opened so far.
+    var openings: Int { self.shared.withLock { $0.openings } }
+
+    /// Waits for a condition that depends on ``openings``, until a deadline.
+    func waitForStreams(until deadline: MonotonicTime?, for condition: () -> Bool) async {
+        _ = await self.streamChanges.wait(until: deadline, for: condition)
+    }
+
+    /// Has a task in ``waitForStreams(until:for:)`` evaluate its condition again.
+    func notifyWaiting() { self.streamChanges.notify() }
 
     // MARK: - Requests
 
@@ -306,22 +329,27 @@ package final class LiveHub: Service {
         }
     }
 
-    /// Once a second, ends expired live streams and closes connections whose client does not read the end of its
-    /// stream. Sends heartbeats at their interval.
+    /// The shortest time between two passes over all streams, so that many openings cause few passes.
+    static let pause = Duration.seconds(1)
+
+    /// Ends expired streams, cuts readers that do not take the end, and sends heartbeats, each at its deadline.
     private func tick() async {
         var nextBeat = self.clock.moment.now.advanced(by: Self.heartbeat)
-        while (try? await Task.sleep(for: .seconds(1))) != nil {
+        while !Task.isCancelled {
             let moment = self.clock.moment
             let isBeat = moment.now >= nextBeat
             if isBeat { nextBeat = moment.now.advanced(by: Self.heartbeat) }
-            self.shared.withLock { shared in
+            let (next, changes) = self.shared.withLock { shared in
                 let id = shared.state.position(at: moment.wall)
+                var next = nextBeat
                 for stream in shared.streams.values {
-                    if let span = stream.selection.span, moment.wall >= span.upperBound { stream.end(.expired) }
                     if isBeat { stream.beat(id) }
-                    stream.tick()
+                    if let deadline = stream.check(at: moment) { next = min(next, deadline) }
                 }
+                return (next, shared.deadlineChanges)
             }
+            await self.waitForStreams(until: next) { self.shared.withLock { $0.deadlineChanges } != changes }
+            await self.clock.sleep(until: moment.now.advanced(by: Self.pause))
         }
     }
 

@@ -32,8 +32,8 @@ package final class LiveStream: Sendable {
         var queue = LiveQueue()
         var heartbeat: LiveEventID?
         var ending: Ending?
-        /// The number of seconds since the end of the stream.
-        var secondsOver = 0
+        /// The time by which the reader must take the end; `nil` until ``LiveStream/check(at:)`` finds the end.
+        var cut: MonotonicTime?
         var waiter: CheckedContinuation<Void, Never>?
 
         /// Removes and returns the next part of the stream to write; `nil` if there is none.
@@ -132,18 +132,26 @@ package final class LiveStream: Sendable {
     /// `true` once the live stream has ended.
     var isOver: Bool { self.state.withLock { $0.ending != nil } }
 
-    /// The number of seconds within which a client must receive the end of its stream.
-    static let grace = 5
+    /// The time in which a reader must take the end.
+    static let grace = Duration.seconds(5)
 
-    /// Counts a second since the end of the stream. The connection of a client that has not received the end after
-    /// ``grace`` seconds is closed, because data that the caller may no longer read could still wait for it.
-    func tick() {
-        let isOverdue = self.state.withLock { state in
-            guard state.ending != nil else { return false }
-            state.secondsOver += 1
-            return state.secondsOver > Self.grace
+    /// Ends the stream when its span is over. A reader that has not taken an end within ``grace`` may still have unread
+    /// data that it may no longer read, so its connection is closed.
+    ///
+    /// - Returns: The time of the next check; `nil` if none is due.
+    func check(at moment: Moment) -> MonotonicTime? {
+        if let end = self.selection.span?.upperBound {
+            guard moment.wall >= end else { return moment.now.advanced(by: end.since(moment.wall)) }
+            self.end(.expired)
+        }
+        let (due, isOverdue) = self.state.withLock { state -> (MonotonicTime?, Bool) in
+            guard state.ending != nil else { return (nil, false) }
+            let due = state.cut ?? moment.now.advanced(by: Self.grace)
+            state.cut = due
+            return (due, moment.now >= due)
         }
         if isOverdue { self.cut() }
+        return isOverdue ? nil : due
     }
 
     /// Waits for the next part of the stream to write, and returns it. Only one task may call this function.

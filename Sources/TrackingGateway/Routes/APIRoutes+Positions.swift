@@ -48,9 +48,7 @@ extension APIRoutes {
     ) async throws(TrackingError) -> [LastPosition] {
         var places: [TrackableID: Location] = [:]
         if caller.span == nil, let history = self.history {
-            // Earlier releases stored a point at [0, 0] as a last position.
-            for place in try await history.lastPositions(of: wanted ?? caller.reads.named)
-            where !place.location.coordinate.isNowhere {
+            for place in try await history.lastPositions(of: wanted ?? caller.reads.named) {
                 places[place.trackable] = place.location
             }
         }

@@ -35,9 +35,9 @@ package struct ResponseMiddleware: RouterMiddleware {
         _ request: Request, context: GatewayRequestContext,
         next: @concurrent (Request, GatewayRequestContext) async throws -> Response
     ) async throws -> Response {
-        let start = ContinuousClock.now
+        let start = DeviceClock.now
         let response = try await self.protected(request, context, next)
-        self.count(request, context, response, start.duration(to: .now))
+        self.count(request, context, response, start.duration(to: DeviceClock.now))
         return response
     }
 

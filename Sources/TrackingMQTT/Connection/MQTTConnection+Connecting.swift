@@ -9,8 +9,8 @@ extension MQTTConnection {
         self.closeLink()
         let endpoint = self.configuration.endpoints[attempt.endpoint]
         self.link = Link(attempt: attempt, endpoint: endpoint)
-        self.lookups += 1
-        let lookup = self.lookups
+        self.addresses.lookups += 1
+        let lookup = self.addresses.lookups
         NameResolver.prepare(endpoint, self.configuration.tls) { result in
             self.loop.call {
                 self.assumeIsolated { $0.prepared(result, lookup: lookup) }
@@ -20,7 +20,7 @@ extension MQTTConnection {
 
     /// Closes the connection without a DISCONNECT, or abandons the attempt to connect.
     func closeLink() {
-        self.lookups += 1
+        self.addresses.lookups += 1
         self.link = nil
         self.sink.reset()
     }
@@ -29,19 +29,19 @@ extension MQTTConnection {
     /// next attempt begins with the following address.
     func abandon() {
         if let link = self.link, link.handle != nil, !link.isAccepted {
-            self.addressOffsets[link.attempt.endpoint, default: 0] += 1
+            self.addresses.offsets[link.attempt.endpoint, default: 0] += 1
         }
         self.closeLink()
     }
 
     private func prepared(_ result: Result<PreparedEndpoint, TrackingError>, lookup: Int) {
-        guard lookup == self.lookups, let attempt = self.link?.attempt else { return }
+        guard lookup == self.addresses.lookups, let attempt = self.link?.attempt else { return }
         self.now = DeviceClock.now
         switch result {
         case .failure(let error):
             self.perform(self.machine.attemptFailed(.unreachable(error), now: self.now))
         case .success(let prepared):
-            let offset = self.addressOffsets[attempt.endpoint, default: 0] % prepared.addresses.count
+            let offset = self.addresses.offsets[attempt.endpoint, default: 0] % prepared.addresses.count
             self.link?.addresses = prepared.addresses[offset...] + prepared.addresses[..<offset]
             self.link?.tls = prepared.tls
             self.openNextAddress()
@@ -87,7 +87,7 @@ extension MQTTConnection {
         } else if acceptance == nil, !link.isUp, !link.addresses.isEmpty {
             self.openNextAddress()
         } else {
-            self.addressOffsets[link.attempt.endpoint, default: 0] += 1
+            self.addresses.offsets[link.attempt.endpoint, default: 0] += 1
             let failure = self.failure(link, result)
             self.closeLink()
             self.perform(self.machine.attemptFailed(failure, now: self.now))

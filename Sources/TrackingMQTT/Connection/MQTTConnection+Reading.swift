@@ -73,7 +73,7 @@ extension MQTTConnection {
         guard self.link?.isAccepted == false else { return false }
         self.link?.isAccepted = true
         self.sink.unmatched?.accepted(self.link?.attempt.version)
-        self.window = min(self.configuration.sendMaximum, acceptance.broker.receiveMaximum)
+        self.accepted.window = min(self.configuration.sendMaximum, acceptance.broker.receiveMaximum)
         self.perform(self.machine.accepted(sessionPresent: acceptance.isSessionPresent, now: self.now))
         return true
     }
@@ -104,7 +104,7 @@ extension MQTTConnection {
         guard !self.isWithholding else { return self.endWithholding() }
         // While reading is stopped, one packet now and then shows libmosquitto that the connection lives, and its
         // acknowledgement shows the broker the same. An overfull queue stops even this.
-        if self.isHeldBack, !self.events.isOverfull, case .ended(let result) = handle.read() {
+        if self.reading.isHeldBack, !self.events.isOverfull, case .ended(let result) = handle.read() {
             return self.handleEnded(result)
         }
         if case .ended(let result) = handle.keepAlive() { return self.handleEnded(result) }

@@ -39,7 +39,7 @@ extension MQTTConnection {
     ///
     /// - Returns: `true` once the last answer has arrived.
     func subscribeInParts(_ filters: [String], _ token: TransportToken, on handle: MosquittoHandle) -> Bool {
-        var split = self.split ?? SplitSubscription()
+        var split = self.sending.split ?? SplitSubscription()
         if split.isSent, let answers = self.sink.partAnswers {
             split.refusals += answers
             split.isSent = false
@@ -51,7 +51,7 @@ extension MQTTConnection {
                 split.refusals.append(refusal)
                 continue
             }
-            self.split = split
+            self.sending.split = split
             guard !split.isSent, self.sink.inFlight.isEmpty else { return false }
             let part = self.part(of: waiting, bytes: split.bytes)
             do throws(MosquittoResult) {
@@ -70,7 +70,7 @@ extension MQTTConnection {
                 split.refusals += part.map { _ in refusal }
             }
         }
-        self.split = nil
+        self.sending.split = nil
         self.sink.batch.append(.subscribed(token, refusals: split.refusals))
         return true
     }

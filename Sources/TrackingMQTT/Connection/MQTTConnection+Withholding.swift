@@ -37,13 +37,13 @@ extension MQTTConnection {
     /// `true` while messages may be read from the connection. The broker's answer to a new connection is always read.
     var readsOn: Bool {
         guard self.link?.isAccepted != false else { return true }
-        return !self.isHeldBack && !(self.isWithholding && self.link?.withholding.isCatchingUp == true)
+        return !self.reading.isHeldBack && !(self.isWithholding && self.link?.withholding.isCatchingUp == true)
     }
 
     /// Releases the acknowledgements of the first `count` messages of a connection, which the role reports as stored
     /// safely.
     func release(through count: Int, connection: Int) {
-        guard self.machine.isOnline, connection == self.connection else { return }
+        guard self.machine.isOnline, connection == self.accepted.connection else { return }
         self.link?.withholding.release(through: count, of: self.sink.receivedCount)
     }
 

@@ -15,13 +15,13 @@ extension MQTTConnection {
         for case .acknowledge(let count, let connection) in entry.commands {
             self.release(through: count, connection: connection)
         }
-        let isForThisConnection = entry.connection == self.connection && self.machine.isOnline
+        let isForThisConnection = entry.connection == self.accepted.connection && self.machine.isOnline
         guard let close = entry.commands.firstIndex(where: \.isClose), case .close(let limit) = entry.commands[close]
         else {
-            if isForThisConnection, !self.machine.isClosing { self.backlog.append(entry.commands) }
+            if isForThisConnection, !self.machine.isClosing { self.sending.backlog.append(entry.commands) }
             return
         }
-        if isForThisConnection, !self.machine.isClosing { self.backlog.append(Array(entry.commands[..<close])) }
+        if isForThisConnection, !self.machine.isClosing { self.sending.backlog.append(Array(entry.commands[..<close])) }
         self.perform(self.machine.closeRequested(within: limit, now: self.now))
     }
 
@@ -29,14 +29,14 @@ extension MQTTConnection {
     /// it, each publish would cost a walk through libmosquitto's queue.
     func performCommands() {
         guard self.machine.isOnline, let handle = self.link?.handle else { return }
-        while let command = self.backlog.first {
-            if self.isHeldForSuspect {
+        while let command = self.sending.backlog.first {
+            if self.sending.isHeldForSuspect {
                 guard self.sink.inFlight.isEmpty else { return }
-                self.isHeldForSuspect = false
+                self.sending.isHeldForSuspect = false
             }
             switch command {
             case .publish(let message, let token):
-                guard self.sink.inFlight.publishCount < self.window else { return }
+                guard self.sink.inFlight.publishCount < self.accepted.window else { return }
                 guard self.publish(message, token, on: handle) else { return }
             case .subscribe(let filters, let token):
                 guard self.subscribe(filters, token, on: handle) else { return }
@@ -45,7 +45,7 @@ extension MQTTConnection {
             case .tryNow, .close, .acknowledge:
                 break  // handled when the command was accepted
             }
-            self.backlog.removeFirst()
+            self.sending.backlog.removeFirst()
         }
         if self.sink.inFlight.isEmpty { self.perform(self.machine.drained(now: self.now)) }
     }
@@ -66,7 +66,7 @@ extension MQTTConnection {
             break
         case .sendAlone:
             guard self.sink.inFlight.isEmpty else { return false }
-            self.isHeldForSuspect = true
+            self.sending.isHeldForSuspect = true
         case .refuse(let error):
             self.sink.batch.append(.published(token, refusal: error))
             return true
@@ -86,7 +86,7 @@ extension MQTTConnection {
     ///
     /// - Returns: `true` if all filters were sent or refused; `false` if any was postponed.
     private func subscribe(_ filters: [String], _ token: TransportToken, on handle: MosquittoHandle) -> Bool {
-        if self.split != nil || Self.areLong(filters) || self.hasSuspect(filters) {
+        if self.sending.split != nil || Self.areLong(filters) || self.hasSuspect(filters) {
             return self.subscribeInParts(filters, token, on: handle)
         }
         let refusals = filters.map { self.refusal(ofFilter: $0) }
@@ -102,7 +102,7 @@ extension MQTTConnection {
                     packet: packet, token: token, sent: self.now, refusals: refusals, filters: valid))
         } catch {
             if error.isTooLarge, valid.count > 1 {
-                self.split = SplitSubscription(bytes: Self.bytes(of: valid) / 2)
+                self.sending.split = SplitSubscription(bytes: Self.bytes(of: valid) / 2)
                 return self.subscribeInParts(filters, token, on: handle)
             }
             let refusal = error.refusal(of: "the subscription")

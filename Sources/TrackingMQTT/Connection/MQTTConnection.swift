@@ -27,6 +27,45 @@ actor MQTTConnection {
         var arrival = PacketArrival()
     }
 
+    /// The commands that are not sent yet.
+    struct Sending {
+        var backlog = Backlog()
+        /// `true` while a suspected topic or filter is sent alone.
+        var isHeldForSuspect = false
+        /// The subscription that is sent in several packets; `nil` for none.
+        var split: SplitSubscription?
+    }
+
+    /// The connection that was accepted last.
+    struct Accepted {
+        /// The number of the connection; -1 before the first.
+        var connection = -1
+        /// The number of publishes that may await an acknowledgement.
+        var window = 0
+    }
+
+    /// The reading from the connection.
+    struct Reading {
+        /// `true` while reading is stopped until the role has caught up.
+        var isHeldBack = false
+        /// The time at which reading resumed last. Answers are not late while they are not read.
+        var since = MonotonicTime(.zero)
+    }
+
+    /// The lookups of endpoints.
+    struct Addresses {
+        /// The number of lookups, which identifies the result of an abandoned lookup.
+        var lookups = 0
+        /// The first address to try in each endpoint's list: the one after an address that did not answer.
+        var offsets: [Int: Int] = [:]
+    }
+
+    private enum Completion {
+        /// The connection runs; the task in ``MQTTConnection/run()`` waits.
+        case running(CheckedContinuation<Void, Never>?)
+        case finished
+    }
+
     nonisolated let loop: MQTTEventLoop
     nonisolated var unownedExecutor: UnownedSerialExecutor { self.loop.asUnownedSerialExecutor() }
 
@@ -39,28 +78,13 @@ actor MQTTConnection {
     var key = 0
     var now = MonotonicTime(.zero)
     var link: Link?
-    var backlog = Backlog()
-    /// `true` while a suspected topic or filter is sent alone, so that nothing else is sent until the broker answers
-    /// it.
-    var isHeldForSuspect = false
-    /// The subscription that is sent in several packets; `nil` for none.
-    var split: SplitSubscription?
-    /// The number of the connection that was accepted last; -1 before the first.
-    var connection = -1
-    /// The maximum number of unanswered publishes on this connection.
-    var window = 0
-    /// `true` while nothing is read from the broker, because the role has too many unread events.
-    var isHeldBack = false
-    /// The time at which reading from the broker resumed last. Time without reading does not make an answer late.
-    var readingSince = MonotonicTime(.zero)
+    var sending = Sending()
+    var accepted = Accepted()
+    var reading = Reading()
+    var addresses = Addresses()
     var nextKeepAlive: MonotonicTime?
-    /// The number of name lookups begun so far. It identifies the result of a lookup that was abandoned.
-    var lookups = 0
-    /// The index of the address to try first, by endpoint: the address after one that did not answer.
-    var addressOffsets: [Int: Int] = [:]
     var lastLoggedCode: TrackingError.Code?
-    private var isFinished = false
-    private var ending: CheckedContinuation<Void, Never>?
+    private var completion = Completion.running(nil)
 
     init(
         configuration: MQTTConfiguration, loop: MQTTEventLoop, outbox: Outbox, events: EventQueue,
@@ -75,7 +99,9 @@ actor MQTTConnection {
         self.machine = ConnectionStateMachine(configuration: configuration.decisions, seed: system.next())
     }
 
-    /// Runs the connection: connects, and returns when the state machine has ended for good.
+    private var isFinished: Bool { if case .finished = self.completion { true } else { false } }
+
+    /// Connects, and returns when the state machine has ended.
     func run() async {
         self.now = DeviceClock.now
         let key = self.loop.attach(self)
@@ -84,7 +110,7 @@ actor MQTTConnection {
         self.events.listen { [loop] in loop.wake(key) }
         self.perform(self.machine.started(now: self.now))
         await withCheckedContinuation { continuation in
-            if self.isFinished { continuation.resume() } else { self.ending = continuation }
+            if self.isFinished { continuation.resume() } else { self.completion = .running(continuation) }
         }
         self.outbox.listen(nil)
         self.events.listen(nil)
@@ -142,18 +168,16 @@ actor MQTTConnection {
     }
 
     private func becomeConnected(_ connection: Int, sessionPresent: Bool) {
-        self.connection = connection
+        self.accepted.connection = connection
         self.link?.handle?.stopListeningToComplaints()
         self.nextKeepAlive = self.now.advanced(by: self.keepAliveInterval)
-        self.readingSince = self.now
+        self.reading.since = self.now
         self.sink.batch.prepend(.connected(connection: connection, sessionPresent: sessionPresent))
         self.logConnected(connection, sessionPresent: sessionPresent)
     }
 
     private func becomeDisconnected(_ disconnection: Disconnection) {
-        self.backlog.removeAll()
-        self.isHeldForSuspect = false
-        self.split = nil
+        self.sending = Sending()
         self.sink.inFlight.removeAll()
         self.nextKeepAlive = nil
         self.sink.batch.append(.disconnected(disconnection))
@@ -164,30 +188,30 @@ actor MQTTConnection {
         self.closeLink()
         self.deliver()
         self.events.finish()
-        self.isFinished = true
-        self.ending?.resume()
-        self.ending = nil
+        guard case .running(let waiting) = self.completion else { return }
+        self.completion = .finished
+        waiting?.resume()
     }
 
     /// Delivers the events that were collected during a pass to the role.
     func deliver() {
         guard !self.sink.batch.isEmpty else { return }
         let bytes = self.sink.batch.byteCount
-        let hasRoom = self.events.append(self.sink.batch.take(), bytes: bytes, connection: self.connection)
-        if !hasRoom, !self.isHeldBack {
-            self.isHeldBack = true
+        let hasRoom = self.events.append(self.sink.batch.take(), bytes: bytes, connection: self.accepted.connection)
+        if !hasRoom, !self.reading.isHeldBack {
+            self.reading.isHeldBack = true
             self.watchSocket()
         }
     }
 
     private func resumeReading() {
-        guard self.isHeldBack, self.events.hasRoom else { return }
-        self.isHeldBack = false
-        self.readingSince = self.now
+        guard self.reading.isHeldBack, self.events.hasRoom else { return }
+        self.reading.isHeldBack = false
+        self.reading.since = self.now
     }
 
     private func watchAnswers() {
-        let oldest = self.isHeldBack ? nil : self.sink.inFlight.oldest
-        self.machine.answersAwaited(since: oldest.map { max($0, self.readingSince) })
+        let oldest = self.reading.isHeldBack ? nil : self.sink.inFlight.oldest
+        self.machine.answersAwaited(since: oldest.map { max($0, self.reading.since) })
     }
 }

@@ -1,5 +1,6 @@
 import Dispatch
 import Synchronization
+import TrackingRuntime
 
 /// Wakes waiting tasks after each committed write to the gateway's database, by this process or by another one.
 ///
@@ -8,7 +9,9 @@ import Synchronization
 /// SQLite's write-ahead log would wake them before the commit is visible.
 final class DatabaseChanges: Sendable {
     private struct State {
-        var watch: (any DispatchSourceProtocol)?
+        var watch: FileChanges?
+        /// The replacement for a watch, if the system has none left.
+        var timer: (any DispatchSourceProtocol)?
         var streams: [Int: AsyncStream<Void>.Continuation] = [:]
         var nextKey = 0
     }
@@ -25,14 +28,14 @@ final class DatabaseChanges: Sendable {
     /// - Parameter path: The path of the database file, which must exist before the first call of ``stream()``.
     init(path: String) { self.path = path }
 
-    deinit { self.state.withLock { $0.watch?.cancel() } }
+    deinit { self.state.withLock { $0.timer?.cancel() } }
 
     /// Returns a stream that yields after each commit to the database. Several commits are yielded as one while no task
     /// reads the stream.
     func stream() -> AsyncStream<Void> {
         let (stream, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         let key = self.state.withLock { state in
-            if state.watch == nil { state.watch = self.makeWatch() }
+            if state.watch == nil, state.timer == nil { self.startWatch(&state) }
             state.nextKey += 1
             state.streams[state.nextKey] = continuation
             return state.nextKey
@@ -41,17 +44,18 @@ final class DatabaseChanges: Sendable {
         return stream
     }
 
-    /// Reports a commit of this process to the waiting tasks of all processes.
-    func didCommit() { SystemFile.touch(self.path) }
+    /// Reports a commit of this process to the watches of all processes.
+    func didCommit() { FileChanges.touch(self.path) }
 
-    private func makeWatch() -> any DispatchSourceProtocol {
+    private func startWatch(_ state: inout State) {
         let wake: @Sendable () -> Void = { [weak self] in self?.wake() }
-        if let watch = SystemFile.watch(self.path, wake) { return watch }
+        state.watch = FileChanges(self.path, wake)
+        guard state.watch == nil else { return }
         let timer = DispatchSource.makeTimerSource()
         timer.schedule(deadline: .now(), repeating: Self.fallbackInterval)
         timer.setEventHandler(handler: DispatchWorkItem(block: wake))
         timer.activate()
-        return timer
+        state.timer = timer
     }
 
     private func wake() {
@@ -59,9 +63,12 @@ final class DatabaseChanges: Sendable {
     }
 
     private func remove(_ key: Int) {
-        let watch = self.state.withLock { state -> (any DispatchSourceProtocol)? in
+        let watch = self.state.withLock { state -> FileChanges? in
             state.streams[key] = nil
-            return state.streams.isEmpty ? state.watch.take() : nil
+            guard state.streams.isEmpty else { return nil }
+            state.timer?.cancel()
+            state.timer = nil
+            return state.watch.take()
         }
         watch?.cancel()
     }

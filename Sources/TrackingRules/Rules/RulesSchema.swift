@@ -21,66 +21,50 @@ package enum RulesSchema {
                 CREATE TABLE ruleStream(
                     trackable TEXT PRIMARY KEY NOT NULL, stream TEXT NOT NULL, seq INTEGER NOT NULL) STRICT
                 """,
-                """
-                CREATE TABLE outbox(
-                    place INTEGER PRIMARY KEY AUTOINCREMENT, trackable TEXT NOT NULL, kind TEXT NOT NULL,
-                    isOwn INTEGER NOT NULL, time REAL NOT NULL, payload TEXT NOT NULL) STRICT
-                """,
-                "CREATE TABLE outboxReader(name TEXT PRIMARY KEY NOT NULL, place INTEGER NOT NULL) STRICT",
                 "CREATE TABLE ruleVersion(value INTEGER NOT NULL) STRICT",
                 "INSERT INTO ruleVersion(value) VALUES(1)",
-            ] + Self.triggers),
-        GatewayDatabase.Migration(
-            "rules-2",
-            [
-                """
-                CREATE TABLE outboxTrip(
-                    trackable TEXT PRIMARY KEY NOT NULL, stream TEXT NOT NULL, seq INTEGER NOT NULL) STRICT
-                """
-            ]),
-        GatewayDatabase.Migration(
-            "rules-3",
-            [
-                // The id of a message is the sum of its place and its base.
-                "ALTER TABLE outbox ADD COLUMN base INTEGER NOT NULL DEFAULT 0",
-                "CREATE TABLE outboxBase(value INTEGER NOT NULL) STRICT",
-                "INSERT INTO outboxBase(value) VALUES(0)",
-                """
-                CREATE TABLE outboxTold(
-                    trackable TEXT NOT NULL, kind TEXT NOT NULL, stream TEXT NOT NULL, seq INTEGER NOT NULL,
-                    time REAL NOT NULL, PRIMARY KEY(trackable, kind, stream)) STRICT, WITHOUT ROWID
-                """,
-                "CREATE TABLE outboxToldUntil(time REAL NOT NULL) STRICT",
-            ]),
-        GatewayDatabase.Migration(
-            "rules-4",
-            [
-                """
-                CREATE TABLE outboxRecord(
-                    place INTEGER PRIMARY KEY, trackable TEXT NOT NULL, kind TEXT NOT NULL, stream TEXT NOT NULL,
-                    seq INTEGER NOT NULL, time REAL NOT NULL, UNIQUE(trackable, kind, stream, seq)) STRICT
-                """,
-                "CREATE INDEX outboxRecordTime ON outboxRecord(time)",
-            ]),
-        GatewayDatabase.Migration(
-            "rules-outbox-size",
-            [
-                "CREATE TABLE outboxSize(bytes INTEGER NOT NULL) STRICT",
-                """
-                INSERT INTO outboxSize(bytes)
-                SELECT coalesce(sum(length(CAST(payload AS BLOB)) + \(Outbox.entryBytes)), 0) FROM outbox
-                """,
-                """
-                CREATE TRIGGER outboxSizeAfterInsert AFTER INSERT ON outbox BEGIN
-                    UPDATE outboxSize SET bytes = bytes + length(CAST(new.payload AS BLOB)) + \(Outbox.entryBytes);
-                END
-                """,
-                """
-                CREATE TRIGGER outboxSizeAfterDelete AFTER DELETE ON outbox BEGIN
-                    UPDATE outboxSize SET bytes = bytes - length(CAST(old.payload AS BLOB)) - \(Outbox.entryBytes);
-                END
-                """,
-            ]),
+            ] + Self.outbox + Self.triggers)
+    ]
+
+    /// The tables of the outbox.
+    private static let outbox = [
+        // The id of a message is the sum of its place and its base.
+        """
+        CREATE TABLE outbox(
+            place INTEGER PRIMARY KEY AUTOINCREMENT, trackable TEXT NOT NULL, kind TEXT NOT NULL,
+            isOwn INTEGER NOT NULL, time REAL NOT NULL, payload TEXT NOT NULL, base INTEGER NOT NULL) STRICT
+        """,
+        "CREATE TABLE outboxBase(value INTEGER NOT NULL) STRICT",
+        "INSERT INTO outboxBase(value) VALUES(0)",
+        "CREATE TABLE outboxReader(name TEXT PRIMARY KEY NOT NULL, place INTEGER NOT NULL) STRICT",
+        """
+        CREATE TABLE outboxTrip(
+            trackable TEXT PRIMARY KEY NOT NULL, stream TEXT NOT NULL, seq INTEGER NOT NULL) STRICT
+        """,
+        """
+        CREATE TABLE outboxTold(
+            trackable TEXT NOT NULL, kind TEXT NOT NULL, stream TEXT NOT NULL, seq INTEGER NOT NULL,
+            time REAL NOT NULL, PRIMARY KEY(trackable, kind, stream)) STRICT, WITHOUT ROWID
+        """,
+        "CREATE TABLE outboxToldUntil(time REAL NOT NULL) STRICT",
+        """
+        CREATE TABLE outboxRecord(
+            place INTEGER PRIMARY KEY, trackable TEXT NOT NULL, kind TEXT NOT NULL, stream TEXT NOT NULL,
+            seq INTEGER NOT NULL, time REAL NOT NULL, UNIQUE(trackable, kind, stream, seq)) STRICT
+        """,
+        "CREATE INDEX outboxRecordTime ON outboxRecord(time)",
+        "CREATE TABLE outboxSize(bytes INTEGER NOT NULL) STRICT",
+        "INSERT INTO outboxSize(bytes) VALUES(0)",
+        """
+        CREATE TRIGGER outboxSizeAfterInsert AFTER INSERT ON outbox BEGIN
+            UPDATE outboxSize SET bytes = bytes + length(CAST(new.payload AS BLOB)) + \(Outbox.entryBytes);
+        END
+        """,
+        """
+        CREATE TRIGGER outboxSizeAfterDelete AFTER DELETE ON outbox BEGIN
+            UPDATE outboxSize SET bytes = bytes - length(CAST(old.payload AS BLOB)) - \(Outbox.entryBytes);
+        END
+        """,
     ]
 
     /// The SQL triggers that increment the version of the rules after each change of a fence, a rule or a group. A

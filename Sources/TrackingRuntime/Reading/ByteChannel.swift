@@ -145,11 +145,7 @@ package final class ByteChannel {
     }
 
     package func wait(isWriting: Bool, until deadline: MonotonicTime?) async -> Wake {
-        self.waiter.forget([.ready, .deadline])
-        let id = Poller.shared.arm(
-            Poller.Interest(descriptor: self.descriptor, isWriting: isWriting, deadline: deadline), self.waiter)
-        defer { Poller.shared.disarm(id) }
-        return await self.waiter.next()
+        await self.waiter.next(until: deadline, descriptor: self.descriptor, isWriting: isWriting)
     }
 
     /// The time of the last write to the file, where the system knows it.

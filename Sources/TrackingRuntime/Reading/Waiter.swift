@@ -1,4 +1,5 @@
 private import Synchronization
+package import TrackingCore
 
 /// The reasons for which a ``Waiter`` woke up; several may be set.
 package struct Wake: OptionSet, Hashable, Sendable {
@@ -47,6 +48,23 @@ package final class Waiter: Sendable {
             defer { state.pending.subtract(wake) }
             return state.pending.contains(wake)
         }
+    }
+
+    /// Waits for the next signal, until a file is ready, or until a deadline. Call it from one task at a time.
+    ///
+    /// - Parameters:
+    ///   - deadline: The latest time to wake; `nil` for no limit.
+    ///   - descriptor: The file whose readiness wakes the task; `nil` for none.
+    ///   - isWriting: `true` to wait until the file can be written; `false` until it can be read.
+    package func next(
+        until deadline: MonotonicTime?, descriptor: Int32? = nil, isWriting: Bool = false
+    ) async -> Wake {
+        guard deadline != nil || descriptor != nil else { return await self.next() }
+        self.forget([.ready, .deadline])
+        let interest = Poller.Interest(descriptor: descriptor, isWriting: isWriting, deadline: deadline)
+        let id = Poller.shared.arm(interest, self)
+        defer { Poller.shared.disarm(id) }
+        return await self.next()
     }
 
     /// Waits for the next signal. Call it from one task at a time.

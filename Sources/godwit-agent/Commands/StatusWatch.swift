@@ -37,7 +37,8 @@ struct StatusWatch: Service {
                 if !Task.isCancelled { self.ending.note(error) }
                 return
             }
-            try? await Task.sleep(for: .milliseconds(200))
+            // The ages of the status grow, and the agent has no event for each change.
+            await terminal.wait(for: .seconds(1))
         }
     }
 

@@ -1,5 +1,7 @@
 import FoundationEssentials
 import SystemLibrary
+import TrackingCore
+import TrackingRuntime
 
 /// A program that the agent runs once for each event. The program reads the event from its standard input; its output
 /// goes to the agent's standard error. No shell is involved.
@@ -45,26 +47,31 @@ struct EventProgram: Sendable {
     /// The longest time that one run of the program may take.
     let limit: Duration
 
-    /// Runs the program once with `input` on its standard input, and returns the outcome. Kills the program when its
-    /// time limit passes or `isOver` returns `true`.
+    /// Runs the program once. Kills it when its time is over, `isOver` returns `true`, or the task is cancelled.
+    ///
+    /// - Parameters:
+    ///   - input: The text for the program's standard input.
+    ///   - environment: The program's environment.
+    ///   - signal: Reports a change of `isOver`.
+    ///   - isOver: Returns `true` if the program must end.
     func run(
-        _ input: [UInt8], environment: [String: String], isOver: @Sendable () -> Bool = { false }
+        _ input: [UInt8], environment: [String: String], signal: WakeSignal = WakeSignal(),
+        isOver: @escaping @Sendable () -> Bool = { false }
     ) async -> Outcome {
         var id: pid_t = 0
         if let reason = self.start(input, environment, &id) { return .notStarted(reason) }
-        let deadline = ContinuousClock.now + self.limit
-        var isKilled = false
-        while true {
-            var status: Int32 = 0
-            let ended = waitpid(id, &status, WNOHANG)
-            if ended == id { return isKilled ? .killed : Outcome(status: status) }
-            // If SIGCHLD is ignored, the exit status is unknown.
-            if ended < 0, errno != EINTR { return isKilled ? .killed : .succeeded }
-            if !isKilled, isOver() || ContinuousClock.now >= deadline {
-                kill(-id, SIGKILL)
-                isKilled = true
+        let process = RunningProgram(id)
+        let deadline = DeviceClock.now.advanced(by: self.limit)
+        return await withTaskGroup(of: Void.self) { group in
+            group.addTask {
+                _ = await signal.wait(until: deadline, for: isOver)
+                process.kill()  // no effect on a program that has ended
             }
-            try? await Task.sleep(for: .milliseconds(10))
+            let status = await process.end()
+            group.cancelAll()
+            if process.wasKilled { return .killed }
+            // If SIGCHLD is ignored, the exit status is unknown.
+            return status.map { Outcome(status: $0) } ?? .succeeded
         }
     }
 

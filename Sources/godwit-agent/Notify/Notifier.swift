@@ -4,6 +4,7 @@ import Logging
 import Synchronization
 import TrackingCore
 import TrackingPublisher
+import TrackingRuntime
 
 /// The command line of the program for events (`--notify`): its name or path and its arguments, separated by spaces.
 /// There is no quoting.
@@ -29,6 +30,7 @@ final class Notifier: Sendable {
     private let environment: [String: String]
     private let logger: Logger
     private let isLeaving = Atomic(false)
+    private let leaving = WakeSignal()
 
     /// Creates the runner of a program for events.
     ///
@@ -68,15 +70,19 @@ final class Notifier: Sendable {
         if undelivered > 0 { self.logDropped(undelivered) }
     }
 
-    /// Stops running the program for events, because the agent ends. A running program is killed.
-    func leave() { self.isLeaving.store(true, ordering: .relaxed) }
+    /// Ends the program for events: a running one is killed.
+    func leave() {
+        self.isLeaving.store(true, ordering: .relaxed)
+        self.leaving.notify()
+    }
 
     private var isOver: Bool { self.isLeaving.load(ordering: .relaxed) }
 
     private func notify(_ occurrence: TrackableEvent) async {
         let outcome = await self.program.run(
             MessageCodec.encode(occurrence.event) + Array("\n".utf8),
-            environment: self.environment.merging(["GODWIT_TRACKABLE": occurrence.trackable.rawValue]) { $1 }
+            environment: self.environment.merging(["GODWIT_TRACKABLE": occurrence.trackable.rawValue]) { $1 },
+            signal: self.leaving
         ) { self.isOver }
         guard let complaint = outcome.complaint else { return }
         self.logger.warning(

@@ -23,9 +23,6 @@ struct BuiltInRecorder: Service {
 
     private let logger = Logger(label: "godwit.gateway")
 
-    /// The time between two checks whether another recorder stores into the history.
-    private static let pause = Duration.seconds(5)
-
     init(
         store: any HistoryStore, file: String?, broker: BrokerOptions, gateway: String, hasUsers: Bool
     ) throws(TrackingError) {
@@ -47,7 +44,7 @@ struct BuiltInRecorder: Service {
                 self.logger.info(
                     "Built-in recorder of the gateway is off, because another recorder stores into the same history")
                 await self.endSession()
-                await self.wait { !self.isRecordedByAnother }
+                await self.wait(untilHeld: false)
             } else {
                 try await self.record()
             }
@@ -56,10 +53,17 @@ struct BuiltInRecorder: Service {
 
     private var isRecordedByAnother: Bool { self.file.map(RecorderLock.isHeld) ?? false }
 
-    /// Waits until the condition is met, checked every 5 s, or until a shutdown is requested.
-    private func wait(until isMet: @escaping @Sendable () -> Bool) async {
-        try? await cancelWhenGracefulShutdown {
-            while !isMet() { try await Task.sleep(for: Self.pause) }
+    /// Waits until another recorder holds the lock of the history, or none does, or a shutdown is requested. On a
+    /// server, recorders have no lock and store together.
+    private func wait(untilHeld isHeld: Bool) async {
+        await cancelWhenGracefulShutdown {
+            if let file = self.file {
+                _ = await RecorderLock.wait(untilHeld: isHeld, history: file)
+            } else {
+                let (nothing, sender) = AsyncStream.makeStream(of: Never.self)
+                for await _ in nothing {}
+                sender.finish()
+            }
         }
     }
 
@@ -72,7 +76,7 @@ struct BuiltInRecorder: Service {
                 return true
             }
             group.addTask {
-                await self.wait { self.isRecordedByAnother }
+                await self.wait(untilHeld: true)
                 if !Task.isCancelled { recorder.finish() }
                 return false
             }

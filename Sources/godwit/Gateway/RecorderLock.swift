@@ -1,4 +1,6 @@
 import SystemLibrary
+import TrackingCore
+import TrackingRuntime
 
 /// A lock file beside a SQLite history, which the recorders that store into the history hold together. A gateway's
 /// built-in recorder records only while no other recorder holds the lock. The lock is released when the program ends.
@@ -11,6 +13,8 @@ final class RecorderLock {
         self.descriptor = open(Self.file(of: path), O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
         guard self.descriptor >= 0 else { return }
         while flock(self.descriptor, LOCK_SH) != 0, errno == EINTR {}
+        // Wakes the gateway, which watches the file.
+        FileChanges.touch(Self.file(of: path))
     }
 
     deinit { if self.descriptor >= 0 { close(self.descriptor) } }
@@ -21,6 +25,42 @@ final class RecorderLock {
         guard descriptor >= 0 else { return false }
         defer { close(descriptor) }
         return flock(descriptor, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK
+    }
+
+    /// Waits until the lock of a history is held, or not held, by a recorder.
+    ///
+    /// - Returns: `false` when the task is cancelled.
+    static func wait(untilHeld isHeld: Bool, history path: String) async -> Bool {
+        let waiter = Waiter()
+        // A released lock is no change of the file, so a thread waits for the lock itself.
+        let changes = isHeld ? FileChanges(self.file(of: path)) { waiter.signal(.news) } : nil
+        defer { changes?.cancel() }
+        while self.isHeld(history: path) != isHeld {
+            if Task.isCancelled { return false }
+            let isWatched = isHeld ? changes != nil : self.startWaitingForRelease(of: path, waiter)
+            let deadline = isWatched ? nil : DeviceClock.now.advanced(by: self.fallbackInterval)
+            if await waiter.next(until: deadline).contains(.cancelled) { return false }
+        }
+        return true
+    }
+
+    /// The time between two looks when the system has no file watch or thread left.
+    private static let fallbackInterval = Duration.seconds(5)
+
+    /// Signals the waiter once no recorder holds the lock. The thread blocks until then, even if the wait was
+    /// cancelled.
+    ///
+    /// - Returns: `false` when the system has no thread left.
+    private static func startWaitingForRelease(of path: String, _ waiter: Waiter) -> Bool {
+        let file = self.file(of: path)
+        return DetachedThread.start {
+            let descriptor = open(file, O_RDWR | O_CLOEXEC)
+            if descriptor >= 0 {
+                while flock(descriptor, LOCK_EX) != 0, errno == EINTR {}
+                close(descriptor)
+            }
+            waiter.signal(.news)
+        }
     }
 
     private static func file(of path: String) -> String { "\(path).recorder" }

@@ -71,19 +71,44 @@ struct GatewayFiles {
         let database = try GatewayDatabase(path: path)
         defer { try? database.close() }
         let erasures = Erasures(database)
+        let changes = database.changes()
         let number = try await erasures.request(id, before: before)
-        let deadline = ContinuousClock.now.advanced(by: Self.patience)
-        while try await erasures.requests().contains(where: { $0.number == number }) {
-            guard ContinuousClock.now < deadline, (try? await Task.sleep(for: .milliseconds(50))) != nil else {
-                throw TrackingError(
-                    .storeBusy,
-                    "\(path) and its log: the running gateway has not erased the trackable within \(Self.patience). "
-                        + "The gateway erases it as soon as possible. See the gateway's log messages, and erase again")
-            }
+        guard try await self.isPerformed(number, erasures, changes) else {
+            throw TrackingError(
+                .storeBusy,
+                "\(path) and its log: the running gateway has not erased the trackable within \(Self.patience). "
+                    + "The gateway erases it as soon as possible. See the gateway's log messages, and erase again")
         }
     }
 
-    /// Returns a sentence for each copy of a damaged log, which may contain the trackable.
+    /// Returns `true` once a request was performed; `false` after ``patience``.
+    private static func isPerformed(
+        _ number: Int64, _ erasures: Erasures, _ changes: AsyncStream<Void>
+    ) async throws(TrackingError) -> Bool {
+        let result = await withTaskGroup(of: Result<Bool, TrackingError>.self) { group in
+            group.addTask {
+                do throws(TrackingError) {
+                    for await _ in changes {
+                        if try await !erasures.requests().contains(where: { $0.number == number }) {
+                            return .success(true)
+                        }
+                    }
+                    return .success(false)
+                } catch {
+                    return .failure(error)
+                }
+            }
+            group.addTask {
+                try? await Task.sleep(for: Self.patience)
+                return .success(false)
+            }
+            defer { group.cancelAll() }
+            return await group.next() ?? .success(false)
+        }
+        return try result.get()
+    }
+
+    /// The set-aside copies of damaged logs, each with advice.
     private func damagedLogs(beside path: String) -> [String] {
         let (folder, name) =
             path.lastIndex(of: "/").map { (String(path[..<$0]), String(path[$0...].dropFirst())) }

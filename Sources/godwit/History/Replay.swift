@@ -5,6 +5,7 @@ import ServiceLifecycle
 import TrackingCore
 import TrackingMQTT
 import TrackingPublisher
+import TrackingRuntime
 import TrackingStore
 
 /// `godwit replay`: publishes recorded points, trips and events again.
@@ -142,14 +143,13 @@ struct HistoryPlayer {
 /// The clock of a replay, which waits until a record is due.
 private struct ReplayClock {
     private var pacer: ReplayPacer
-    private let clock = ContinuousClock()
-    private let start = ContinuousClock.now
+    private let start = DeviceClock.now
 
     init(pace: ReplayPace) { self.pacer = ReplayPacer(pace: pace) }
 
     mutating func wait(for time: UnixTime) async throws {
         try Task.checkCancellation()
-        let now = MonotonicTime(.zero).advanced(by: self.start.duration(to: self.clock.now))
-        if let due = self.pacer.due(time, now: now) { try await self.clock.sleep(for: now.duration(to: due)) }
+        let now = MonotonicTime(.zero).advanced(by: self.start.duration(to: DeviceClock.now))
+        if let due = self.pacer.due(time, now: now) { try await Task.sleep(for: now.duration(to: due)) }
     }
 }

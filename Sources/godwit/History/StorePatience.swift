@@ -1,5 +1,6 @@
 import GodwitOptions
 import TrackingCore
+import TrackingRuntime
 
 /// Repeats operations that the history rejects temporarily, for example while another program writes, and reports the
 /// wait to the user.
@@ -17,13 +18,13 @@ enum StorePatience {
     static func trying<Value>(
         _ passing: Set<TrackingError.Code>, _ body: () async throws(TrackingError) -> Value
     ) async throws -> Value {
-        let end = ContinuousClock.now + Self.limit
+        let end = DeviceClock.now.advanced(by: Self.limit)
         var isReported = false
         while true {
             do throws(TrackingError) {
                 return try await body()
             } catch {
-                guard passing.contains(error.code), ContinuousClock.now < end else { throw error }
+                guard passing.contains(error.code), DeviceClock.now < end else { throw error }
                 if !isReported {
                     Program.note(
                         "the history is busy or cannot be reached; trying again for 3 minutes: \(error.message)\n")

@@ -1,0 +1,56 @@
+import Synchronization
+import SystemLibrary
+import TrackingRuntime
+
+/// A started child process: waits for its end and kills it, without a race between the two.
+final class RunningProgram: Sendable {
+    private struct State {
+        /// `true` once the process number can belong to another process.
+        var isCollected = false
+        var wasKilled = false
+    }
+
+    private let id: pid_t
+    private let state = Mutex(State())
+
+    /// - Parameter id: The process number, which is also the number of the process group.
+    init(_ id: pid_t) { self.id = id }
+
+    /// `true` if ``kill()`` ended the program.
+    var wasKilled: Bool { self.state.withLock { $0.wasKilled } }
+
+    /// Kills the program and its children, unless it has ended.
+    func kill() {
+        self.state.withLock { state in
+            guard !state.isCollected else { return }
+            state.wasKilled = true
+            SystemLibrary.kill(-self.id, SIGKILL)
+        }
+    }
+
+    /// Waits for the end of the program, even if the task is cancelled. Call it once.
+    ///
+    /// - Returns: The status of `waitpid`; `nil` if the system does not know it.
+    func end() async -> Int32? {
+        await withCheckedContinuation { continuation in
+            let isStarted = DetachedThread.start { continuation.resume(returning: self.collect()) }
+            if !isStarted {
+                // Without a thread, only a program that ends at once can be waited for.
+                self.kill()
+                continuation.resume(returning: self.collect())
+            }
+        }
+    }
+
+    /// Blocks until the program has ended. The process number is released under the lock, so that ``kill()`` never
+    /// reaches another process.
+    private func collect() -> Int32? {
+        var information = siginfo_t()
+        while waitid(P_PID, id_t(self.id), &information, WEXITED | WNOWAIT) != 0, errno == EINTR {}
+        return self.state.withLock { state in
+            state.isCollected = true
+            var status: Int32 = 0
+            return waitpid(self.id, &status, 0) == self.id ? status : nil
+        }
+    }
+}
