@@ -153,7 +153,8 @@ let package = Package(
                 "CMalloc", "GodwitOptions", "SystemLibrary", "TrackingControl", "TrackingCore", "TrackingGateway",
                 "TrackingHistory",
                 "TrackingMQTT", "TrackingMetrics", "TrackingPublisher", "TrackingRecorder", "TrackingRules",
-                "TrackingSpool", "TrackingStore", "TrackingSubscriber", argumentParser, coreMetrics, lifecycle, logging,
+                "TrackingSpool", "TrackingStore", "TrackingSubscriber", "TrackingTesting", argumentParser, coreMetrics,
+                lifecycle, logging,
             ],
             swiftSettings: settings),
 
