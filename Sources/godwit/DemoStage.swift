@@ -114,7 +114,7 @@ final class DemoStage: Sendable {
         let token = Pipe()
         let maker = try self.start(
             program, ["token", "create", "--name", "demo", "--read-all", "--state", self.path("")],
-            standardOutput: token.fileHandleForWriting, output: FileHandle.nullDevice)
+            standardOutput: token, output: FileHandle.nullDevice)
         let text = String(decoding: token.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
         maker.waitUntilExit()
         let secret = text.split(whereSeparator: \.isWhitespace).first { $0.hasPrefix("gt_") }
@@ -125,19 +125,23 @@ final class DemoStage: Sendable {
                 "serve", "--broker", self.address, "--listen", "127.0.0.1:0", "--state", self.path(""), "--store",
                 "sqlite:\(self.path("history.sqlite"))",
             ], output: words)
-        var said = ""
-        let marker = "listening on "
-        for try await line in words.fileHandleForReading.bytes.lines {
-            guard let range = line.range(of: marker), let secret else {
-                said = line
-                continue
+        let (lines, said) = AsyncStream.makeStream(of: String.self)
+        words.fileHandleForReading.readabilityHandler = { handle in
+            let text = String(decoding: handle.availableData, as: UTF8.self)
+            if text.isEmpty {
+                handle.readabilityHandler = nil
+                said.finish()
             }
-            words.fileHandleForReading.readabilityHandler = { handle in
-                if handle.availableData.isEmpty { handle.readabilityHandler = nil }
-            }
-            return "\(line[range.upperBound...])/#sign-in=\(secret)"
+            for line in text.split(separator: "\n") { said.yield(String(line)) }
         }
-        throw TrackingError(.inputUnreadable, "cannot start the map of the demo: the gateway ended. It said: \(said)")
+        var last = ""
+        for await line in lines {
+            if let range = line.range(of: "listening on "), let secret {
+                return "\(line[range.upperBound...])/#sign-in=\(secret)"
+            }
+            last = line
+        }
+        throw TrackingError(.inputUnreadable, "cannot start the map of the demo: the gateway ended. It said: \(last)")
     }
 
     /// Cuts the van's connection to the broker, and refuses new ones.

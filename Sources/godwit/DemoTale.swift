@@ -1,3 +1,5 @@
+import TrackingCore
+
 /// The story of `godwit demo` on a terminal: which step is due when, and what each key does. The caller carries out the
 /// steps.
 struct DemoTale: Sendable {
