@@ -10,7 +10,8 @@ struct Demo: AsyncParsableCommand {
         discussion: """
             The demo starts a private Mosquitto on a free loopback port, godwit-agent with a simulated courier, and a \
             watcher. It explains each step, and ends everything on Ctrl-C, when the terminal is closed, or after \
-            --duration.
+            --duration. On a terminal it also starts a gateway, prints a link to the live map, and takes keys: w for a \
+            watcher, b for the battery, n for the network, q for the summary.
             """)
 
     @Option(
@@ -37,8 +38,9 @@ struct Demo: AsyncParsableCommand {
         let stage = try DemoStage()
         defer { stage.end() }
         let show = DemoShow(stage: stage, isScript: self.script, duration: self.duration)
+        let isStory = Terminal.isInput && Terminal.isOutput && !self.script && self.duration == nil
         do {
-            try await Program.run(show)
+            if isStory { try await Program.run(DemoStory(stage: stage)) } else { try await Program.run(show) }
         } catch let failure as Output.Failure where failure.isClosed {}  // the reader closed the output
         if self.script, !show.hasSucceeded { throw ExitCode(1) }
     }

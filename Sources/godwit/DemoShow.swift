@@ -61,7 +61,7 @@ final class DemoShow: Service {
             "A private broker runs at \(self.stage.address). A simulated courier sets out, six times as fast as a van."
         )
         try self.say("See all messages:  mosquitto_sub -v -p \(self.stage.port) -t 'tracking/#'")
-        try self.stage.startAgent()
+        try self.stage.startAgent(for: .script)
         var happened = try await self.chapter(
             "No subscriber: one position every 30 s, and only the coarse source is open.", within: 20
         ) {

@@ -3,7 +3,9 @@ import Synchronization
 import TrackingCore
 import TrackingMQTT
 import TrackingRuntime
+import TrackingStore
 import TrackingSubscriber
+import TrackingTesting
 
 /// The child programs of `godwit demo`, a private broker and an agent, and the folder for their files.
 final class DemoStage: Sendable {
@@ -14,6 +16,8 @@ final class DemoStage: Sendable {
     let port: Int
     private let folder: URL
     private let children = Mutex<[Process]>([])
+    /// The van's network: its connection to the broker can be cut.
+    private let network: FaultProxy
     private let selections = Mutex<[String]>([])
 
     /// Creates the folder and starts the private broker on a free port of the loopback interface.
@@ -24,6 +28,7 @@ final class DemoStage: Sendable {
         self.folder = FileManager.default.temporaryDirectory.appending(path: "godwit-demo-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: self.folder, withIntermediateDirectories: true)
         self.port = try Self.freePort()
+        self.network = try FaultProxy(to: self.port)
         let configuration = """
             listener \(self.port) 127.0.0.1
             allow_anonymous true
@@ -52,10 +57,17 @@ final class DemoStage: Sendable {
     /// The source that the agent opened last, according to its log.
     var selectedSource: String? { self.selections.withLock { $0.last } }
 
-    /// Starts the agent with a coarse and a fine source, a destination and thresholds.
-    func startAgent() throws {
-        let own = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent().path(percentEncoded: false)
-        let program = try Self.find("godwit-agent", beside: [own, Self.ownFolder])
+    /// The forms of the demo.
+    enum Form {
+        /// The script: a courier at six times a van's speed, with a destination.
+        case script
+        /// The story: a van at its real speed, whose network can be cut.
+        case story
+    }
+
+    /// Starts the agent with a coarse and a fine source and a threshold of the battery.
+    func startAgent(for form: Form) throws {
+        let program = try Self.find("godwit-agent", beside: self.programFolders)
         let log = Pipe()
         log.fileHandleForReading.readabilityHandler = { [weak self] handle in
             let text = String(decoding: handle.availableData, as: UTF8.self)
@@ -65,17 +77,118 @@ final class DemoStage: Sendable {
                 self?.changes.notify()
             }
         }
+        let own: [String] =
+            switch form {
+            case .script:
+                [
+                    "--broker", self.address, "--speed", "6", "--destination", Self.destination, "--proximity", "200",
+                    "--resolution-far", "BALANCED/30000/0", "--resolution-far-watched", "BALANCED/10000/0",
+                    "--resolution-near", "BALANCED/10000/0", "--resolution-near-watched", "HIGH/500/0",
+                ]
+            case .story:
+                [
+                    "--broker", "mqtt://127.0.0.1:\(self.network.port)", "--speed", "1", "--batch-window", "2",
+                    "--default-resolution", "BALANCED/30000/0",
+                ]
+            }
         try self.start(
             program,
             [
-                "run", "--trackable", Self.trackable, "--broker", self.address, "--client-id", "demo-agent",
-                "--source", "simulate:#accuracy=BALANCED", "--source", "simulate:#accuracy=HIGH", "--speed", "6",
-                "--destination", Self.destination, "--proximity", "200", "--battery",
-                "file:\(self.path("battery"))", "--battery-threshold", "20",
-                "--low-battery-multiplier", "5", "--resolution-far", "BALANCED/30000/0", "--resolution-far-watched",
-                "BALANCED/10000/0", "--resolution-near", "BALANCED/10000/0", "--resolution-near-watched", "HIGH/500/0",
-                "--log-level", "info", "--spool", self.path("spool.sqlite"),
-            ], output: log)
+                "run", "--trackable", Self.trackable, "--client-id", "demo-agent",
+                "--source", "simulate:#accuracy=BALANCED", "--source", "simulate:#accuracy=HIGH",
+                "--battery", "file:\(self.path("battery"))", "--battery-threshold", "20",
+                "--low-battery-multiplier", "5", "--log-level", "info", "--spool", self.path("spool.sqlite"),
+            ] + own, output: log)
+    }
+
+    private var programFolders: [String] {
+        [
+            URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent().path(percentEncoded: false),
+            Self.ownFolder,
+        ]
+    }
+
+    // MARK: - Map and history
+
+    /// Starts a gateway that records, and makes a token for it.
+    ///
+    /// - Returns: The address of the map. It signs the browser in.
+    /// - Throws: `inputUnreadable` if the gateway does not start, with its reason.
+    func startGateway() async throws -> String {
+        let program = try Self.find("godwit", beside: self.programFolders)
+        let token = Pipe()
+        let maker = try self.start(
+            program, ["token", "create", "--name", "demo", "--read-all", "--state", self.path("")],
+            standardOutput: token, output: FileHandle.nullDevice)
+        let text = String(decoding: token.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+        maker.waitUntilExit()
+        let secret = text.split(whereSeparator: \.isWhitespace).first { $0.hasPrefix("gt_") }
+        let words = Pipe()
+        try self.start(
+            program,
+            [
+                "serve", "--broker", self.address, "--listen", "127.0.0.1:0", "--state", self.path(""), "--store",
+                "sqlite:\(self.path("history.sqlite"))",
+            ], output: words)
+        let (lines, said) = AsyncStream.makeStream(of: String.self)
+        words.fileHandleForReading.readabilityHandler = { handle in
+            let text = String(decoding: handle.availableData, as: UTF8.self)
+            if text.isEmpty {
+                handle.readabilityHandler = nil
+                said.finish()
+            }
+            for line in text.split(separator: "\n") { said.yield(String(line)) }
+        }
+        var last = ""
+        for await line in lines {
+            if let range = line.range(of: "listening on "), let secret {
+                return "\(line[range.upperBound...])/#sign-in=\(secret)"
+            }
+            last = line
+        }
+        throw TrackingError(.inputUnreadable, "cannot start the map of the demo: the gateway ended. It said: \(last)")
+    }
+
+    /// Cuts the van's connection to the broker, and refuses new ones.
+    func cutNetwork() {
+        self.network.mode = .refuse
+        self.network.cut()
+    }
+
+    /// Lets the van connect again.
+    func restoreNetwork() { self.network.mode = .pass }
+
+    /// Returns the number of the van's points of a time span in the history.
+    func recordedPoints(during times: TimeSpan) async throws -> Int {
+        let query = PointQuery(try TrackableID(Self.trackable), during: times)
+        return try await self.history { store in try await store.points(query, after: nil, limit: 1_000).points.count }
+            ?? 0
+    }
+
+    /// Returns the number of points in the history, and the number of records that are missing there.
+    ///
+    /// - Parameter patience: The longest wait until no record is missing.
+    func totals(within patience: Duration) async throws -> (points: Int, lost: UInt64) {
+        let deadline = ContinuousClock.now + patience
+        while true {
+            let report = try await self.history { store in try await store.verify(try TrackableID(Self.trackable)) }
+            let gaps = report?.streams.flatMap(\.undeclaredGaps) ?? []
+            let lost = gaps.reduce(UInt64(0)) { $0 + ($1.upperBound - $1.lowerBound + 1) }
+            if report != nil, lost == 0 || ContinuousClock.now >= deadline { return (report?.points ?? 0, lost) }
+            guard ContinuousClock.now < deadline else { return (0, 0) }
+            try await Task.sleep(for: .milliseconds(500))
+        }
+    }
+
+    /// Reads the history that the gateway records; `nil` before it has made the file.
+    private func history<Value>(_ body: (SQLiteHistoryStore) async throws -> Value?) async throws -> Value? {
+        let path = self.path("history.sqlite")
+        guard FileManager.default.fileExists(atPath: path) else { return nil }
+        let store = try SQLiteHistoryStore(path: path, isForReading: true)
+        let value: Result<Value?, any Error>
+        do { value = .success(try await body(store)) } catch { value = .failure(error) }
+        try await store.close()
+        return try value.get()
     }
 
     /// Makes a subscriber at the private broker. A silent one is not counted as a subscriber.
@@ -100,16 +213,20 @@ final class DemoStage: Sendable {
 
     // MARK: - Programs and ports
 
-    private func start(_ program: String, _ arguments: [String], output: Any) throws {
+    @discardableResult
+    private func start(
+        _ program: String, _ arguments: [String], standardOutput: Any = FileHandle.nullDevice, output: Any
+    ) throws -> Process {
         let process = Process()
         process.executableURL = URL(filePath: program)
         process.arguments = arguments
         process.environment = self.environment
         process.standardInput = FileHandle.nullDevice
-        process.standardOutput = FileHandle.nullDevice
+        process.standardOutput = standardOutput
         process.standardError = output
         try Self.withoutBlockedSignals { try process.run() }
         self.children.withLock { $0.append(process) }
+        return process
     }
 
     /// The environment of child programs: without the user's Godwit options, and with a folder of its own for the

@@ -37,9 +37,18 @@ export function reason({ status, body }) {
   return "The gateway cannot answer now: try again later.";
 }
 
+/** Signs in with the token of an address that ends with #sign-in=TOKEN, and removes the token from the address. */
+async function signInFromAddress() {
+  const token = new URLSearchParams(location.hash.slice(1)).get("sign-in");
+  if (!token) return;
+  window.history.replaceState(null, "", location.pathname + location.search);
+  await signIn(token);
+}
+
 /** Returns the signed-in user; undefined if none is signed in. Throws if the gateway does not answer. */
 export async function whoami() {
   if (shareToken) return { name: "", isShare: true };
+  await signInFromAddress();
   const { ok, status, body } = await answer("/session");
   if (!ok && status !== 401) throw new Error(`the gateway answered with HTTP status ${status}`);
   return ok ? body : undefined;

@@ -1,0 +1,216 @@
+import GodwitOptions
+import ServiceLifecycle
+import Synchronization
+import TrackingCore
+import TrackingMQTT
+import TrackingStore
+import TrackingSubscriber
+
+/// `godwit demo` on a terminal: a story of one minute at a van's real speed, a link to the map, and keys.
+final class DemoStory: Service {
+    private let stage: DemoStage
+    private let start = ContinuousClock.now
+    private let scene = Mutex(Scene())
+    /// The time for which the bar stays as it is.
+    private static let frame = Duration.milliseconds(200)
+    /// The longest wait for the records of a gap, and for the last records.
+    private static let patience = Duration.seconds(10)
+
+    private struct Scene {
+        var tale = DemoTale()
+        var pace = DemoPace()
+        var inForce: ResolutionInForce?
+        /// The numbers of the positions that arrived live.
+        var live: Set<UInt64> = []
+        /// The end of the last cut of the network, and the number of the first point after its begin.
+        var cutAt: UnixTime?
+        /// Map windows that watch.
+        var viewers: Int { max(0, (self.inForce?.subscribers ?? 0) - (self.tale.hasWatcher ? 1 : 0)) }
+    }
+
+    init(stage: DemoStage) { self.stage = stage }
+
+    private var elapsed: Duration { self.start.duration(to: .now) }
+
+    func run() async throws {
+        let link = try await self.stage.startGateway()
+        try self.stage.startAgent(for: .story)
+        let terminal = Terminal(Output())
+        defer { terminal.restore() }
+        try self.introduce(link)
+        try await cancelWhenGracefulShutdown {
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                defer { group.cancelAll() }
+                let observer = try self.stage.subscriber("demo-observer", isSilent: true)
+                let events = observer.events
+                observer.watch(try TrackableID(DemoStage.trackable))
+                let watcher = try self.stage.subscriber("demo-watcher", isSilent: false)
+                group.addTask { try await observer.run() }
+                group.addTask { try await watcher.run() }
+                group.addTask { for await event in events { try self.note(event) } }
+                group.addTask {
+                    try await self.tell(terminal, watcher)
+                    throw CancellationError()
+                }
+                do { while try await group.next() != nil {} } catch is CancellationError {}
+            }
+        }
+    }
+
+    // MARK: - Steps
+
+    /// Runs the story until its end or the key `q`, then prints the summary.
+    private func tell(_ terminal: Terminal, _ watcher: AssetSubscriber<MQTTTransport>) async throws {
+        while true {
+            let elapsed = self.elapsed
+            let keys = terminal.keys
+            let steps = self.scene.withLock { scene in
+                keys.compactMap { scene.tale.pressed($0) }
+                    + scene.tale.due(after: elapsed, isMapOpen: scene.viewers > 0)
+            }
+            for step in steps {
+                if step == .end { return try await self.summarize(after: elapsed) }
+                try self.say("\n» " + DemoTale.sentence(for: step))
+                try await self.carryOut(step, watcher)
+            }
+            try self.drawBar()
+            try await Task.sleep(for: Self.frame)
+        }
+    }
+
+    private func carryOut(_ step: DemoTale.Step, _ watcher: AssetSubscriber<MQTTTransport>) async throws {
+        let id = try TrackableID(DemoStage.trackable)
+        switch step {
+        case .watcher(isThere: true):
+            watcher.watch(
+                id, requesting: try Resolution(accuracy: .high, desiredInterval: .seconds(1), minimumDisplacement: 0))
+        case .watcher(isThere: false):
+            watcher.unwatch(id)
+        case .battery(let isLow):
+            self.stage.setBattery(isLow ? 15 : 80)
+        case .network(isUp: false):
+            self.scene.withLock { $0.cutAt = TimeText.now }
+            self.stage.cutNetwork()
+        case .network(isUp: true):
+            self.stage.restoreNetwork()
+            if let begin = self.scene.withLock({ $0.cutAt }) {
+                try await self.reportGap(TimeSpan(from: begin, to: TimeText.now))
+            }
+        case .end:
+            break
+        }
+    }
+
+    /// Waits until the points that the van recorded during a cut are in the history, and prints their number.
+    private func reportGap(_ cut: TimeSpan) async throws {
+        let deadline = ContinuousClock.now + Self.patience
+        var count = 0
+        while ContinuousClock.now < deadline {
+            let found = try await self.stage.recordedPoints(during: cut)
+            if found > 0, found == count { break }
+            count = found
+            try self.drawBar()
+            try await Task.sleep(for: .milliseconds(500))
+        }
+        try self.say(
+            count > 0
+                ? "  The gap is filled: \(counted(count, "point")) of the cut \(count == 1 ? "is" : "are") in the history."
+                : "  The van recorded no point during the cut.")
+    }
+
+    // MARK: - Text
+
+    private func introduce(_ link: String) throws {
+        try self.say(
+            """
+            Godwit tracks a simulated van on this machine. Ctrl-C ends everything.
+
+              Map:       \(link)
+              Messages:  mosquitto_sub -v -p \(self.stage.port) -t 'tracking/#'
+              Keys:      \(DemoTale.keys)
+
+            » Nobody watches: the van sends one position every 30 s. Open the map, and see the pace change.
+            """)
+    }
+
+    /// Prints lines above the bar.
+    private func say(_ text: String) throws { try Output.print("\r\u{1B}[K\(text)\n") }
+
+    private func drawBar() throws {
+        let elapsed = self.elapsed
+        let line = self.scene.withLock { scene in
+            let pace =
+                scene.pace.perMinute(at: elapsed) ?? scene.inForce.map {
+                    60 / max($0.resolution.desiredInterval.inSeconds, 1)
+                } ?? 0
+            let facts = [
+                "\(DemoPace.bar(pace)) \(pace.text(digits: pace < 10 ? 1 : 0)) positions/min",
+                counted(scene.inForce?.subscribers ?? 0, "watcher"),
+                "battery \(scene.tale.isBatteryLow ? 15 : 80) %", scene.tale.isNetworkUp ? "online" : "offline",
+            ]
+            return facts.joined(separator: "  ")
+        }
+        try Output.print("\r\u{1B}[K" + line.prefix(columns: Terminal.size.width - 1))
+    }
+
+    // MARK: - Observations
+
+    private func note(_ event: SubscriberEvent) throws {
+        switch event {
+        case .location(_, let received) where !received.isLate && !received.isRetained:
+            let elapsed = self.elapsed
+            self.scene.withLock { scene in
+                scene.pace.arrived(at: elapsed)
+                if let seq = received.update.location.seq { scene.live.insert(seq) }
+            }
+        case .resolution(_, let inForce?):
+            let (before, viewers, old) = self.scene.withLock { scene in
+                defer { scene.inForce = inForce }
+                let before = scene.viewers
+                let old = scene.inForce
+                scene.inForce = inForce
+                return (before, scene.viewers, old)
+            }
+            if before == 0, viewers > 0 {
+                try self.say("\n» The map is open. It asks for the positions that it shows.")
+            }
+            if before > 0, viewers == 0 { try self.say("\n» The map is closed.") }
+            if old?.resolution != inForce.resolution { try self.say("  " + Self.sentence(for: inForce)) }
+        default:
+            break
+        }
+    }
+
+    /// Returns the resolution in force and its reason as a sentence.
+    private static func sentence(for inForce: ResolutionInForce) -> String {
+        let seconds = inForce.resolution.desiredInterval.inSeconds
+        let pace =
+            seconds == 1
+            ? "one position a second" : "one position every \(seconds.text(digits: seconds < 10 ? 1 : 0)) s"
+        let reasons = [
+            inForce.subscribers == 0 ? "nobody watches" : "\(counted(inForce.subscribers, "watcher"))",
+            inForce.isLowBattery ? "battery low" : nil,
+        ]
+        return "→ \(pace) (\(reasons.compactMap { $0 }.joined(separator: ", ")))"
+    }
+
+    // MARK: - Summary
+
+    private func summarize(after elapsed: Duration) async throws {
+        self.stage.restoreNetwork()
+        let sent = self.scene.withLock { $0.live.count }
+        let seconds = Int(elapsed.inSeconds)
+        let totals = try await self.stage.totals(within: Self.patience)
+        let saved = seconds == 0 ? 0 : max(0, 100 - 100 * sent / seconds)
+        try self.say(
+            """
+
+            Summary of \(seconds) s
+              recorded: \(counted(totals.points, "point")), all of them in the history
+              lost: \(totals.lost)
+              sent live: \(counted(sent, "position")). One position a second would have been \(seconds): the resolution saved \(saved) %.
+
+            Next: see your own phone or van on the map, docs/tutorials/your-first-map.md
+            """)
+    }
+}
