@@ -4,9 +4,9 @@ SWIFT_FLAGS := $(shell scripts/swift-flags)
 
 .PHONY: demo test bench build release docs lint sanitizer drills setup
 
-demo: setup
-	swift build $(SWIFT_FLAGS)
-	.build/debug/godwit demo
+# Installs and builds only what the demo runs.
+demo:
+	scripts/demo
 
 test:
 	scripts/test

@@ -74,7 +74,8 @@ final class DemoStory: Service {
                 try await self.carryOut(step, watcher)
             }
             try self.drawBar()
-            try await Task.sleep(for: Self.frame)
+            await terminal.wait(for: Self.frame)
+            try Task.checkCancellation()
         }
     }
 
