@@ -115,6 +115,13 @@ import TrackingSubscriber
         #expect(cuts.withLock { $0 } == 1)
     }
 
+    @Test(arguments: [false, true]) func theHubWaitsForTheSubscriptions(isAnswered: Bool) async throws {
+        let (events, received) = AsyncStream.makeStream(of: SubscriberEvent.self)
+        let hub = LiveHub(events: events, isSettled: { false }, settling: { _ in isAnswered }) { _, _ in }
+        #expect(await hub.settled() == isAnswered)
+        withExtendedLifetime(received) {}
+    }
+
     @Test func aStreamEndsWithItsSpan() async throws {
         let hub = try await self.hub(positions: 1)
         var selection = LiveSelection(.everything, reads: .all)
