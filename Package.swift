@@ -36,6 +36,7 @@ let yams = Target.Dependency.product(name: "Yams", package: "Yams")
 let package = Package(
     name: "godwit",
     products: [
+        .library(name: "Godwit", targets: ["Godwit"]),
         .library(name: "TrackingCore", targets: ["TrackingCore"]),
         .library(name: "TrackingGateway", targets: ["TrackingGateway"]),
         .library(name: "TrackingHistory", targets: ["TrackingHistory"]),
@@ -133,6 +134,13 @@ let package = Package(
             swiftSettings: settings),
         .target(name: "TrackingTesting", dependencies: ["SystemLibrary", "TrackingCore"], swiftSettings: settings),
         .target(
+            name: "Godwit",
+            dependencies: [
+                "TrackingCore", "TrackingMQTT", "TrackingPublisher", "TrackingRuntime", "TrackingSpool",
+                "TrackingSubscriber",
+            ],
+            swiftSettings: settings),
+        .target(
             name: "GodwitOptions",
             dependencies: [
                 "SystemLibrary", "TrackingCore", "TrackingMQTT", "TrackingRuntime", argumentParser, logging, lifecycle,
@@ -153,7 +161,8 @@ let package = Package(
                 "CMalloc", "GodwitOptions", "SystemLibrary", "TrackingControl", "TrackingCore", "TrackingGateway",
                 "TrackingHistory",
                 "TrackingMQTT", "TrackingMetrics", "TrackingPublisher", "TrackingRecorder", "TrackingRules",
-                "TrackingSpool", "TrackingStore", "TrackingSubscriber", argumentParser, coreMetrics, lifecycle, logging,
+                "TrackingRuntime", "TrackingSpool", "TrackingStore", "TrackingSubscriber", argumentParser, coreMetrics,
+                lifecycle, logging,
             ],
             swiftSettings: settings),
 
@@ -163,7 +172,7 @@ let package = Package(
         .executableTarget(
             name: "doc-examples",
             dependencies: [
-                "TrackingCore", "TrackingMQTT", "TrackingPublisher", "TrackingSubscriber", "TrackingTesting",
+                "Godwit", "TrackingCore", "TrackingMQTT", "TrackingPublisher", "TrackingTesting",
             ],
             path: "Tests/DocExamples", swiftSettings: plainSettings),
         .executableTarget(
@@ -231,7 +240,7 @@ let package = Package(
         .testTarget(
             name: "IntegrationTests",
             dependencies: [
-                "TrackingCore", "TrackingControl", "TrackingGateway", "TrackingMQTT", "TrackingPublisher",
+                "Godwit", "TrackingCore", "TrackingControl", "TrackingGateway", "TrackingMQTT", "TrackingPublisher",
                 "TrackingRecorder", "TrackingRuntime", "TrackingSpool", "TrackingStore",
                 "TrackingSubscriber", "TrackingTesting", "TestSupport", "godwit", "godwit-agent", "doc-examples",
                 logging,

@@ -16,7 +16,7 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
     private let transport: Transport
     private let policy: any ResolutionPolicy
     private let spool: any SpoolStorage
-    private let logger: Logger
+    let logger: Logger
     let clock: DeviceClock
     let log: LogWorker
     let mailbox = Mailbox<PublisherStateMachine.Event>()

@@ -2,6 +2,7 @@ import ArgumentParser
 import FoundationEssentials
 import GodwitOptions
 import TrackingCore
+import TrackingRuntime
 import TrackingStore
 
 /// The option for the history. Every command that reads or writes it has it.

@@ -18,7 +18,7 @@ actor RunningAgent: Service {
     private let storage: any SpoolStorage
     private let controls: ControlOptions
     private let power: Power
-    private let reader: SourceReader
+    private let reader: SwitchedReader
     let logger = Logger(label: "godwit.agent")
     /// The connected part of the agent; `nil` before the first connection and between two.
     private var device: Device?
@@ -50,7 +50,7 @@ actor RunningAgent: Service {
                 metadata: ["change": "\(misfit.change)", "reason": "\(misfit.reason)"])
         }
         self.power = Power(isOn: self.plan.settings.isOn)
-        self.reader = try SourceReader(first.run, self.power)
+        self.reader = try SwitchedReader(first.run, self.power)
     }
 
     /// Runs until the source ends, a signal arrives, or an error makes it pointless to go on.
@@ -94,7 +94,7 @@ actor RunningAgent: Service {
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { await self.read() }
             defer {
-                self.reader.outlet.end()
+                self.reader.relay.finish()
                 group.cancelAll()
             }
             try await self.connect()
@@ -121,7 +121,7 @@ actor RunningAgent: Service {
             let device = try self.makeDevice()
             self.device = device
             defer { self.device = nil }
-            self.reader.outlet.open(device.publisher)
+            self.reader.relay.connect(to: device.publisher)
             if let end = self.sourcesEnd { device.sourcesEnded(end) }
             do {
                 try await device.run(ControlDispatcher(self))
@@ -138,7 +138,7 @@ actor RunningAgent: Service {
     func renew() {
         self.isRenewing = true
         // Closed before the end: fixes read from now on are for the next connection.
-        self.reader.outlet.close()
+        self.reader.relay.disconnect()
         self.device?.publisher.finish(within: .milliseconds(2_500))
     }
 
@@ -146,9 +146,9 @@ actor RunningAgent: Service {
     func holdingFixes(
         from publisher: AssetPublisher<MQTTTransport>, _ body: () async throws(TrackingError) -> Void
     ) async throws(TrackingError) {
-        self.reader.outlet.close()
+        self.reader.relay.disconnect()
         // If a new connection has begun or is about to, the waiting fixes are for that one.
-        defer { if self.device?.publisher === publisher, !self.isRenewing { self.reader.outlet.open(publisher) } }
+        defer { if self.device?.publisher === publisher, !self.isRenewing { self.reader.relay.connect(to: publisher) } }
         try await body()
     }
 
@@ -159,7 +159,7 @@ actor RunningAgent: Service {
         let publisher = AssetPublisher(
             configuration: configuration, transport: try run.broker.transport(for: configuration), spool: self.storage)
         for trackable in self.plan.trackables { publisher.add(trackable) }
-        return try Device(publisher: publisher, identity: identity, reader: self.reader, run: run)
+        return try Device(publisher: publisher, identity: identity, reader: self.reader.reader, run: run)
     }
 
     /// The connected part of the agent.

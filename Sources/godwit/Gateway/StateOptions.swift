@@ -3,6 +3,7 @@ import GodwitOptions
 import TrackingCore
 import TrackingGateway
 import TrackingRules
+import TrackingRuntime
 
 /// The option for the folder of a gateway's own data. Every command for a gateway has it.
 struct StateOptions: ParsableArguments {
