@@ -133,7 +133,7 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
     /// Sends the backlog now: one batch of each trackable, or everything.
     public func sendRecords(all: Bool) { self.mailbox.post(.sendRecords(all: all)) }
 
-    /// The trackable that was passed to ``track(_:)`` last, unless it was removed since.
+    /// The trackable that was passed to `track(_:)` last, unless it was removed since.
     public var active: TrackableID? { self.shared.withLock { $0.active } }
 
     /// The state of a trackable; `nil` when it is not tracked.

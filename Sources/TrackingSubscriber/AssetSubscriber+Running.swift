@@ -4,7 +4,7 @@ public import TrackingCore
 
 /// A subscriber that runs by itself.
 extension AssetSubscriber {
-    /// The positions of one trackable, as ``locations(of:requesting:)-(TrackableID,_)`` delivers them.
+    /// The positions of one trackable, as `locations(of:requesting:)` delivers them.
     ///
     /// - Parameters:
     ///   - name: The trackable's name: 1 to 128 bytes without control characters. Another name in the program's text stops

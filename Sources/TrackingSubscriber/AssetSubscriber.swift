@@ -36,7 +36,7 @@ public final class AssetSubscriber<Transport: MessageTransport>: Service {
         var hasEnded = false
         var isSettled = false
         var brokerDrops = BrokerDrops()
-        /// The number of streams of ``AssetSubscriber/locations(of:requesting:)`` that a trackable has.
+        /// The number of streams of `locations(of:requesting:)` that a trackable has.
         var watches: [TrackableID: Int] = [:]
     }
 
@@ -168,7 +168,7 @@ public final class AssetSubscriber<Transport: MessageTransport>: Service {
     // MARK: - Running
 
     /// Runs until ``finish()``, a graceful shutdown, or cancellation. Call it once, and not with
-    /// ``locations(of:requesting:)``, which runs the subscriber by itself.
+    /// `locations(of:requesting:)`, which runs the subscriber by itself.
     ///
     /// - Throws: `takenOver` when another program uses the client id; `invalidConfiguration` when the subscriber runs or
     ///   ran already.
