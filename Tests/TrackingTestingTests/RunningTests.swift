@@ -93,7 +93,7 @@ import TrackingTesting
         }
         for await resolution in sensor where resolution == fine { break }
         // The other stream still watches. The end of both withdraws the request.
-        try await withThrowingTaskGroup(of: Void.self) { group in
+        await withTaskGroup(of: Void.self) { group in
             group.addTask { for await _ in other {} }
             group.cancelAll()
         }
