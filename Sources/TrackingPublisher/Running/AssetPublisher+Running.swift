@@ -1,5 +1,5 @@
 import Logging
-public import TrackingCore
+import TrackingCore
 
 /// A publisher that reads the device's sources and battery.
 extension AssetPublisher {
