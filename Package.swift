@@ -36,6 +36,7 @@ let yams = Target.Dependency.product(name: "Yams", package: "Yams")
 let package = Package(
     name: "godwit",
     products: [
+        .library(name: "Godwit", targets: ["Godwit"]),
         .library(name: "TrackingCore", targets: ["TrackingCore"]),
         .library(name: "TrackingGateway", targets: ["TrackingGateway"]),
         .library(name: "TrackingHistory", targets: ["TrackingHistory"]),
@@ -135,6 +136,13 @@ let package = Package(
             name: "TrackingTesting", dependencies: ["SystemLibrary", "TrackingCore", "TrackingRuntime"],
             swiftSettings: settings),
         .target(
+            name: "Godwit",
+            dependencies: [
+                "TrackingCore", "TrackingMQTT", "TrackingPublisher", "TrackingRuntime", "TrackingSpool",
+                "TrackingSubscriber",
+            ],
+            swiftSettings: settings),
+        .target(
             name: "GodwitOptions",
             dependencies: [
                 "SystemLibrary", "TrackingCore", "TrackingMQTT", "TrackingRuntime", argumentParser, logging, lifecycle,
@@ -167,7 +175,7 @@ let package = Package(
         .executableTarget(
             name: "doc-examples",
             dependencies: [
-                "TrackingCore", "TrackingMQTT", "TrackingPublisher", "TrackingSubscriber", "TrackingTesting",
+                "Godwit", "TrackingCore", "TrackingMQTT", "TrackingPublisher", "TrackingTesting",
             ],
             path: "Tests/DocExamples", swiftSettings: plainSettings),
         .executableTarget(
@@ -235,7 +243,7 @@ let package = Package(
         .testTarget(
             name: "IntegrationTests",
             dependencies: [
-                "TrackingCore", "TrackingControl", "TrackingGateway", "TrackingMQTT", "TrackingPublisher",
+                "Godwit", "TrackingCore", "TrackingControl", "TrackingGateway", "TrackingMQTT", "TrackingPublisher",
                 "TrackingRecorder", "TrackingRuntime", "TrackingSpool", "TrackingStore",
                 "TrackingSubscriber", "TrackingTesting", "TestSupport", "godwit", "godwit-agent", "doc-examples",
                 logging,

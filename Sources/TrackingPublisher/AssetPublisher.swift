@@ -16,7 +16,7 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
     private let transport: Transport
     private let policy: any ResolutionPolicy
     private let spool: any SpoolStorage
-    private let logger: Logger
+    let logger: Logger
     let clock: DeviceClock
     let log: LogWorker
     let mailbox = Mailbox<PublisherStateMachine.Event>()
@@ -145,7 +145,7 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
     /// - Parameter all: `true` sends everything, `false` one batch of each trackable.
     public func sendRecords(all: Bool) { self.mailbox.post(.sendRecords(all: all)) }
 
-    /// The trackable that was passed to ``track(_:)`` last, unless it was removed since.
+    /// The trackable that was passed to `track(_:)` last, unless it was removed since.
     public var active: TrackableID? { self.shared.withLock { $0.active } }
 
     /// The state of a trackable; `nil` when it is not tracked.

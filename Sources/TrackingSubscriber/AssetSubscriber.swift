@@ -8,6 +8,10 @@ import TrackingRuntime
 /// presence of their publishers, and requests resolutions.
 ///
 ///     let subscriber = AssetSubscriber(configuration: configuration, transport: transport)
+///     for await update in subscriber.locations(of: "van-7", requesting: .high(every: .seconds(1))) { print(update) }
+///
+/// A program that also needs states or events runs the subscriber itself:
+///
 ///     subscriber.watch(try TrackableID("van-7"), requesting: resolution)
 ///     for await event in subscriber.events { print(event) }      // while subscriber.run() runs in another task
 ///
@@ -15,17 +19,17 @@ import TrackingRuntime
 public final class AssetSubscriber<Transport: MessageTransport>: Service {
     private let configuration: SubscriberConfiguration
     private let transport: Transport
-    private let logger: Logger
+    let logger: Logger
     private let clock = DeviceClock()
-    private let mailbox = Mailbox<SubscriberStateMachine.Event>()
+    let mailbox = Mailbox<SubscriberStateMachine.Event>()
     private let deliveries = Broadcast<SubscriberEvent>(
         buffer: 65_536, bytes: 32 * 1_024 * 1_024, size: { $0.approximateBytes })
     private let bad: BadMessages
-    private let shared = Mutex(Shared())
+    let shared = Mutex(Shared())
     /// Reports changes of ``isSettled``.
     private let settling = WakeSignal()
 
-    private struct Shared {
+    struct Shared {
         var expected: [TrackableID: MonotonicTime] = [:]
         var failure: TrackingError?
         /// The callers of `publish` that wait for the broker's answer to their event, by the number of the request.
@@ -35,6 +39,8 @@ public final class AssetSubscriber<Transport: MessageTransport>: Service {
         var hasEnded = false
         var isSettled = false
         var brokerDrops = BrokerDrops()
+        /// The number of streams of `locations(of:requesting:)` that a trackable has.
+        var watches: [TrackableID: Int] = [:]
     }
 
     /// Creates a subscriber that watches no trackable yet.
@@ -187,12 +193,33 @@ public final class AssetSubscriber<Transport: MessageTransport>: Service {
 
     // MARK: - Running
 
-    /// Watches until ``finish()`` is called, the service is shut down gracefully, or the task is cancelled. Call it
-    /// once.
+    /// Runs until ``finish()``, a graceful shutdown, or cancellation. Call it once, and not with
+    /// `locations(of:requesting:)`, which runs the subscriber by itself.
+    ///
+    /// - Throws: `takenOver` when another program uses the client id; `invalidConfiguration` when the subscriber runs or
+    ///   ran already.
+    public func run() async throws {
+        guard self.begins() else {
+            throw TrackingError(
+                .invalidConfiguration,
+                "cannot run the subscriber: it runs or ran already. Call run() once, and not with locations(of:requesting:)"
+            )
+        }
+        try await self.runToEnd()
+    }
+
+    /// Returns `true` for the first caller, which then runs the subscriber.
+    func begins() -> Bool {
+        self.shared.withLock { shared in
+            defer { shared.hasBegun = true }
+            return !shared.hasBegun
+        }
+    }
+
+    /// Runs after ``begins()``.
     ///
     /// - Throws: `takenOver` when another program uses the client id.
-    public func run() async throws {
-        self.shared.withLock { $0.hasBegun = true }
+    func runToEnd() async throws {
         await withTaskExecutorPreference(self.transport.executor) { await self.work() }
         self.deliveries.finish()
         let publishing = self.shared.withLock { shared in

@@ -116,6 +116,9 @@ public struct ReceivedUpdate: Hashable, Sendable {
         self.isLate = isLate
         self.isRetained = isRetained
     }
+
+    /// The place of the position.
+    public var coordinate: Coordinate { self.update.location.coordinate }
 }
 
 /// An event that a subscriber delivers to the program.

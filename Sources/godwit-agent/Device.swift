@@ -12,7 +12,7 @@ struct Device: Sendable {
     let publisher: AssetPublisher<MQTTTransport>
     /// The client id and the session id of the publisher at the broker.
     let identity: Identity
-    let reader: SourceReader
+    let reader: SourceReader<MQTTTransport>
     let battery: (any BatterySource)?
     let failsFast: Bool
     /// The runner of the program for events; `nil` without `--notify`.
@@ -23,8 +23,10 @@ struct Device: Sendable {
 
     /// Makes the connection that the options describe.
     ///
-    /// - Throws: `invalidConfiguration` for an invalid value of `--battery`.
-    init(publisher: AssetPublisher<MQTTTransport>, identity: Identity, reader: SourceReader, run: Run) throws {
+    /// - Throws: `invalidConfiguration` for a wrong battery.
+    init(publisher: AssetPublisher<MQTTTransport>, identity: Identity, reader: SourceReader<MQTTTransport>, run: Run)
+        throws
+    {
         self.publisher = publisher
         self.identity = identity
         self.reader = reader
@@ -69,12 +71,9 @@ struct Device: Sendable {
 
     private func track(_ dispatcher: ControlDispatcher) async {
         let connections = self.publisher.connectionChanges
-        let resolutions = self.publisher.sensorResolutions
         let states = self.publisher.states
         let commands = self.publisher.commands
         await withTaskGroup(of: Void.self) { group in
-            group.addTask { for await resolution in resolutions { await self.reader.use(resolution) } }
-            group.addTask { await self.battery?.run { event in self.received(event) } }
             group.addTask {
                 guard let error = await self.fatal(connections) else { return }
                 self.ending.note(error)
@@ -82,7 +81,7 @@ struct Device: Sendable {
             }
             group.addTask { await self.watch(states) }
             group.addTask { await RemoteCommands(self.publisher, dispatcher).run(commands) }
-            do { try await self.publisher.run() } catch {
+            do { try await self.publisher.run(steering: self.reader, battery: self.battery) } catch {
                 // During a shutdown, a refusal is not an error: it was reported when it happened.
                 let isRefusal = (error as? TrackingError)?.exitCode == .refused
                 if !(isRefusal && Task.isShuttingDownGracefully) { self.ending.note(error) }
@@ -91,16 +90,7 @@ struct Device: Sendable {
         }
     }
 
-    private func received(_ event: BatteryEvent) {
-        switch event {
-        case .level(let percent): self.publisher.batteryRead(percent)
-        case .badInput(let reason):
-            self.logger.warning("Battery level cannot be read", metadata: ["reason": "\(reason)"])
-        }
-    }
-
-    /// Returns the reason when the connection to the broker is lost or refused and `--fail-fast` is given; `nil` when
-    /// the connection ends in order.
+    /// Waits for a lost or refused connection, which ends the program with `--fail-fast`.
     private func fatal(_ connections: AsyncStream<Disconnection?>) async -> TrackingError? {
         for await change in connections {
             if self.failsFast, let reason = change?.failure { return reason }

@@ -3,6 +3,7 @@ import FoundationEssentials
 import GodwitOptions
 import TrackingCore
 public import TrackingPublisher
+import TrackingRuntime
 import TrackingSpool
 
 /// The options for the device's log of records, and for sending the records from it.
@@ -142,7 +143,7 @@ struct RecordingOptions: ParsableArguments {
 
     private func path(for trackables: [Trackable]) throws(TrackingError) -> String {
         if let spool = self.spool, spool != "memory" { return spool }
-        return try StateFolder.path(for: "\(trackables.first?.id.topicLevel ?? "agent").sqlite")
+        return try StateFolder.path(for: "\(trackables.first?.id.topicLevel ?? "agent").sqlite", option: "--spool")
     }
 }
 

@@ -2,6 +2,7 @@ import ArgumentParser
 import FoundationEssentials
 import GodwitOptions
 import TrackingCore
+import TrackingRuntime
 import TrackingStore
 
 /// The option `--store` for the history. Every command that reads or writes the history has it.

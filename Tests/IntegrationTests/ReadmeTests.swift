@@ -128,16 +128,18 @@ import Testing
 
     // MARK: - The examples
 
+    /// The examples are the bodies of the compiled functions, with an address and a receiver in place of the parameters.
     @Test func theExamplesAreThoseThatAreCompiled() throws {
-        let readme = try Self.blocks(["swift"], in: "README.md")
-        #expect(
-            readme == [
-                try Self.text("Tests/DocExamples/Publish.swift"), try Self.text("Tests/DocExamples/Watch.swift"),
-            ])
-        for block in readme {
-            let body = block.split(separator: "\n").drop { !$0.hasPrefix("func ") }.dropFirst().dropLast()
-            #expect(body.count == 10)
+        let compiled = try ["Publish", "Watch"].map { name in
+            let lines = try Self.text("Tests/DocExamples/\(name).swift").split(
+                separator: "\n", omittingEmptySubsequences: false)
+            let body = lines.drop { !$0.hasPrefix("func ") }.dropFirst().prefix { $0 != "}" }
+            return (["import Godwit", ""] + body.map { $0.dropFirst(4) } + [""])
+                .joined(separator: "\n")
+                .replacing("broker: broker", with: "broker: \"mqtt://127.0.0.1:1883\"")
+                .replacing("reading: receiver", with: "reading: .gpsd()")
         }
+        #expect(try Self.blocks(["swift"], in: "README.md") == compiled)
     }
 
     @Test func oneExampleReceivesThePositionsOfTheOther() async throws {
@@ -145,11 +147,14 @@ import Testing
         let gpsd = try FakeGPSD()
         defer { gpsd.stop() }
         let publisher = try Programs.start(
-            "doc-examples", ["track", "\(broker.port)", "gpsd://127.0.0.1:\(gpsd.port)"])
+            "doc-examples", ["track", "\(broker.port)", "gpsd://127.0.0.1:\(gpsd.port)"],
+            environment: ["XDG_STATE_HOME": broker.directory.path()])
         let program = Programs.root.appending(path: ".build/debug/doc-examples").path()
         let watch = try RunningProgram("/usr/bin/stdbuf", ["-oL", program, "watch", "\(broker.port)"])
         try await watch.wait(within: .seconds(60)) { Set($0.split(separator: "\n")).count >= 2 }
         #expect(watch.output.contains("52.6"))
+        let log = broker.directory.appending(path: "godwit/publisher-van-7-box.sqlite").path()
+        #expect(FileManager.default.fileExists(atPath: log))
         try await watch.end()
         try await publisher.end()
     }

@@ -18,7 +18,7 @@ actor RunningAgent: Service {
     private let storage: any SpoolStorage
     private let controls: ControlOptions
     private let power: Power
-    private let reader: SourceReader
+    private let reader: SwitchedReader
     let logger = Logger(label: "godwit.agent")
     /// The part of the agent that belongs to the present connection; `nil` before the first connection and between two.
     private var device: Device?
@@ -53,7 +53,7 @@ actor RunningAgent: Service {
                 metadata: ["change": "\(misfit.change)", "reason": "\(misfit.reason)"])
         }
         self.power = Power(isOn: self.plan.settings.isOn)
-        self.reader = try SourceReader(first.run, self.power)
+        self.reader = try SwitchedReader(first.run, self.power)
     }
 
     /// Runs the agent until its sources end, a signal arrives, or an error makes it pointless to go on.
@@ -97,7 +97,7 @@ actor RunningAgent: Service {
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { await self.read() }
             defer {
-                self.reader.outlet.end()
+                self.reader.relay.finish()
                 group.cancelAll()
             }
             try await self.connect()
@@ -124,7 +124,7 @@ actor RunningAgent: Service {
             let device = try self.makeDevice()
             self.device = device
             defer { self.device = nil }
-            self.reader.outlet.open(device.publisher)
+            self.reader.relay.connect(to: device.publisher)
             if let end = self.sourcesEnd { device.sourcesEnded(end) }
             do {
                 try await device.run(ControlDispatcher(self))
@@ -142,8 +142,8 @@ actor RunningAgent: Service {
     /// //
     func renew() {
         self.isRenewing = true
-        // The outlet is closed before the connection ends, because fixes read from now on are for the next connection.
-        self.reader.outlet.close()
+        // Closed before the end: fixes read from now on are for the next connection.
+        self.reader.relay.disconnect()
         self.device?.publisher.finish(within: .milliseconds(2_500))
     }
 
@@ -151,9 +151,9 @@ actor RunningAgent: Service {
     func holdingFixes(
         from publisher: AssetPublisher<MQTTTransport>, _ body: () async throws(TrackingError) -> Void
     ) async throws(TrackingError) {
-        self.reader.outlet.close()
+        self.reader.relay.disconnect()
         // If a new connection has begun or is about to, the waiting fixes are for that one.
-        defer { if self.device?.publisher === publisher, !self.isRenewing { self.reader.outlet.open(publisher) } }
+        defer { if self.device?.publisher === publisher, !self.isRenewing { self.reader.relay.connect(to: publisher) } }
         try await body()
     }
 
@@ -164,7 +164,7 @@ actor RunningAgent: Service {
         let publisher = AssetPublisher(
             configuration: configuration, transport: try run.broker.transport(for: configuration), spool: self.storage)
         for trackable in self.plan.trackables { publisher.add(trackable) }
-        return try Device(publisher: publisher, identity: identity, reader: self.reader, run: run)
+        return try Device(publisher: publisher, identity: identity, reader: self.reader.reader, run: run)
     }
 
     /// Returns the part of the agent that belongs to the present connection.

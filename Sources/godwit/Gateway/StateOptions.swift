@@ -3,6 +3,7 @@ import GodwitOptions
 import TrackingCore
 import TrackingGateway
 import TrackingRules
+import TrackingRuntime
 
 /// The option `--state` for the folder of a gateway's own data. Every command that works on a gateway's data has it.
 struct StateOptions: ParsableArguments {

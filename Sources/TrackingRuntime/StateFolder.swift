@@ -16,7 +16,7 @@ public enum StateFolder {
     ///   - environment: The environment variables.
     /// - Throws: `inputUnreadable` that names the folder and the remedy.
     public static func path(
-        for name: String, in given: String? = nil, option: String = "--spool",
+        for name: String, in given: String? = nil, option: String,
         environment: [String: String] = ProcessInfo.processInfo.environment
     ) throws(TrackingError) -> String {
         let folder = given ?? Self.folder(environment)

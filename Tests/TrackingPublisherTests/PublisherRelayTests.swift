@@ -1,11 +1,10 @@
 import Synchronization
 import Testing
+import TrackingPublisher
 import TrackingRuntime
 
-@testable import godwit_agent
-
 /// The delivery of fixes while publishers are replaced.
-@Suite struct OutletTests {
+@Suite struct PublisherRelayTests {
     /// A publisher that records the delivered values.
     private final class Taker: Sendable {
         private let taken = Mutex<[String]>([])
@@ -13,37 +12,37 @@ import TrackingRuntime
         var all: [String] { self.taken.withLock { $0 } }
     }
 
-    private func deliver(_ what: String, to outlet: Outlet<Taker>) async {
-        await outlet.deliver { taker, receipt in
+    private func deliver(_ what: String, to relay: PublisherRelay<Taker>) async {
+        await relay.deliver { taker, receipt in
             taker.take(what)
             receipt.resume()
         }
     }
 
     @Test(.timeLimit(.minutes(5))) func nothingIsLostBetweenTwoPublishers() async {
-        let outlet = Outlet<Taker>()
+        let relay = PublisherRelay<Taker>()
         let (first, second) = (Taker(), Taker())
-        async let waiting: Void = self.deliver("a", to: outlet)
-        outlet.open(first)
+        async let waiting: Void = self.deliver("a", to: relay)
+        relay.connect(to: first)
         await waiting
-        await self.deliver("b", to: outlet)
-        outlet.close()
-        #expect(outlet.publisher == nil)
-        async let next: Void = self.deliver("c", to: outlet)
+        await self.deliver("b", to: relay)
+        relay.disconnect()
+        #expect(relay.publisher == nil)
+        async let next: Void = self.deliver("c", to: relay)
         // The value goes to the second publisher alone, whichever of the two calls comes first.
-        outlet.open(second)
+        relay.connect(to: second)
         await next
         #expect(first.all == ["a", "b"] && second.all == ["c"])
     }
 
     @Test(.timeLimit(.minutes(5))) func waitingCallersReturnAtTheEnd() async {
-        let outlet = Outlet<Taker>()
-        async let waiting: Void = self.deliver("a", to: outlet)
-        outlet.end()
+        let relay = PublisherRelay<Taker>()
+        async let waiting: Void = self.deliver("a", to: relay)
+        relay.finish()
         await waiting
         let late = Taker()
-        outlet.open(late)
-        await self.deliver("b", to: outlet)
+        relay.connect(to: late)
+        await self.deliver("b", to: relay)
         #expect(late.all.isEmpty)
     }
 }

@@ -1,0 +1,61 @@
+public import TrackingCore
+public import TrackingMQTT
+public import TrackingPublisher
+public import TrackingSubscriber
+
+extension AssetPublisher where Transport == MQTTTransport {
+    /// Creates a publisher that tracks nothing yet, with a durable log.
+    ///
+    ///     let publisher = try AssetPublisher(broker: "mqtt://127.0.0.1:1883", client: "van-7-box")
+    ///     publisher.track("van-7")
+    ///     try await publisher.run(reading: .gpsd(), battery: .system)
+    ///
+    /// - Parameters:
+    ///   - broker: The broker's address: `mqtt[s]://[user[:password]@]host[:port]`.
+    ///   - client: The client id, which names the device: 1 to 64 characters of `A-Z a-z 0-9 _ -`. The broker allows one
+    ///     connection for each client id.
+    ///   - log: The place of the log.
+    /// - Throws: `invalidConfiguration` for a malformed address; `invalidName` for a malformed client id; `inputUnreadable`
+    ///   when the state folder cannot be created.
+    public convenience init(broker: String, client: String, log: PublisherLog = .stateFolder) throws(TrackingError) {
+        let configuration = PublisherConfiguration(client: try ClientID(client), session: .newRun)
+        self.init(
+            configuration: configuration, transport: try MQTTTransport(broker: broker, for: configuration),
+            spool: try log.makeStorage(for: configuration.client))
+    }
+}
+
+extension AssetSubscriber where Transport == MQTTTransport {
+    /// Creates a subscriber that watches nothing yet.
+    ///
+    ///     let desk = try AssetSubscriber(broker: "mqtt://127.0.0.1:1883", client: "desk")
+    ///     for await update in desk.locations(of: "van-7", requesting: .high(every: .seconds(1))) { print(update.coordinate) }
+    ///
+    /// - Parameters:
+    ///   - broker: The broker's address: `mqtt[s]://[user[:password]@]host[:port]`.
+    ///   - client: The client id, which names the program: 1 to 64 characters of `A-Z a-z 0-9 _ -`. The broker allows one
+    ///     connection for each client id.
+    /// - Throws: `invalidConfiguration` for a malformed address; `invalidName` for a malformed client id.
+    public convenience init(broker: String, client: String) throws(TrackingError) {
+        let configuration = SubscriberConfiguration(client: try ClientID(client), session: .newRun)
+        self.init(configuration: configuration, transport: try MQTTTransport(broker: broker, for: configuration))
+    }
+}
+
+extension SessionID {
+    /// A random id for this run of the program.
+    fileprivate static var newRun: SessionID {
+        var generator = SystemRandomNumberGenerator()
+        return .random(using: &generator)
+    }
+}
+
+extension MQTTTransport {
+    /// Creates the connection of a publisher or subscriber.
+    fileprivate convenience init(broker: String, for member: some MemberConfiguration) throws(TrackingError) {
+        let (endpoint, credentials) = try MQTTEndpoint.parse(broker)
+        var configuration = MQTTConfiguration(endpoints: [endpoint], for: member)
+        configuration.credentials = credentials
+        try self.init(configuration: configuration)
+    }
+}

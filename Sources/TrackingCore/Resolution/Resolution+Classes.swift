@@ -1,0 +1,40 @@
+/// Resolutions for a call such as `.high(every: .seconds(1))`. An interval or a distance out of range is clamped to the
+/// range.
+extension Resolution {
+    /// A resolution of the cheapest accuracy.
+    public static func minimum(every interval: Duration, moving distance: Meters = 0) -> Resolution {
+        Resolution(clamping: .minimum, interval, distance)
+    }
+
+    /// A resolution of low accuracy.
+    public static func low(every interval: Duration, moving distance: Meters = 0) -> Resolution {
+        Resolution(clamping: .low, interval, distance)
+    }
+
+    /// A resolution of balanced accuracy.
+    public static func balanced(every interval: Duration, moving distance: Meters = 0) -> Resolution {
+        Resolution(clamping: .balanced, interval, distance)
+    }
+
+    /// A resolution of high accuracy.
+    ///
+    /// - Parameters:
+    ///   - interval: The time between two updates while the trackable moves, 0…``maximumInterval``.
+    ///   - distance: The minimum distance between two updates, ≥ 0 m.
+    public static func high(every interval: Duration, moving distance: Meters = 0) -> Resolution {
+        Resolution(clamping: .high, interval, distance)
+    }
+
+    /// A resolution of the finest accuracy.
+    public static func maximum(every interval: Duration, moving distance: Meters = 0) -> Resolution {
+        Resolution(clamping: .maximum, interval, distance)
+    }
+
+    private init(clamping accuracy: Accuracy, _ interval: Duration, _ distance: Meters) {
+        // A distance that is not a number counts as 0 m.
+        let meters = max(0, min(distance.value, .greatestFiniteMagnitude))
+        self.init(
+            unchecked: accuracy, milliseconds: min(max(interval, .zero), Self.maximumInterval).inMilliseconds,
+            displacement: distance.value.isNaN ? 0 : Meters(meters))
+    }
+}

@@ -1,0 +1,91 @@
+import Logging
+import TrackingCore
+
+/// A publisher that reads the device's sources and battery.
+extension AssetPublisher {
+    /// Tracks a trackable and makes it the active one.
+    ///
+    /// - Parameter name: The trackable's name: 1 to 128 bytes without control characters. Another name in the program's text
+    ///   stops the program. For a name that the program reads, make a ``Trackable``.
+    public func track(_ name: StaticString) { self.track(Trackable(TrackableID(literal: name))) }
+
+    /// Runs until the source ends, ``finish(within:)``, a graceful shutdown, or cancellation. Call it once, in place of
+    /// ``run()``.
+    ///
+    ///     try await publisher.run(reading: .gpsd(), battery: .system)
+    ///
+    /// The resolution in force goes to the source, so that a receiver measures only as often as the watchers, the
+    /// destination and the battery require. A receiver that breaks is tried again after 1, 2, 4 … 60 s.
+    ///
+    /// - Parameters:
+    ///   - source: The source of fixes.
+    ///   - battery: The battery whose charge goes with the fixes and lowers the resolution.
+    /// - Throws: `inputUnreadable` when a recording cannot be read; as ``run()``.
+    public func run<Source: LocationSource, Battery: BatterySource>(
+        reading source: Source, battery: Battery = LinuxBattery()
+    ) async throws {
+        try await self.run(reading: [source], battery: battery)
+    }
+
+    /// Runs with several sources: the cheapest one whose class meets the wanted accuracy is read. While that source is
+    /// broken, the next best one takes its place.
+    ///
+    /// - Parameters:
+    ///   - sources: The sources of fixes, at least one, in the order of preference among equals.
+    ///   - battery: The battery; `nil` leaves the charge unknown.
+    /// - Throws: `invalidConfiguration` without a source; `inputUnreadable` when a recording cannot be read; as ``run()``.
+    public func run(reading sources: [any LocationSource], battery: (any BatterySource)?) async throws {
+        guard !sources.isEmpty else {
+            throw TrackingError(
+                .invalidConfiguration, "cannot run the publisher: there is no source of fixes. Pass at least one source"
+            )
+        }
+        let reader = SourceReader<Transport>(sources, logger: self.logger)
+        reader.relay.connect(to: self)
+        let failure = try await withThrowingTaskGroup(of: TrackingError?.self) { group in
+            group.addTask { await self.read(with: reader) }
+            try await self.run(steering: reader, battery: battery)
+            reader.relay.finish()
+            group.cancelAll()
+            return try await group.next() ?? nil
+        }
+        if let failure { throw failure }
+    }
+
+    /// Runs the publisher, gives its resolutions to a reader, and feeds it the battery's charge. The caller runs the
+    /// reader, which may outlive this publisher.
+    ///
+    /// - Throws: As ``run()``.
+    package func run(steering reader: SourceReader<Transport>, battery: (any BatterySource)?) async throws {
+        // Listening before the publisher runs, so that no resolution is missed.
+        let resolutions = self.sensorResolutions
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { for await resolution in resolutions { await reader.use(resolution) } }
+            group.addTask { await battery?.run { event in self.received(event) } }
+            defer { group.cancelAll() }
+            try await self.run()
+        }
+    }
+
+    /// Reads until the sources end, and then lets ``run()`` send the last fixes and return.
+    ///
+    /// - Returns: The error of a recording; `nil` after an end or a cancellation.
+    private func read(with reader: SourceReader<Transport>) async -> TrackingError? {
+        do throws(TrackingError) {
+            try await reader.run()
+            if !Task.isCancelled { self.finish() }
+            return nil
+        } catch {
+            self.finish(within: .seconds(5))
+            return error
+        }
+    }
+
+    private func received(_ event: BatteryEvent) {
+        switch event {
+        case .level(let percent): self.batteryRead(percent)
+        case .badInput(let reason):
+            self.logger.warning("Battery cannot be read", metadata: ["reason": "\(reason)"])
+        }
+    }
+}

@@ -1,0 +1,122 @@
+package import Logging
+import Synchronization
+package import TrackingCore
+import TrackingRuntime
+
+/// The reader of a device's sources: selects among them, and delivers their fixes and events to the publisher that runs.
+/// It reads across all connections: a recording continues at its place, and no line of a pipe is lost.
+package struct SourceReader<Transport: MessageTransport>: Sendable {
+    /// The way to the publisher. Connect it before ``run()``, or the first fix waits.
+    package let relay: PublisherRelay<AssetPublisher<Transport>>
+    private let sources: SourceRunner
+    private let waitsForBroker: Bool
+    private let wireless: WirelessNetwork?
+    private let logger: Logger
+
+    /// The number of fixes from a file or a pipe after which the reader waits for the log.
+    private static var unloggedFixes: Int { 256 }
+
+    /// Makes a reader of sources, at least one.
+    ///
+    /// - Parameters:
+    ///   - sources: The sources, in the order of preference among equals.
+    ///   - waitsForBroker: `true` to continue after a fix only when it was acknowledged: for a recording that is read as
+    ///     fast as possible, so that no fix is skipped.
+    ///   - wireless: The wireless network whose name each fix gets; `nil` for none.
+    ///   - logger: The logger of changes of the source and of bad input.
+    package init(
+        _ sources: [any LocationSource], waitsForBroker: Bool = false, wireless: WirelessNetwork? = nil, logger: Logger
+    ) {
+        let relay = PublisherRelay<AssetPublisher<Transport>>()
+        self.relay = relay
+        self.sources = SourceRunner(sources, catchUp: waitsForBroker ? nil : Self.catchUp(relay))
+        self.waitsForBroker = waitsForBroker
+        self.wireless = wireless
+        self.logger = logger
+    }
+
+    /// Returns a function that waits for the log after every ``unloggedFixes`` calls.
+    private static func catchUp(_ relay: PublisherRelay<AssetPublisher<Transport>>) -> @Sendable () async -> Void {
+        let count = Counter()
+        return {
+            if count.next() % Self.unloggedFixes == 0 { await relay.publisher?.publishedIsLogged() }
+        }
+    }
+
+    private final class Counter: Sendable {
+        private let count = Mutex(0)
+        func next() -> Int {
+            self.count.withLock { count in
+                count += 1
+                return count
+            }
+        }
+    }
+
+    /// Asks the sources for this resolution from now on.
+    package func use(_ resolution: Resolution) async { await self.sources.use(resolution) }
+
+    /// Reads until all sources have ended or the task is cancelled.
+    ///
+    /// - Throws: `inputUnreadable` if a recording cannot be read.
+    package func run() async throws(TrackingError) {
+        let warnings = Mutex(WarningLimit<Int>())
+        defer {
+            let suppressed = warnings.withLock { $0.takeSuppressed() }
+            if suppressed > 0 {
+                self.logger.warning("More input lines rejected", metadata: ["count": "\(suppressed)"])
+            }
+        }
+        try await self.sources.run { event in
+            switch event {
+            case .fix(let measured): await self.publish(measured.addingWireless(self.wireless?.name))
+            case .badInput(let reason):
+                let verdict = warnings.withLock { $0.happened(0, now: DeviceClock.now) }
+                guard case .say(let suppressed) = verdict else { return }
+                self.logger.warning(
+                    "Input line rejected", metadata: ["reason": "\(reason)", "suppressed": "\(suppressed)"])
+            case .notice(let notice): await self.received(notice)
+            }
+        }
+    }
+
+    private func publish(_ fix: Location) async {
+        await self.relay.deliver { publisher, receipt in
+            guard !self.waitsForBroker else { return publisher.publish(fix, receipt: receipt) }
+            publisher.publish(fix)
+            receipt.resume()
+        }
+    }
+
+    private func received(_ notice: SourceNotice) async {
+        switch notice {
+        case .selected(let source):
+            self.logger.info("Source selected", metadata: ["source": "\(source)"])
+        case .lost(let source, let reason):
+            self.logger.warning("Source lost", metadata: ["source": "\(source)", "reason": "\(reason)"])
+            await self.publish(.sourceLost, ["source": .text(source), "reason": .text(reason.message)])
+        case .found(let source):
+            self.logger.info("Source found again", metadata: ["source": "\(source)"])
+        case .dateCorrected(let source, let rollovers):
+            await self.publishClockJump(of: source, rollovers, isCorrected: true)
+        case .dateSuspect(let source, let rollovers):
+            await self.publishClockJump(of: source, rollovers, isCorrected: false)
+        }
+    }
+
+    private func publishClockJump(of source: String, _ rollovers: Int, isCorrected: Bool) async {
+        await self.publish(
+            .clockJump,
+            [
+                "source": .text(source), "weeks": .number(Double(rollovers) * 1024), "corrected": .flag(isCorrected),
+            ])
+    }
+
+    private func publish(_ kind: TrackingEvent.Kind, _ detail: [String: TrackingEvent.DetailValue]) async {
+        await self.relay.deliver { publisher, receipt in
+            // Cannot fail: the details are few and short.
+            try? publisher.recordEvent(kind, detail)
+            receipt.resume()
+        }
+    }
+}

@@ -1,0 +1,20 @@
+extension LocationSource where Self == GPSDSource {
+    /// The receivers of a gpsd, by default the one of this device.
+    ///
+    /// - Parameters:
+    ///   - host: A name or an address.
+    ///   - port: The port of gpsd.
+    public static func gpsd(host: String = "127.0.0.1", port: UInt16 = GPSDSource.defaultPort) -> GPSDSource {
+        GPSDSource(host: host, port: port)
+    }
+}
+
+extension LocationSource where Self == SimulatedSource {
+    /// A simulated courier on a bundled route, for a trial without a receiver.
+    public static var simulation: SimulatedSource { SimulatedSource() }
+}
+
+extension BatterySource where Self == LinuxBattery {
+    /// The batteries of this device. The charge is unknown on a device without a battery.
+    public static var system: LinuxBattery { LinuxBattery() }
+}
