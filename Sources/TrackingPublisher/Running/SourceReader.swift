@@ -64,7 +64,8 @@ package struct SourceReader<Transport: MessageTransport>: Sendable {
         defer {
             let suppressed = warnings.withLock { $0.takeSuppressed() }
             if suppressed > 0 {
-                self.logger.warning("More input lines rejected", metadata: ["count": "\(suppressed)"])
+                self.logger.warning(
+                    "Further invalid input lines from position sources ignored", metadata: ["count": "\(suppressed)"])
             }
         }
         try await self.sources.run { event in
@@ -74,7 +75,8 @@ package struct SourceReader<Transport: MessageTransport>: Sendable {
                 let verdict = warnings.withLock { $0.happened(0, now: DeviceClock.now) }
                 guard case .say(let suppressed) = verdict else { return }
                 self.logger.warning(
-                    "Input line rejected", metadata: ["reason": "\(reason)", "suppressed": "\(suppressed)"])
+                    "Invalid input line from a position source ignored",
+                    metadata: ["reason": "\(reason)", "suppressed": "\(suppressed)"])
             case .notice(let notice): await self.received(notice)
             }
         }
@@ -91,12 +93,12 @@ package struct SourceReader<Transport: MessageTransport>: Sendable {
     private func received(_ notice: SourceNotice) async {
         switch notice {
         case .selected(let source):
-            self.logger.info("Source selected", metadata: ["source": "\(source)"])
+            self.logger.info("Position source selected", metadata: ["source": "\(source)"])
         case .lost(let source, let reason):
-            self.logger.warning("Source lost", metadata: ["source": "\(source)", "reason": "\(reason)"])
+            self.logger.warning("Position source lost", metadata: ["source": "\(source)", "reason": "\(reason)"])
             await self.publish(.sourceLost, ["source": .text(source), "reason": .text(reason.message)])
         case .found(let source):
-            self.logger.info("Source found again", metadata: ["source": "\(source)"])
+            self.logger.info("Position source works again", metadata: ["source": "\(source)"])
         case .dateCorrected(let source, let rollovers):
             await self.publishClockJump(of: source, rollovers, isCorrected: true)
         case .dateSuspect(let source, let rollovers):
