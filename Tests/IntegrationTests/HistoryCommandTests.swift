@@ -38,6 +38,29 @@ import TrackingStore
         #expect(none.code == 0 && none.output.isEmpty)
     }
 
+    /// The points of a recorder have streams and numbers, and an export loses them.
+    @Test func anExportThatIsImportedAgainAddsNothing() async throws {
+        let shelf = try Shelf()
+        try await shelf.store(Self.points(1...100))
+        for format in ["gpx", "geojson", "json", "csv"] {
+            let file = shelf.path("export.\(format)")
+            #expect(try await shelf.run(["history", "van", "--format", format, "--output", file]).code == 0)
+            let again = try await shelf.run(["import", file, "--trackable", "van"])
+            #expect(again.code == 0, "\(again.errors)")
+            #expect(again.output == "0 points stored, 100 were already stored\n", "\(format)")
+        }
+        #expect(try await shelf.run(["history", "van"]).lines.count == 100)
+        // Of a file with new points, only these are stored.
+        let file = shelf.path("longer.csv")
+        let rows = try Self.points(1...103).map {
+            "\($0.time.seconds),\($0.coordinate.latitude),\($0.coordinate.longitude)"
+        }
+        try ("time,latitude,longitude\n" + rows.joined(separator: "\n") + "\n")
+            .write(toFile: file, atomically: true, encoding: .utf8)
+        let longer = try await shelf.run(["import", file, "--trackable", "van"])
+        #expect(longer.output == "3 points stored, 100 were already stored\n", "\(longer.errors)")
+    }
+
     @Test func theExportsOpenInOtherPrograms() async throws {
         let shelf = try Shelf()
         try await shelf.store(Self.points(1...50) + Self.points(61...300))

@@ -47,7 +47,10 @@ public struct MQTTConfiguration: Sendable {
     public var will: (@Sendable (_ connection: Int) -> OutgoingMessage)?
     /// The number of messages that the broker may send before the client acknowledges one of them, 1 to 65,535 (MQTT
     /// 5).
-    public var receiveMaximum = 500
+    ///
+    /// Mosquitto queues the messages beyond this number, and drops those beyond its `max_queued_messages` (1000 if not
+    /// configured). With a small number, a subscription to many retained messages loses some of them.
+    public var receiveMaximum = 65_535
     /// The number of the client's publishes that may wait for the broker's acknowledgement, 1 to 65,535. The broker may
     /// allow fewer.
     public var sendMaximum = 100

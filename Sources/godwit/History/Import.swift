@@ -9,8 +9,9 @@ struct Import: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Store the points of a file in the history.",
         discussion: """
-            The formats are GPX, GeoJSON, CSV, OwnTracks' .rec and Overland's JSON. Importing a file twice stores its \
-            points once. Invalid points are reported with their lines, and the rest is stored; the exit code then is \
+            The formats are GPX, GeoJSON, CSV, OwnTracks' .rec and Overland's JSON. A point with the time and the place \
+            of a stored point is not stored again, so a file can be imported twice and an export back into its \
+            history. Invalid points are reported with their lines, and the rest is stored; the exit code then is \
             1.
             """)
 
@@ -122,8 +123,15 @@ struct HistoryImport {
 
     private mutating func flush() async throws {
         guard !self.waiting.isEmpty else { return }
+        let points = self.waiting
+        let new = try await StorePatience.trying([.storeFailed, .storeBusy]) { () throws(TrackingError) in
+            try await self.store.newPoints(among: points, of: self.trackable)
+        }
+        self.summary.duplicates += points.count - new.count
+        self.waiting = []
+        guard !new.isEmpty else { return }
         var recording = Recording(of: self.trackable, at: TimeText.now)
-        recording.points = self.waiting
+        recording.points = new
         var batch = RecordingBatch()
         batch.recordings = [recording]
         let report = try await StorePatience.trying([.storeFailed, .storeBusy]) { () throws(TrackingError) in
@@ -131,7 +139,6 @@ struct HistoryImport {
         }
         self.summary.stored += report.stored
         self.summary.duplicates += report.duplicates
-        self.summary.erased += self.waiting.count - report.stored - report.duplicates
-        self.waiting = []
+        self.summary.erased += new.count - report.stored - report.duplicates
     }
 }
