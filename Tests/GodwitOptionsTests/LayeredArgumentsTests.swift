@@ -74,11 +74,11 @@ private struct Sample: ParsableCommand {
     @Test(arguments: [
         ("password: hunter2\ntopic-root: a\npassword: hunter2\n", ["line 1", "'password'"]),
         ("password: {hunter2: 1, hunter2: 2}\n", ["line 1"]),
-        ("topic-root: a\npassword: \"hunter2\nbroker: b\n", ["line 4", "not YAML"]),
-        ("topic-root: a\npassword: hunter2: hunter2\n", ["line 2", "column", "not YAML"]),
-        ("topic-root: a\npassword:hunter2\n", ["line 3", "not YAML"]),
-        ("password: *hunter2\n", ["line 1", "not YAML"]), ("a: b\npassword: hunter2\u{1}\n", ["line 2", "not YAML"]),
-        ("password: %hunter2\n", ["line 1", "not YAML"]), ("password: hunter2\n---\npassword: hunter2\n", ["line 2"]),
+        ("topic-root: a\npassword: \"hunter2\nbroker: b\n", ["line 4", "not valid YAML"]),
+        ("topic-root: a\npassword: hunter2: hunter2\n", ["line 2", "column", "not valid YAML"]),
+        ("topic-root: a\npassword:hunter2\n", ["line 3", "not valid YAML"]),
+        ("password: *hunter2\n", ["line 1", "not valid YAML"]), ("a: b\npassword: hunter2\u{1}\n", ["line 2", "not YAML"]),
+        ("password: %hunter2\n", ["line 1", "not valid YAML"]), ("password: hunter2\n---\npassword: hunter2\n", ["line 2"]),
     ])
     func aMistakeInTheFileIsReportedWithItsPlaceAndWithoutValues(file: String, parts: [String]) throws {
         #expect {

@@ -190,7 +190,11 @@ import TrackingCore
         let busy = try #require(refused)
         #expect(
             busy.answer.outcome
-                == .failure(CommandFailure(.busy, "too many commands wait for the next requests of phones")))
+                == .failure(
+                    CommandFailure(
+                        .busy,
+                        "cannot accept the command: too many commands wait for the next requests of phones. Try again later"
+                    )))
         // Expired ones make room, and are not delivered.
         let later = noon + 61
         #expect(pending.add(Self.received(.report, id: "late", time: later), now: UnixTime(later)) == nil)

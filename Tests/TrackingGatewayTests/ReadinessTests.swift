@@ -90,7 +90,7 @@ struct ReadinessTests {
         #expect(unnamed.contains("no recorder stores the ingested records: 200") && unnamed.contains("--store"))
         let keeper = try ClientID("keeper")
         let named = GatewayChecks.reason(unrecorded: 200, wait: .seconds(60), recorders: [keeper])
-        #expect(named == "200 records wait for 'keeper' to acknowledge them")
+        #expect(named == "200 ingested records wait for the recorder 'keeper' to acknowledge them")
     }
 
     @Test func aDiskThatCannotBeAskedIsNotFull() {

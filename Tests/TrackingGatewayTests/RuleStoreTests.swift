@@ -89,7 +89,7 @@ import TrackingCore
         let error = await #expect(throws: TrackingError.self) {
             try await self.store.add(RuleDefinition(name: "r", .arrived, trackables: ids))
         }
-        #expect(error?.code == .invalidConfiguration && error?.message.contains("'r' is too large") == true)
+        #expect(error?.code == .invalidConfiguration && error?.message.contains("'r': it has") == true)
         try await self.store.add(RuleDefinition(name: "r", .arrived, trackables: Array(ids.prefix(1000))))
         #expect(try await self.store.rules().count == 1)
     }
