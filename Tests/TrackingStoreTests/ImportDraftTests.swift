@@ -13,7 +13,7 @@ struct ImportDraftTests {
                 let new = try await store.newPoints(among: exported.reversed(), of: trackable("van"))
                 #expect(new == exported[100...].reversed())
                 #expect(try await store.newPoints(among: exported, of: trackable("other")) == exported)
-                let report = try await store.store(batch(new))
+                let report = try await store.store(batch(new, at: UnixTime(now.seconds + 1_000)))
                 #expect(report.stored == 20 && report.duplicates == 0)
                 #expect(try await store.newPoints(among: exported, of: trackable("van")).isEmpty)
                 let verified = try #require(try await store.verify(trackable("van")))

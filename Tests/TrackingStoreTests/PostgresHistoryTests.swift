@@ -234,7 +234,7 @@ struct PostgresHistoryTests {
         #expect(report.points == 10 && report.remains.count == 1)
         let remains = report.remains.first ?? ""
         #expect(
-            remains.contains("event, trackable, point_2026_09, point_2026_10, point_other could not be written"),
+            remains.contains("event, trackable, point_2026_09, point_2026_10, point_other could not be rewritten"),
             "\(remains)")
         #expect(remains.contains("lock timeout"), "\(remains)")
         _ = try await store.store(batch([point(11)], of: "bus"))
