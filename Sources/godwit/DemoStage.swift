@@ -122,7 +122,10 @@ final class DemoStage: Sendable {
             standardOutput: token, output: FileHandle.nullDevice)
         let text = String(decoding: token.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
         maker.waitUntilExit()
-        let secret = text.split(whereSeparator: \.isWhitespace).first { $0.hasPrefix("gt_") }
+        guard let secret = text.split(whereSeparator: \.isWhitespace).last else {
+            throw TrackingError(
+                .inputUnreadable, "cannot start the map of the demo: 'godwit token create' printed no token")
+        }
         let words = Pipe()
         try self.start(
             program,
@@ -141,7 +144,7 @@ final class DemoStage: Sendable {
         }
         var last = ""
         for await line in lines {
-            if let range = line.range(of: "listening on "), let secret {
+            if let range = line.range(of: "listening on ") {
                 return "\(line[range.upperBound...])/#sign-in=\(secret)"
             }
             last = line
