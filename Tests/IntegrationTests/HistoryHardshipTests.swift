@@ -114,7 +114,10 @@ import TrackingStore
                 GRANT SELECT ON ALL TABLES IN SCHEMA godwit TO \(reader)
                 """, in: address)
             let theirs = address.replacing("//godwit@", with: "//\(reader)@")
-            let refused = try await Programs.run("godwit", file + [theirs])
+            // A point that is stored already needs no permission.
+            let later = folder.appending(path: "later.csv").path()
+            try "time,lat,lon\n2026-05-04T09:00:01Z,52,-8\n".write(toFile: later, atomically: true, encoding: .utf8)
+            let refused = try await Programs.run("godwit", ["import", later, "--trackable", "van", "--store", theirs])
             #expect(refused.code == 66 && refused.errors.contains("permission denied"), "\(refused.errors)")
             #expect(!refused.errors.contains("trying again"), "\(refused.errors)")
             let read = try await Programs.run("godwit", ["history", "van", "--store", theirs])
