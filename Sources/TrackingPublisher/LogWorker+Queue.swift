@@ -2,7 +2,7 @@ import Synchronization
 import TrackingCore
 
 extension LogWorker {
-    /// The jobs that the worker has not begun.
+    /// The jobs that the log's worker, which writes and reads the log, has not begun.
     final class Queue: Sendable {
         private let state = Mutex(State())
         private let bounds: Mutex<SpoolLimits>
@@ -12,12 +12,13 @@ extension LogWorker {
 
         private struct State {
             var jobs: [Job] = []
-            /// The number of additions that could wait, since the worker was woken.
+            /// The number of calls of ``add(_:isUrgent:)`` since the worker was woken last.
             var suppressed = 0
             var isClosed = false
         }
 
-        /// The number of additions that can wait before the worker is woken for them.
+        /// The number of calls of ``add(_:isUrgent:)`` after which the log's worker is woken even if no job is urgent.
+        /// Urgent jobs wake the worker at once.
         private static let mostSuppressed = 5
 
         /// The limits of the log.
@@ -37,7 +38,10 @@ extension LogWorker {
             (self.signals, self.signal) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         }
 
-        /// - Returns: `true` when the jobs will be done; `false` after the queue was closed.
+        /// Adds jobs for the log's worker, and wakes the worker if they are urgent or enough other jobs wait.
+        ///
+        /// - Returns: `true` when the worker will do the jobs; `false` after the queue was closed, when the jobs are
+        ///   discarded.
         @discardableResult
         func add(_ jobs: [Job], isUrgent: Bool = true) -> Bool {
             let (isTaken, mustWake) = self.state.withLock { state in
@@ -58,7 +62,7 @@ extension LogWorker {
             }
         }
 
-        /// Wakes the worker without a job.
+        /// Wakes the log's worker without adding a job.
         func wake() { self.signal.yield() }
 
         func finish() { self.signal.finish() }

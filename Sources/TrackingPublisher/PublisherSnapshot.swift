@@ -34,7 +34,7 @@ public struct PublisherSnapshot: Hashable, Sendable {
         public var count: Int
         /// The time since a record was last acknowledged, or since the oldest began to wait.
         public var wait: Duration
-        /// The recorders that must acknowledge them; empty where any recorder may.
+        /// The recorders that must acknowledge the records; empty when any recorder may acknowledge them.
         public var recorders: [ClientID]
     }
 
@@ -56,17 +56,18 @@ public struct PublisherSnapshot: Hashable, Sendable {
 
 /// A command from the broker, to be carried out by the program.
 public struct ReceivedCommand: Hashable, Sendable {
-    /// The trackable on whose command topic it was published.
+    /// The trackable on whose command topic the command was published.
     public var trackable: TrackableID
     /// The command.
     public var command: Command
-    /// The topic for an answer beside the trackable's events (MQTT 5), always one of this trackable's answer topics;
-    /// `nil` where none is expected.
+    /// The response topic of the command (MQTT 5), always one of this trackable's answer topics; `nil` when the sender
+    /// expects the answer among the trackable's events only.
     public var responseTopic: String?
-    /// The bytes that the answer repeats.
+    /// The correlation data of the command (MQTT 5), which the answer repeats.
     public var correlationData: [UInt8]?
 
-    /// Returns the message of an answer; `nil` where none is expected.
+    /// Returns the MQTT message that publishes an answer on the command's response topic; `nil` when the command has no
+    /// response topic, or the answer is too large for a message.
     func message(of answer: CommandAnswer) -> OutgoingMessage? {
         guard let topic = self.responseTopic, let bytes = try? CommandCodec.encode(answer) else { return nil }
         var properties = MessageProperties()

@@ -87,7 +87,7 @@ extension PublisherStateMachine {
         return trip + actions + ended + self.updateSensorResolution()
     }
 
-    /// Ignores the answers about trackables that were removed or switched off.
+    /// Ignores the broker's answers to requests about trackables that were removed or switched off.
     private mutating func ignoreAnswers(about isConcerned: (TrackableID) -> Bool) {
         self.member.withdrawRequests { purpose in
             guard case .trackable(let id, let publication) = purpose else { return false }
@@ -95,7 +95,8 @@ extension PublisherStateMachine {
         }
     }
 
-    /// Records the beginning, or the orderly end, of the tracking, where the configuration wants it.
+    /// Records an event of the given kind, the beginning or the orderly end of tracking, for each of these trackables.
+    /// Does nothing unless the configuration requires such events.
     mutating func recordLifecycle(
         _ kind: TrackingEvent.Kind, of ids: some Sequence<TrackableID>, at moment: Moment
     ) -> [Action] {
@@ -105,7 +106,8 @@ extension PublisherStateMachine {
 
     // MARK: - Ingested records
 
-    /// Ingests records of a trackable, and tracks it for as long as the lease says.
+    /// Ingests records of a trackable from a remote source. The trackable is tracked at least until `intakeLease` has
+    /// passed without further records.
     private mutating func ingest(
         _ batch: IntakeQueue.Batch, of id: TrackableID, by deadline: MonotonicTime, at moment: Moment
     ) -> [Action] {
@@ -119,16 +121,16 @@ extension PublisherStateMachine {
             + self.with(id, at: moment) { trackable, _ in trackable.ingest(batch, by: deadline) }
     }
 
-    /// Tracks every trackable of which the log holds records, until those are safe. A recorder that may be started
-    /// later gets time to answer.
+    /// Tracks every dormant trackable that has records in the log, until these are acknowledged. A recorder that may be
+    /// started later gets at least ``RemoteSource/drainPause`` to answer.
     private mutating func drain(at moment: Moment) -> [Action] {
         let pending = self.table.dormant.filter(\.trackable.isPending).map(\.id)
         let pause = self.configuration.recording.expectsLaterRecorder ? RemoteSource.drainPause : .zero
         return pending.flatMap { self.lease($0, until: moment.now.advanced(by: pause), at: moment) }
     }
 
-    /// Tracks every trackable that was left with records in the log, at most once in ``RemoteSource/drainPause``: a
-    /// recorder answers.
+    /// Tracks every dormant trackable that has records in the log, because a recorder sent an answer. Does this at most
+    /// once in ``RemoteSource/drainPause``.
     mutating func drainForRecorder(at moment: Moment) -> [Action] {
         guard self.configuration.recording.expectsLaterRecorder, self.table.hasDormant,
             self.lastDrain.map({ $0.advanced(by: RemoteSource.drainPause) <= moment.now }) ?? true
@@ -137,10 +139,10 @@ extension PublisherStateMachine {
         return self.drain(at: moment)
     }
 
-    /// Tracks a trackable with a remote source until `leaseEnd` at least.
+    /// Tracks a trackable whose records come from a remote source, at least until `leaseEnd`.
     private mutating func lease(_ id: TrackableID, until leaseEnd: MonotonicTime, at moment: Moment) -> [Action] {
         var actions: [Action] = []
-        // The publisher that had superseded this one has left: the trackable is added anew.
+        // The publisher that had superseded this one has left, so the trackable is added anew.
         if let trackable = self.table[id], trackable.failure?.code == .takenOver, trackable.isIntakeIdle,
             self.others(on: id).presences.isEmpty
         {
@@ -184,10 +186,11 @@ extension PublisherStateMachine {
         }
     }
 
-    /// A connection that waits to be tried again is tried now.
+    /// Attempts to connect at once, without waiting for the end of the backoff. Does nothing while there is a
+    /// connection.
     func tryNow() -> [Action] { self.member.session.isOffline ? [.send([.tryNow])] : [] }
 
-    /// Publishes everything that waits: one batch of each trackable, or all records.
+    /// Publishes the unsent ends of trips, and pending records: all of them, or one batch of each trackable.
     mutating func sendRecords(all: Bool, at moment: Moment) -> [Action] {
         self.deferral.isReleaseDue = true
         return self.publishDepartures(of: self.table.departed, at: moment)
@@ -203,7 +206,8 @@ extension PublisherStateMachine {
         }
     }
 
-    /// Removes every record of the log, of dormant trackables as well.
+    /// Removes all records of all trackables from the log, those of dormant trackables included, and answers the
+    /// request with their number.
     private mutating func purge(_ number: UInt64, at moment: Moment) -> [Action] {
         let tracked = self.table.all.reduce(0) { $0 + $1.backlog.spool.queued }
         let dormant = self.table.dormant.filter { $0.trackable.count > 0 }
@@ -213,7 +217,9 @@ extension PublisherStateMachine {
         return actions + [.answered(request: number, .success(.records(count)))]
     }
 
-    /// Tracks a trackable in place of all others, in the step in which nothing of those is unsafe.
+    /// Tracks one trackable, and stops tracking all others. If records of the others are not acknowledged yet and
+    /// `unsent` is not `clear`, changes nothing and answers the request with the error `unsentPoints`. Otherwise,
+    /// removes all records of the others from the log.
     private mutating func bind(
         _ trackable: Trackable, unsent: UnsentPoints, _ number: UInt64, at moment: Moment
     ) -> [Action] {
@@ -239,10 +245,11 @@ extension PublisherStateMachine {
 
     // MARK: - A fix now
 
-    /// The longest wait for a fix that a caller asked for.
+    /// The longest wait for a fix of the receiver after a caller requested one.
     static let longestReport: Duration = .seconds(20)
 
-    /// Asks the receiver for a fix at once. The next one is recorded and published, whatever the filters decide.
+    /// Requests a fix from the receiver at once. The next fix is recorded and published, even if the filters would skip
+    /// it.
     private mutating func report(_ request: UInt64, at moment: Moment) -> [Action] {
         guard self.configuration.isOn, !self.table.isEmpty else {
             let error = TrackingError(
@@ -255,13 +262,14 @@ extension PublisherStateMachine {
         return self.updateSensorResolution()
     }
 
-    /// The fix that callers wait for was recorded. It is published now, also where sending is deferred.
+    /// Handles that the fix which callers wait for was recorded: answers their requests. The fix is published now, even
+    /// while sending is deferred.
     mutating func reported() -> [Action] {
         if !self.reports.isEmpty { self.deferral.isReleaseDue = true }
         return self.endReports(nil)
     }
 
-    /// The fix that callers wait for did not come in time.
+    /// Answers the requests of the callers that wait for a fix with an error, because ``longestReport`` has passed.
     mutating func reportFailed() -> [Action] {
         let seconds = Self.longestReport.components.seconds
         return self.endReports(
@@ -279,7 +287,7 @@ extension PublisherStateMachine {
 
     // MARK: - Settings
 
-    /// Changes the configuration, as far as it may change while the publisher runs.
+    /// Replaces the configuration, except the publisher's identity, which cannot change while the publisher runs.
     private mutating func configure(_ new: PublisherConfiguration, at moment: Moment) -> [Action] {
         let old = self.configuration
         let next = new.withIdentity(of: old)
@@ -303,7 +311,7 @@ extension PublisherStateMachine {
         return actions + (next.isOn ? self.switchedOn(at: moment) : self.switchedOff(at: moment))
     }
 
-    /// Changes the settings of the capture. Its knowledge of the clock, the zones and the motion stays.
+    /// Replaces the settings of the capture. The capture's knowledge of the clock, the zones and the motion remains.
     private mutating func configure(_ next: CaptureStateMachine?, at moment: Moment) -> [Action] {
         guard let next, self.capture != nil else {
             self.capture = next
@@ -312,7 +320,8 @@ extension PublisherStateMachine {
         return self.recordEvents(self.capture?.configure(as: next, at: moment) ?? [], at: moment)
     }
 
-    /// Withdraws every trackable, and then the own liveness. Messages in flight may not have arrived.
+    /// Handles that the publisher was switched off: stops publishing every trackable, then publishes the publisher's
+    /// goodbye. The broker's answers to messages in flight are ignored.
     private mutating func switchedOff(at moment: Moment) -> [Action] {
         self.ignoreAnswers { _ in true }
         var actions = self.endReports(
@@ -331,8 +340,8 @@ extension PublisherStateMachine {
 
     // MARK: - Commands
 
-    /// The caller carried out a command, or refused it. The answer is recorded as an event, on or off, and published
-    /// where the command asked for it.
+    /// Handles that the caller carried out a command from the broker, or rejected it. The answer is recorded as an
+    /// event, even while the publisher is off, and published on the command's response topic if there is one.
     private mutating func answer(
         _ answer: CommandAnswer, to command: ReceivedCommand, at moment: Moment
     ) -> [Action] {

@@ -22,9 +22,9 @@ public struct PublisherStateMachine: Sendable {
     var deferral: Deferral
     var device = Device()
     var sending = Sending()
-    /// The requests that wait for a fix.
+    /// The numbers of the callers' requests that wait for the next fix.
     var reports: [UInt64] = []
-    /// Decides which commands are carried out.
+    /// Decides which commands from the broker are carried out.
     var gate: CommandGate
     /// The time of the last ``drainForRecorder(at:)`` that looked for records.
     var lastDrain: MonotonicTime?
@@ -78,13 +78,13 @@ public struct PublisherStateMachine: Sendable {
     /// The decision whether records may be removed for their age.
     public var ages: AgeTrust { self.device.ages }
 
-    /// The number of messages that could not be decoded.
+    /// The number of received messages that could not be decoded.
     public var badMessages: Int { self.member.badMessages }
 
     /// The trackables that are tracked.
     public var trackables: [Trackable] { self.table.all.map(\.trackable) }
 
-    /// `true` while positions and records are held back. Nothing is while the publisher stops.
+    /// `true` while sending of positions and records is deferred. Always `false` while the publisher stops.
     var isHolding: Bool { self.stop == nil && self.deferral.rule?.isHolding == true }
 
     /// Decides about an event.
@@ -136,7 +136,7 @@ public struct PublisherStateMachine: Sendable {
 
     // MARK: - Trackables
 
-    /// The state of the publisher, for the decisions of a trackable.
+    /// Returns the state of the publisher on which the decisions of a trackable depend.
     func context(at moment: Moment) -> TrackableContext {
         TrackableContext(
             moment: moment, session: self.member.session, connectionRejection: self.link.rejection,
@@ -145,10 +145,11 @@ public struct PublisherStateMachine: Sendable {
             configurationBox: self._configuration, captureBox: self._capture)
     }
 
-    /// The number of batches that all trackables together read before they are published.
+    /// The number of batches that all trackables together read from the log in advance of publishing them.
     private static let batchesAhead = 16
 
-    /// Lets a trackable decide, and carries out its outputs. Does nothing where it is not tracked.
+    /// Applies `decide` to the state machine of a tracked trackable, and carries out the outputs that it returns. Does
+    /// nothing when the trackable is not tracked.
     mutating func with(
         _ id: TrackableID, at moment: Moment,
         _ decide: (inout TrackableStateMachine, TrackableContext) -> [TrackableStateMachine.Output]
@@ -158,23 +159,24 @@ public struct PublisherStateMachine: Sendable {
         return self.perform(outputs, of: id, at: moment)
     }
 
-    /// Lets every tracked trackable decide.
+    /// Applies `decide` to the state machine of every tracked trackable, and carries out the outputs.
     mutating func withAll(
         at moment: Moment,
         _ decide: (inout TrackableStateMachine, TrackableContext) -> [TrackableStateMachine.Output]
     ) -> [Action] {
         var actions: [Action] = []
-        // Over a copy of the names: an output may end or begin the tracking of one.
+        // `tracked` is copied here, because an output may end or begin the tracking of a trackable.
         for id in self.table.tracked { actions += self.with(id, at: moment, decide) }
         return actions
     }
 
-    /// Changes every tracked trackable.
+    /// Applies `change` to the state machine of every tracked trackable.
     mutating func changeAll(_ change: (inout TrackableStateMachine) -> Void) {
         for id in self.table.tracked { self.table.change(id, change) }
     }
 
-    /// Lets a dormant trackable decide. Does nothing where it is tracked or not known.
+    /// Applies `decide` to a dormant trackable (not tracked, but in the log), and carries out the outputs that it
+    /// returns. Does nothing when the trackable is tracked or unknown.
     mutating func withDormant(
         _ id: TrackableID, at moment: Moment,
         _ decide: (inout DormantTrackable) -> [TrackableStateMachine.Output]
@@ -183,7 +185,7 @@ public struct PublisherStateMachine: Sendable {
         return self.perform(outputs, of: id, at: moment)
     }
 
-    /// Changes a dormant trackable, which is made where it is not known.
+    /// Applies `change` to a dormant trackable. An unknown trackable becomes an empty dormant one first.
     mutating func changeDormant(_ id: TrackableID, _ change: (inout DormantTrackable) -> Void) {
         if self.table.dormant(id) == nil {
             self.table.rest(id, as: DormantTrackable(random: SplitMix64(seed: self.random.next())))
@@ -221,7 +223,7 @@ public struct PublisherStateMachine: Sendable {
         return actions
     }
 
-    /// Passes the sensor resolution to the source where it differs from the last one.
+    /// Passes the sensor resolution to the source when it differs from the one passed last.
     mutating func updateSensorResolution() -> [Action] {
         // A constant sensor resolution depends on no trackable.
         let constant = self.configuration.sensorResolution
@@ -254,7 +256,7 @@ public struct PublisherStateMachine: Sendable {
         return self.configuration.isOn ? refused + self.captured(accepted, raw: raw, at: moment) : refused
     }
 
-    /// A fix of the source concerns every tracked trackable.
+    /// Applies the settings of the capture to a fix of the source, and records the fix for every tracked trackable.
     private mutating func captured(_ fix: Location, raw: Location?, at moment: Moment) -> [Action] {
         var fix = fix
         if fix.batteryLevel == nil, let battery = self.device.battery { fix.batteryLevel = battery / 100 }
@@ -278,14 +280,13 @@ public struct PublisherStateMachine: Sendable {
             + self.reported()
     }
 
-    /// The interval for a source that cannot be slowed down. Nothing is thinned where the distance alone decides about
-    /// an update.
+    /// The resolution to which the fixes of a source that cannot be slowed down are thinned; `nil` to use every fix.
     private var thinning: Resolution? {
         let isThinned = self.configuration.thinsFixes && self.table.all.allSatisfy { $0.trackable.filter == .both }
         return isThinned ? self.device.sensor?.withoutDisplacement : nil
     }
 
-    /// Records the events of the capture for every trackable.
+    /// Records events that the capture produced, such as the begin of a pause, for every tracked trackable.
     mutating func recordEvents(_ happenings: [Happening], at moment: Moment) -> [Action] {
         if !happenings.isEmpty { self.deferral.isReleaseDue = true }
         return happenings.flatMap { happening in
@@ -293,7 +294,7 @@ public struct PublisherStateMachine: Sendable {
         }
     }
 
-    /// The moment with the best time that is known.
+    /// Returns the moment with the best known time in place of the time of a clock that is not set.
     private func trusted(_ moment: Moment) -> Moment { self.capture?.trusted(moment) ?? moment }
 
     // MARK: - Steps
@@ -314,12 +315,12 @@ public struct PublisherStateMachine: Sendable {
         return actions
     }
 
-    /// A fix became a record of every trackable.
+    /// Handles that a fix was recorded for every trackable, which may end the deferral of sending.
     private mutating func recorded(_ point: Location, at moment: Moment) {
         if self.deferral.rule?.recorded(point, now: moment.now) == true { self.deferral.isReleaseDue = true }
     }
 
-    /// Releases everything that was recorded so far, where that is due.
+    /// Ends the deferral of sending for everything that was recorded so far, if that is due.
     private mutating func releaseIfDue(at moment: Moment) {
         if self.deferral.rule?.timerFired(now: moment.now) == true { self.deferral.isReleaseDue = true }
         guard self.deferral.isReleaseDue else { return }
@@ -329,7 +330,7 @@ public struct PublisherStateMachine: Sendable {
         self.changeAll { $0.release() }
     }
 
-    /// Publishes whatever is due, and sets the deadlines of the trackables that were changed.
+    /// Publishes the messages that are due, and sets the deadlines of the trackables that were changed.
     private mutating func progress(at moment: Moment) -> [Action] {
         var actions: [Action] = []
         let concerned = self.table.concerned(by: self.conditions, isDeferring: self.deferral.rule != nil)

@@ -2,17 +2,18 @@ import GRDB
 import TrackingCore
 import TrackingSQLite
 
-/// The marks in the log's file, which identify ingested records that are received again. All methods run inside a
-/// transaction.
+/// The marks in the log's file. A mark (``RecordMark``) is the identity of an ingested record, its time and a digest of
+/// its content. A record that is received again is recognized by its mark. All methods run inside a transaction.
 extension SpoolFile {
-    /// The time in seconds by which the oldest mark must have expired before expired marks are deleted. So they are
-    /// searched for at most once a day.
+    /// The time in seconds by which the oldest mark of an ingested record must have expired before expired marks are
+    /// deleted: one day. So expired marks are searched for at most once a day.
     private static let markPause: Int64 = 86_400
-    /// The maximum number of expired marks that one transaction deletes.
+    /// The maximum number of expired marks of ingested records that one transaction deletes.
     private static let marksLetGo = 100_000
 
-    /// Adds the marks of these records, and deletes the oldest marks beyond the limits. Marks are deleted for their age
-    /// only when `knowsAges` is `true`.
+    /// Adds the marks of ingested records, so that the records are recognized when they are received again, and deletes
+    /// the oldest marks beyond the limits of number and age. Marks are deleted for their age only when `knowsAges` is
+    /// `true`.
     func remember(_ entries: [SpoolEntry], now: UnixTime, knowsAges: Bool, _ db: Database) throws {
         let marked = entries.filter { $0.mark != nil }
         guard !marked.isEmpty else { return }
@@ -32,7 +33,7 @@ extension SpoolFile {
         try self.letGoMarks(before: added - RecordMark.maximumAge.components.seconds, db)
     }
 
-    /// Writes one mark.
+    /// Writes the mark of one ingested record.
     ///
     /// - Parameter isNewest: `true` if the mark replaces an existing mark with the same key.
     func insert(_ mark: StoredMark, isNewest: Bool = false, _ db: Database) throws {
@@ -48,8 +49,8 @@ extension SpoolFile {
         try statement.run(binding: mark.key, 2)
     }
 
-    /// Returns the names of the records that have these marks. Marks that are not stored, or whose row is damaged, are
-    /// absent from the result.
+    /// Returns the names of the ingested records that have these marks, the identities by which repeated records are
+    /// recognized. Marks that are not stored, or whose row is damaged, are absent from the result.
     func known(_ marks: [RecordMark], of id: TrackableID, _ db: Database) throws -> [RecordMark: RecordName] {
         let statement = try DirectStatement(
             "SELECT name, added, checksum FROM mark WHERE trackable = ? AND key = ?", in: db)
@@ -66,7 +67,8 @@ extension SpoolFile {
         return known
     }
 
-    /// Deletes the marks of these records, in one pass over the marks of their trackable.
+    /// Deletes the marks by which the given records of a stream would be recognized when they are received again. Reads
+    /// all marks of the stream's trackable once.
     func forgetMarks(of seqs: SeqSet, in stream: SpoolBook.Stream, _ db: Database) throws {
         let places = try self.placesOfMarks(of: seqs, in: stream, db)
         let deletion = try DirectStatement("DELETE FROM mark WHERE place = ?", in: db)
@@ -91,8 +93,9 @@ extension SpoolFile {
         return places
     }
 
-    /// Gives the marks of a record another record name. The key of a mark begins with the record's time, or
-    /// with 1970 if the mark is a digest alone. The search is limited to these two times.
+    /// Replaces the record name in the marks of an ingested record, which identify a repetition of it. The key of a
+    /// mark begins with the record's time, or with 1970 if the mark is a digest alone. The search is limited to these
+    /// two times.
     func renameMarks(of entry: SpoolEntry, to name: RecordName, _ db: Database) throws {
         let update = try DirectStatement("UPDATE mark SET name = ?, checksum = ? WHERE place = ?", in: db)
         for time in Set([entry.record.time, UnixTime(0)]) {
@@ -107,7 +110,7 @@ extension SpoolFile {
         }
     }
 
-    /// Returns the marks of a record that have this time, with their places (row ids).
+    /// Returns the marks of an ingested record whose keys begin with `time`, with their places (row ids).
     private func marks(
         of entry: SpoolEntry, at time: UnixTime, _ db: Database
     ) throws -> [(place: Int64, mark: StoredMark)] {
@@ -134,7 +137,7 @@ extension SpoolFile {
         try Int.fetchOne(db, sql: "SELECT count(*) FROM mark WHERE trackable = ?", arguments: [id.rawValue]) ?? 0
     }
 
-    /// Deletes the oldest marks of a trackable that has more than ``markLimit``, a hundredth of them together.
+    /// Deletes the oldest marks of a trackable beyond ``markLimit``, as soon as the limit is exceeded by a hundredth.
     private func letGoMarks(of id: TrackableID, _ db: Database) throws {
         let slack = max(1, self.markLimit / 100)
         guard let count = self.book.marks[id], count >= self.markLimit + slack else { return }
@@ -146,7 +149,7 @@ extension SpoolFile {
         self.book.marks[id] = self.markLimit
     }
 
-    /// Deletes the marks that were added before a time, in seconds of Unix time.
+    /// Deletes the marks of ingested records that were added before a time, in seconds of Unix time.
     private func letGoMarks(before time: Int64, _ db: Database) throws {
         let oldest = try DirectStatement("SELECT added FROM mark ORDER BY place LIMIT 1", in: db)
         defer { oldest.reset() }

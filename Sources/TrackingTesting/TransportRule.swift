@@ -7,13 +7,13 @@ public import TrackingCore
 ///         try await rule.check(on: stage)
 ///     }
 public enum TransportRule: String, CaseIterable, Sendable {
-    /// The first event is `.connected` with number 0 and without a previous session.
+    /// The first event of a client is `.connected` with the connection number 0 and without a previous session.
     case connectsFirst
-    /// Commands have no effect before the role has read the first `.connected`, and when they refer to a previous
-    /// connection.
+    /// A client's commands have no effect before its caller has read the first `.connected`, or when they were meant
+    /// for a connection that is lost meanwhile.
     case commandsAreForTheConnectionThatWasSeen
-    /// Retained messages arrive before the answer to the next subscription and are marked as retained; live messages
-    /// are not.
+    /// After a subscription, retained messages arrive before the answer to the next subscription. They are marked as
+    /// retained; live messages are not.
     case retainedComesBeforeTheNextAnswer
     /// A repeated subscription delivers the retained messages again.
     case subscribingAgainBringsRetainedAgain
@@ -21,32 +21,35 @@ public enum TransportRule: String, CaseIterable, Sendable {
     case anEmptyPayloadClears
     /// A publisher that is subscribed to a topic receives its own messages.
     case ownMessagesComeBack
-    /// A cut connection publishes its will, reports the reason and the time of the next attempt, and is replaced by a
-    /// connection with the next number.
+    /// The broker publishes the will of a client whose connection is cut. The client reports the reason and the time of
+    /// the next attempt, and connects again with the next connection number.
     case aCutConnectionSendsItsWillAndComesBack
-    /// An orderly close publishes no will, is reported without a reason, and ends the events.
+    /// The broker does not publish the will of a client that closes its connection in an orderly way. The client
+    /// reports the end without a reason, and ends its events.
     case aCloseSendsNoWill
-    /// Cancelling the task publishes the will, because the client sent no DISCONNECT.
+    /// The broker publishes the will of a client whose task is cancelled, because a cancelled client ends its
+    /// connection without a DISCONNECT packet.
     case aCancelledTaskSendsItsWill
-    /// A close waits for the answers to all earlier commands.
+    /// A client that is asked to close its connection first waits for the broker's answers to all earlier commands.
     case aCloseWaitsForAnswers
-    /// A second client with the same id takes over: the first loses its connection, and its will is published.
+    /// The broker ends the connection of a client, and publishes its will, after a second client connected with the
+    /// same client id.
     case theSecondOfANameTakesOver
     /// A message that the broker's rules forbid is not delivered. It is reported as rejected when the MQTT version
     /// permits that.
     case aForbiddenMessageIsRefused
-    /// A message or filter that MQTT does not permit is rejected, and others are not affected.
+    /// A message or filter that MQTT does not permit is rejected. Other messages and filters are not affected.
     case whatMQTTDoesNotAllowIsRefused
     /// Messages on one topic arrive in the order of publishing, and so do the answers.
     case theOrderIsKept
-    /// `+` and `#` match as MQTT specifies, and never the broker's own topics.
+    /// The wildcards `+` and `#` of a topic filter match as MQTT specifies, and never match the broker's own topics.
     case wildcardsMatch
     /// After unsubscribing, messages on the topic are no longer delivered.
     case anUnsubscribedTopicIsSilent
     /// Each message is delivered to one member of a shared subscription.
     case aSharedSubscriptionDivides
-    /// Content type, response topic, correlation data and expiry are transmitted with MQTT 5, and omitted with earlier
-    /// versions.
+    /// Content type, response topic, correlation data and expiry of a message are transmitted with MQTT 5, and omitted
+    /// with earlier versions.
     case propertiesTravel
     /// A retained message is not delivered after its expiry.
     case anExpiredMessageIsGone

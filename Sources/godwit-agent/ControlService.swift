@@ -65,13 +65,13 @@ struct ControlService: Sendable {
         self.notifier = ServiceNotifier(environment: environment)
     }
 
-    /// Runs the interfaces until the task is cancelled. At the end, the service manager learns that the agent is about
-    /// to end.
+    /// Runs the control socket, the metrics file and the reports to the service manager until the task is cancelled. At
+    /// the end, reports to the service manager that the agent is about to end.
     ///
-    /// - Parameter listening: Called once the control socket accepts commands, or once it is certain that it never
-    ///   will.
+    /// - Parameter listening: Called once the control socket accepts commands, or once it is certain that the socket
+    ///   never will.
     /// - Throws: `invalidConfiguration` if the socket given by `--socket` cannot be used. Without `--socket`, the agent
-    ///   runs without a socket.
+    ///   uses the default socket; if that cannot be opened, it logs a warning and runs without a socket.
     func run(listening: @escaping @Sendable () -> Void = {}) async throws {
         defer { self.notifier?.stopping() }
         try await withThrowingTaskGroup(of: Void.self) { group in

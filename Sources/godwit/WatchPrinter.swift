@@ -37,7 +37,8 @@ struct WatchPrinter {
         var isLate: Bool
     }
 
-    /// Returns the positions of an event in order. Skipped points, if `--skipped` is given, come first.
+    /// Returns the positions of a `location` event in order of time: the skipped points if `--skipped` is given, then
+    /// the published position. Returns an empty array for other events, including `raw` ones.
     private func points(_ event: SubscriberEvent) -> [(TrackableID, Point)] {
         guard case .location(let id, let received) = event else { return [] }
         return self.points(received).map { (id, $0) }

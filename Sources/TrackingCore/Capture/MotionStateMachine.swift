@@ -1,16 +1,18 @@
 /// Determines a trackable's kind of motion: from its source, or else from its speed.
 ///
-/// To change the motion, a speed must exceed a boundary by a sixth for at least ``dwell``. So neither a speed close to
-/// a boundary nor a single wrong fix makes the motion alternate. Durations are measured by the fixes' own times.
+/// The motion changes after the speed has been above a boundary, or below it for a slower motion, by a sixth of the
+/// boundary for at least ``dwell``. So neither a speed close to a boundary nor a single wrong fix makes the motion
+/// alternate. For ``driveMemory`` after a fix at driving speed, only being stationary ends the driving. Durations are
+/// measured by the fixes' own times.
 public struct MotionStateMachine: Hashable, Sendable {
     /// The speed in metres a second below which a trackable is stationary.
     public static let stationaryBelow = 0.5
     /// The maximum speed of each kind of motion, in metres a second.
     static let fastest: [Motion: Double] = [.walking: 2.2, .running: 4.5, .cycling: 9, .driving: .infinity]
-    /// The time for which a speed must indicate another motion before it changes.
+    /// The time for which the speed must indicate another motion before the motion changes.
     public static let dwell: Duration = .seconds(5)
-    /// The time after the last fix at driving speed during which slower motion still counts as driving, so that traffic
-    /// lights and jams do not turn a drive into a walk.
+    /// The time after the last fix at driving speed during which slower motion, except being stationary, still counts
+    /// as driving. So a traffic jam does not turn a drive into a walk.
     public static let driveMemory: Duration = .seconds(120)
     /// The part of a boundary speed by which a speed must lie beyond the boundary before the motion changes: a sixth.
     private static let margin = 1.0 / 6
@@ -18,8 +20,8 @@ public struct MotionStateMachine: Hashable, Sendable {
     static let worstAccuracy = 200.0
     /// The time span, in seconds, over which a speed is measured when the source provides none.
     private static let window = 30.0
-    /// The minimum time between the two positions of a measurement, in seconds. Over a shorter time, noise would look
-    /// like speed.
+    /// The minimum time between the two positions from which a speed is measured, in seconds. Over a shorter time,
+    /// noise would look like speed.
     private static let leastSpan = 10.0
     /// The maximum number of remembered positions.
     private static let maximumPlaces = 64

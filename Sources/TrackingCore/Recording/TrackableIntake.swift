@@ -45,10 +45,10 @@ struct TrackableIntake {
         }
     }
 
-    /// Marks a record that cannot be accepted as handled.
+    /// Marks the number of a record that cannot be accepted as quarantined in the coverage of its stream.
     ///
     /// - Returns: `true` when the record is to be quarantined; `false` when it is already stored, quarantined or
-    ///   erased.
+    ///   erased, or when the stream has too many ranges to mark its number.
     mutating func refuse(_ seq: UInt64, of stream: StreamID, _ changes: inout RecordingChanges) -> Bool {
         let marks: [StreamCoverage.Mark] = [.erased, .stored, .refused]
         let isHandled = marks.contains { self.trackable.streams[stream]?.coverage[$0].contains(seq) ?? false }
@@ -60,8 +60,8 @@ struct TrackableIntake {
         return self.trackable.streams[stream]?.coverage.isKnown(seq) ?? false
     }
 
-    /// Declares numbers of a stream missing. `body` changes the coverage, and returns `true` when the stream had room
-    /// for all ranges.
+    /// Marks record numbers in the coverage of a stream, for example as missing. `body` changes the coverage, and
+    /// returns `false` when the stream has too many ranges to mark all numbers, which is then noted in the changes.
     private mutating func declare(
         of stream: StreamID, _ changes: inout RecordingChanges, _ body: (inout StreamCoverage) -> Bool
     ) {
@@ -87,8 +87,8 @@ struct TrackableIntake {
 
     /// Marks the number of a received record as stored in the coverage of its stream.
     ///
-    /// - Returns: The key of the stream; `nil` when the record is not to be stored, for example because it is a
-    ///   repetition.
+    /// - Returns: The key of the stream in the store; `nil` when the record is not to be stored: it is a repetition or
+    ///   was erased, or the stream has too many ranges or is unknown.
     private mutating func record(
         _ seq: UInt64, of stream: StreamID, at time: UnixTime, isPoint: Bool = false, _ changes: inout RecordingChanges
     ) -> Int64? {

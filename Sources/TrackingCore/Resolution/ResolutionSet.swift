@@ -30,7 +30,7 @@ public struct ResolutionSet: Hashable, Sendable {
         self.nearWithSubscriber = nearWithSubscriber
     }
 
-    /// Makes a set with the same resolution for all four cases.
+    /// Makes a set with the same resolution near the destination and far from it, with and without subscribers.
     public init(all resolution: Resolution) {
         self.farWithoutSubscriber = resolution
         self.farWithSubscriber = resolution
@@ -38,7 +38,8 @@ public struct ResolutionSet: Hashable, Sendable {
         self.nearWithSubscriber = resolution
     }
 
-    /// Returns the resolution for one of the four cases; `nil` when none was given for it.
+    /// Returns the resolution for a trackable near its destination or far from it, with or without subscribers; `nil`
+    /// when the set has no resolution for this case.
     ///
     /// - Parameters:
     ///   - isNear: `true` while the trackable is near its destination.

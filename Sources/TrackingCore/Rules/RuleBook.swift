@@ -42,7 +42,8 @@ public struct RuleBook: Sendable {
 
     private var rules: [Rule]
     private let maximumTrackables: Int
-    /// The number of known trackables at which idle trackables are removed the next time.
+    /// The number of known trackables that must be exceeded before those without a message for the longest time are
+    /// removed. It is above `maximumTrackables` if few trackables could be removed the last time.
     private var limit: Int
     private var states: [TrackableID: [String: RuleState]] = [:]
     private var known: [TrackableID: Known] = [:]
@@ -87,11 +88,11 @@ public struct RuleBook: Sendable {
         var isNear: Bool?
     }
 
-    /// The time at which the connection was lost; `nil` while connected.
+    /// The time at which the connection to the broker was lost; `nil` while connected.
     private var disconnectedSince: UnixTime?
 
-    /// Creates a book of rules with saved states. Silence and dwelling before `now` do not count, since no messages
-    /// were received.
+    /// Creates a book of rules with saved states. Silence and dwelling before `now` do not count, because the program
+    /// received no messages before.
     ///
     /// - Parameters:
     ///   - rules: The rules; the later of two rules with one name counts.
@@ -155,7 +156,7 @@ public struct RuleBook: Sendable {
     }
 
     /// The time of the earliest deadline of all rules, at which ``timerFired(now:)`` is to be called; `nil` when there
-    /// is none or the connection is lost.
+    /// is no deadline or no connection to the broker.
     public var nextDeadline: UnixTime? { self.disconnectedSince == nil ? self.deadlines.min?.time : nil }
 
     /// Returns the states of rules that changed since the last call, to be saved.
@@ -173,7 +174,7 @@ public struct RuleBook: Sendable {
     }
 
     /// Suspends the deadlines of all rules until ``connected(now:)``, because no message can be received without a
-    /// connection.
+    /// connection to the broker.
     public mutating func connectionLost(now: UnixTime) { self.disconnectedSince = self.disconnectedSince ?? now }
 
     /// Resumes the deadlines of all rules after a reconnect. Silence is measured from `now`, and the time without a
@@ -272,8 +273,9 @@ public struct RuleBook: Sendable {
         if self.known.count > self.limit { self.removeIdle(except: id) }
     }
 
-    /// Removes an eighth of the known trackables: those without a message for the longest time. Removing many at once
-    /// keeps the average cost of a message constant.
+    /// Removes the trackables without a message for the longest time until seven eighths of the permitted number
+    /// remain. Trackables that a rule names or that have a deadline are not removed. Removing many at once keeps the
+    /// average cost of a message constant.
     private mutating func removeIdle(except last: TrackableID) {
         let named = Set(self.rules.compactMap(\.trackables).joined())
         let idle = self.known.filter { id, _ in id != last && !named.contains(id) && !self.isPending(id) }

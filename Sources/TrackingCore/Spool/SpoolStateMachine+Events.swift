@@ -335,11 +335,12 @@ extension SpoolStateMachine {
         return self.progress(now: now)
     }
 
-    /// Defers sending: pending and new records stay in the log until ``released(through:now:)`` or a request to send.
+    /// Defers sending: pending and new records remain in the log until ``released(through:now:)`` or a request to send.
     public mutating func held() { self.isHeld = true }
 
-    /// Ends the deferral. Records up to `seq` of the current stream are sent now, unless the configuration disables
-    /// automatic sending.
+    /// Ends the deferral of sending that ``held()`` began. The records of the current stream up to number `seq`, and
+    /// all records of earlier streams, are then sent without waiting for a full batch. If the configuration disables
+    /// automatic sending, they still wait for a request to send.
     public mutating func released(through seq: UInt64, now: MonotonicTime) -> [Action] {
         self.isHeld = false
         guard self.configuration.batchWindow != nil else { return [] }
@@ -350,7 +351,7 @@ extension SpoolStateMachine {
         return self.progress(now: now)
     }
 
-    /// Replaces the configuration. The backoff starts again.
+    /// Replaces the configuration of sending, and resets the backoff.
     public mutating func configure(_ configuration: Configuration, now: MonotonicTime) -> [Action] {
         self.configuration = configuration
         self.limit = SendLimit(maximum: configuration.batchSize)

@@ -53,13 +53,14 @@ package struct OwnTracksRepublisher: Sendable {
     private let configuration: Configuration
     private let reader: OwnTracksReader
     private var trackables: [TrackableID: Trackable] = [:]
-    /// The trackables of which a position arrived on this connection; `nil` once they were compared with the
-    /// republished ones.
+    /// The trackables of which a position arrived on the present connection to the broker; `nil` after they were
+    /// compared with the trackables whose positions the bridge republished, and while there is no connection.
     private var kept: Set<TrackableID>?
-    /// The number of the present or last connection.
+    /// The number of the present connection to the broker, or of the last one while there is none. The transport
+    /// numbers its connections from 0; before the first one, the value is 0 too.
     package private(set) var connection = 0
 
-    /// The time after the subscriptions within which all retained messages are assumed to arrive.
+    /// The time after the bridge's subscriptions within which all retained messages are assumed to arrive.
     package static let keptAfter: Duration = .seconds(10)
     private var outgoing = NewestMessages()
 
@@ -117,7 +118,7 @@ package struct OwnTracksRepublisher: Sendable {
         return self.send(gone.keys.sorted().flatMap { self.cleared($0) })
     }
 
-    // MARK: What comes
+    // MARK: Received messages
 
     private mutating func received(_ message: IncomingMessage) -> [Action] {
         do throws(TrackingError) {
@@ -164,12 +165,13 @@ package struct OwnTracksRepublisher: Sendable {
         return self.withdrawn(id)
     }
 
-    /// Returns `true` for a message of this bridge.
+    /// Returns `true` for the payload of a message that this bridge published, in this run or an earlier one.
     private func isOwn(_ payload: ArraySlice<UInt8>) -> Bool {
         (try? JSONValue(json: payload))?["_by"]?.text == self.configuration.name
     }
 
-    /// Notes the announcement of an earlier run, so that it is cleared together with the trackable.
+    /// Notes that an earlier run of the bridge announced a trackable to Home Assistant, so that the announcement is
+    /// cleared together with the trackable.
     private mutating func receivedAnnouncement(of id: TrackableID, isThere: Bool) throws(TrackingError) -> [Action] {
         if isThere { try self.know(id) }
         self.trackables[id]?.isDiscovered = isThere

@@ -1,26 +1,29 @@
 import TrackingCore
 
-/// A source of ingested records: the batches under way, and the newest times that were published.
+/// A source whose records reach the gateway over HTTP: the batches that are being ingested, and the newest times that
+/// were published.
 struct RemoteSource: Sendable {
     typealias Output = TrackableStateMachine.Output
 
     /// The times of the newest records that were published.
     var watermarks: PublishedWatermarks
-    /// The batches that were not answered yet.
+    /// The ingested batches whose senders were not answered yet.
     private(set) var intake = IntakeQueue()
-    /// The moment until which the trackable is tracked without further records.
+    /// The moment until which the trackable remains tracked if the source provides no further records.
     var leaseEnd: MonotonicTime
 
-    /// The wait between two looks whether the log of a trackable without new records is empty.
+    /// The time until the log of a trackable without new records is examined again, and the minimum time between two
+    /// attempts to send the records that dormant trackables left in the log.
     static let drainPause = Duration.seconds(60)
 
-    /// Makes a source of which no record arrived yet.
+    /// Makes a remote source that has not provided any record yet.
     init(watermarks: PublishedWatermarks, leaseEnd: MonotonicTime) {
         self.watermarks = watermarks
         self.leaseEnd = leaseEnd
     }
 
-    /// Ingests a batch. Its sender is answered when all of it is safe, at `deadline` at the latest.
+    /// Ingests a batch of records. Its sender is answered when all records of the batch are acknowledged, at `deadline`
+    /// at the latest.
     mutating func ingest(_ batch: IntakeQueue.Batch, by deadline: MonotonicTime) -> [Output] {
         self.intake.arrived(batch, by: deadline)
         return self.lookUp()
@@ -28,13 +31,16 @@ struct RemoteSource: Sendable {
 
     private mutating func lookUp() -> [Output] { self.intake.begin().map { [.log(.find($0))] } ?? [] }
 
-    /// Some records are known from before; the others are appended under names from `first` on. A record that is newer
-    /// than the watermarks is published once it is written.
+    /// Handles the log's answer to the search for ingested records by their marks (time and digest of the content).
+    /// Records with a known mark are repetitions. The other records are appended to the log under consecutive names
+    /// from `first` on. Of these, a record that is newer than the newest published one of its kind (the watermark) is
+    /// published after it is written.
     ///
     /// - Parameters:
-    ///   - first: The next name of the stream that is written.
-    ///   - now: The time; a record from the future is no news.
-    /// - Returns: The records to append, and the watermarks that go into the log with them.
+    ///   - known: The names of the records that the log found, by mark.
+    ///   - first: The next free name in the stream to which records are appended.
+    ///   - now: The current time. A record from the future is not published.
+    /// - Returns: The records to append, and the raised watermarks to write into the log together with them.
     mutating func found(
         _ known: [RecordMark: RecordName], from first: RecordName, now: UnixTime
     ) -> (appends: [Output], watermarks: PublishedWatermarks) {
@@ -56,16 +62,17 @@ struct RemoteSource: Sendable {
         return (appends, watermarks)
     }
 
-    /// Records are in the log.
+    /// Handles that ingested records were written to the log.
     ///
-    /// - Returns: The records that are newer than everything published before, in order of time.
+    /// - Returns: The records to publish, in order of time: those that are newer than all published ones of their kind.
     mutating func written(_ seqs: SeqSet, now: UnixTime) -> [RecordDraft.Content] {
         self.intake.written(seqs).compactMap { news in
             self.watermarks.isNews(news.content, at: news.time, now: now) ? news.content : nil
         }
     }
 
-    /// Ends the round when all of its records are written, and begins the next one.
+    /// Ends the present round of ingesting when all of its records are written, and begins the next round with the
+    /// batches that arrived meanwhile.
     ///
     /// - Parameter isStored: Returns `true` for a record in the log that is not acknowledged.
     mutating func settle(isStored: (RecordName) -> Bool) -> [Output] {
@@ -73,25 +80,26 @@ struct RemoteSource: Sendable {
         return Self.answers(to: receipts) + self.lookUp()
     }
 
-    /// Records were acknowledged.
+    /// Handles that ingested records were acknowledged. Returns the answers to the senders that waited for them.
     mutating func areSafe(_ seqs: SeqSet, of stream: StreamID) -> [Output] {
         Self.answers(to: self.intake.areSafe(seqs, of: stream))
     }
 
-    /// The batches under way could not be looked up or written.
+    /// Handles that the batches of the present round could not be searched for or written. Answers their senders with
+    /// the error, and begins the next round.
     mutating func failed(_ error: TrackingError) -> [Output] {
         let requests = self.intake.failed()
         return requests.map { .action(.answered(request: $0, .failure(error))) } + self.lookUp()
     }
 
-    /// Senders have waited for as long as they are willing to.
+    /// Answers the senders whose deadline has passed with an error that names the obstacle.
     mutating func expired(_ obstacles: IntakeObstacles, now: MonotonicTime) -> [Output] {
         self.intake.takeExpired(now: now).map { request, wait in
             .action(.answered(request: request, .failure(obstacles.error(of: wait))))
         }
     }
 
-    /// Answers every sender, because the trackable stops being tracked.
+    /// Answers every sender with an error, because tracking of the trackable stops.
     func stopped(_ error: TrackingError) -> [Output] {
         self.intake.requests.map { .action(.answered(request: $0, .failure(error))) }
     }

@@ -9,21 +9,24 @@ import TrackingStore
 struct CatchUp: Sendable {
     /// The pauses before the first and the second reading of the history.
     private static let pauses: [Duration] = [.seconds(1), .seconds(60)]
-    /// The time by which the records to read may be older or newer than the gap. Clocks differ, and a lost connection
-    /// is noticed late.
+    /// The time before and after the gap in the gateway's connection from which records are read as well. Clocks
+    /// differ, and a lost connection is noticed late.
     static let tolerance = Duration.seconds(300)
 
-    /// The time at which the gap began: that of the last record that was received before it.
+    /// The time at which the gap in the gateway's connection to the broker began: that of the last record that was
+    /// received before the gap.
     let since: UnixTime
-    /// The time at which the gap ended; `nil` while the gateway is not connected.
+    /// The time at which the gap in the gateway's connection to the broker ended; `nil` while the gateway is not
+    /// connected.
     private(set) var until: UnixTime?
-    /// `true` once the history was read completely for the first time since the gap ended.
+    /// `true` once the history of the gap was read completely, at least once since the gateway is connected to the
+    /// broker again.
     private(set) var hasReadOnce = false
 
-    /// The record watermarks at the beginning of the gap.
+    /// The watermarks of the records that were queued for webhooks before the gap in the gateway's connection.
     private let watermarks: RecordWatermarks
     private let tripWatermarks: TripWatermarks
-    /// The records that were queued for webhooks since the beginning of the gap.
+    /// The records that were queued for webhooks since the gap in the gateway's connection began.
     private var queued: [TrackableID: [StreamID: SeqSet]] = [:]
     /// The pages of the present reading that remain to be read; the next one is the last element.
     private var queries: [HistoryRead.Query] = []
@@ -51,7 +54,8 @@ struct CatchUp: Sendable {
         self.tripWatermarks = tripWatermarks
     }
 
-    /// The time span of the records to read, with the tolerance; `nil` while the gateway is not connected.
+    /// The time span of the records to read: the gap, with ``tolerance`` before and after it; `nil` while the gateway
+    /// is not connected.
     private var times: TimeSpan? {
         self.until.map {
             TimeSpan(from: self.since.advanced(by: .zero - Self.tolerance), to: $0.advanced(by: Self.tolerance))
@@ -60,7 +64,7 @@ struct CatchUp: Sendable {
 
     // MARK: - The gap
 
-    /// Extends the gap, because the connection was lost again.
+    /// Extends the gap, because the gateway lost its connection to the broker again.
     mutating func connectionLost() {
         self.until = nil
         self.hasReadOnce = false
@@ -68,8 +72,8 @@ struct CatchUp: Sendable {
         self.earliest = nil
     }
 
-    /// Ends the gap, because all retained messages were received. The first reading of the history is due after a
-    /// pause.
+    /// Ends the gap, because the gateway is connected again and received all retained messages. The first reading of
+    /// the history is due after a pause.
     mutating func connected(at moment: Moment) {
         self.until = moment.wall
         self.reading = 0

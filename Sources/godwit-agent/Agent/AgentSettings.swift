@@ -2,14 +2,15 @@ import TrackingCore
 
 /// The changes of an agent's settings that commands made at run time. They survive a restart.
 ///
-/// Each change keeps the value that the option was given at the start. If a later start gives another value, the change
-/// is dropped, because the new value is the user's latest decision.
+/// Each change contains the value that the option had when the agent was started. If the agent is started with another
+/// value later, the change is dropped, because the new value is the user's latest decision.
 struct AgentSettings: Hashable, Sendable {
     /// The run-time change of one option.
     struct Change: Hashable, Sendable {
-        /// The option's values given at the start; `nil` if the option was not given.
+        /// The values of the option with which the agent was started; `nil` if the agent was started without the
+        /// option.
         var before: [String]?
-        /// The option's values in force; `nil` if the option is removed.
+        /// The values of the option since the run-time change; `nil` if the change removed the option.
         var after: [String]?
     }
 
@@ -21,13 +22,13 @@ struct AgentSettings: Hashable, Sendable {
 
     /// The run-time change of the set of tracked trackables.
     struct TrackedChange: Hashable, Sendable {
-        /// The trackables given at the start.
+        /// The trackables with which the agent was started.
         var before: [TrackedTrackable]
         /// The trackables that are tracked now.
         var after: [TrackedTrackable]
     }
 
-    /// The broker, the user and the password given at the start, which belong together.
+    /// The broker, the user and the password with which the agent was started, which belong together.
     struct Login: Hashable, Sendable {
         /// The broker's addresses, with users and without passwords.
         var broker: [String]
@@ -57,11 +58,12 @@ struct AgentSettings: Hashable, Sendable {
 
     /// `true` while the agent samples and sends.
     var isOn = true
-    /// The change of the tracked trackables; `nil` while the trackables given at the start are tracked.
+    /// The run-time change of the tracked trackables; `nil` while the agent tracks those with which it was started.
     var tracked: TrackedChange?
-    /// The changes of options, by long name.
+    /// The run-time changes of options, by the long name of the option.
     var options: [String: Change] = [:]
-    /// The login given at the start, if a run-time change concerns one of ``loginOptions``; otherwise `nil`.
+    /// The login with which the agent was started, if a run-time change concerns one of ``loginOptions``; otherwise
+    /// `nil`.
     var login: Login?
 }
 
@@ -71,7 +73,7 @@ extension AgentSettings {
     /// The largest size of the settings file in bytes.
     static let maximumBytes = WireLimits.maximumPayloadBytes
 
-    /// Returns the changes as JSON for the settings file.
+    /// Returns the run-time changes as JSON for the settings file.
     ///
     /// - Throws: `payloadTooLarge` above ``maximumBytes``.
     func encoded() throws(TrackingError) -> [UInt8] {
