@@ -154,7 +154,7 @@ public struct ControlServer: Sendable {
             try await self.say(.answer(CommandAnswer(id: "?", outcome: .failure(CommandFailure(error)))), on: channel)
             return
         }
-        self.logger.debug("Control command received", metadata: ["command": "\(command.name.rawValue)"])
+        self.logger.debug("Command received on the control socket", metadata: ["command": "\(command.name.rawValue)"])
         let answer = await self.handler(command) { line in try await self.say(line, on: channel) }
         try await self.say(.answer(answer), on: channel)
     }

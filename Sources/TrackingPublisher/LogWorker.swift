@@ -220,7 +220,8 @@ struct LogWorker: Sendable {
             }
         }
         for error in errors {
-            self.logger.warning("Acknowledged records not removed from the log", metadata: ["reason": "\(error)"])
+            self.logger.warning(
+                "Acknowledged records could not be removed from the device's log", metadata: ["reason": "\(error)"])
         }
         if errors.contains(where: { $0.code == .spoolDamaged }) { await self.reopen(&machine, post) }
     }
@@ -231,7 +232,9 @@ struct LogWorker: Sendable {
             if await question(self.storage)?.code == .spoolDamaged { await self.reopen(&machine, post) }
         case .action(let id, let action):
             guard let error = await self.perform(action, of: id, post) else { return }
-            self.logger.warning("Operation on the log failed", metadata: ["trackable": "\(id)", "reason": "\(error)"])
+            self.logger.warning(
+                "Operation on the device's log of records failed",
+                metadata: ["trackable": "\(id)", "reason": "\(error)"])
             if error.code == .spoolDamaged { await self.reopen(&machine, post) }
         }
     }
@@ -280,7 +283,9 @@ struct LogWorker: Sendable {
                 post(part.trackable, .dropped(part.stream, part.seqs))
             }
         } catch {
-            self.logger.warning("Log not trimmed to its limits", metadata: ["reason": "\(error)"])
+            self.logger.warning(
+                "Oldest records could not be removed: the device's log stays above its limits",
+                metadata: ["reason": "\(error)"])
             if error.code == .spoolDamaged { await self.reopen(&machine, post) }
         }
     }
@@ -311,7 +316,8 @@ struct LogWorker: Sendable {
     static func deliver(_ contents: SpoolContents, _ logger: Logger) {
         if let salvage = contents.salvage { Self.deliver(salvage, logger) }
         if let damage = contents.damage {
-            logger.error("Damaged log cannot be replaced", metadata: ["reason": "\(damage)"])
+            logger.error(
+                "Damaged log file cannot be replaced: the device continues with it", metadata: ["reason": "\(damage)"])
         }
     }
 

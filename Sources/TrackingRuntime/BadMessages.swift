@@ -26,7 +26,7 @@ package final class BadMessages: Sendable {
         }
         guard case .say(let suppressed) = verdict else { return }
         self.logger.warning(
-            "Unreadable message skipped",
+            "Received message skipped: its payload cannot be read",
             metadata: ["topic": "\(topic)", "reason": "\(error)", "suppressed": "\(suppressed)"])
     }
 }

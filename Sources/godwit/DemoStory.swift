@@ -49,7 +49,7 @@ final class DemoStory: Service {
                 group.addTask { try await watcher.run() }
                 group.addTask { for await event in events { try self.note(event) } }
                 group.addTask {
-                    try await self.tell(terminal, watcher)
+                    try await self.runSteps(terminal, watcher)
                     throw CancellationError()
                 }
                 do { while try await group.next() != nil {} } catch is CancellationError {}
@@ -60,7 +60,7 @@ final class DemoStory: Service {
     // MARK: - Steps
 
     /// Runs the story until its end or the key `q`, then prints the summary.
-    private func tell(_ terminal: Terminal, _ watcher: AssetSubscriber<MQTTTransport>) async throws {
+    private func runSteps(_ terminal: Terminal, _ watcher: AssetSubscriber<MQTTTransport>) async throws {
         while true {
             let elapsed = self.elapsed
             let keys = terminal.keys
@@ -71,7 +71,7 @@ final class DemoStory: Service {
             for step in steps {
                 if step == .end { return try await self.summarize(after: elapsed) }
                 try self.say("\n» " + DemoTale.sentence(for: step))
-                try await self.carryOut(step, watcher)
+                try await self.perform(step, watcher)
             }
             try self.drawBar()
             await terminal.wait(for: Self.frame)
@@ -79,7 +79,7 @@ final class DemoStory: Service {
         }
     }
 
-    private func carryOut(_ step: DemoTale.Step, _ watcher: AssetSubscriber<MQTTTransport>) async throws {
+    private func perform(_ step: DemoTale.Step, _ watcher: AssetSubscriber<MQTTTransport>) async throws {
         let id = try TrackableID(DemoStage.trackable)
         switch step {
         case .watcher(isThere: true):

@@ -77,8 +77,10 @@ private struct Sample: ParsableCommand {
         ("topic-root: a\npassword: \"hunter2\nbroker: b\n", ["line 4", "not valid YAML"]),
         ("topic-root: a\npassword: hunter2: hunter2\n", ["line 2", "column", "not valid YAML"]),
         ("topic-root: a\npassword:hunter2\n", ["line 3", "not valid YAML"]),
-        ("password: *hunter2\n", ["line 1", "not valid YAML"]), ("a: b\npassword: hunter2\u{1}\n", ["line 2", "not valid YAML"]),
-        ("password: %hunter2\n", ["line 1", "not valid YAML"]), ("password: hunter2\n---\npassword: hunter2\n", ["line 2"]),
+        ("password: *hunter2\n", ["line 1", "not valid YAML"]),
+        ("a: b\npassword: hunter2\u{1}\n", ["line 2", "not valid YAML"]),
+        ("password: %hunter2\n", ["line 1", "not valid YAML"]),
+        ("password: hunter2\n---\npassword: hunter2\n", ["line 2"]),
     ])
     func aMistakeInTheFileIsReportedWithItsPlaceAndWithoutValues(file: String, parts: [String]) throws {
         #expect {

@@ -4,7 +4,7 @@ import TrackingCore
 @testable import godwit
 
 @Suite struct DemoTaleTests {
-    @Test func theStoryTellsEachStepOnceAndEnds() {
+    @Test func theStoryHasEachStepOnceAndEnds() {
         var tale = DemoTale()
         #expect(tale.due(after: .seconds(1), isMapOpen: false).isEmpty)
         #expect(tale.due(after: .seconds(9), isMapOpen: false) == [.watcher(isThere: true)])

@@ -19,7 +19,7 @@ extension MQTTConnection {
     /// Logs the rule of MQTT that a packet of the broker violated, never the packet's content.
     func logMalformed(_ result: MosquittoResult, _ link: Link) {
         self.configuration.logger?.warning(
-            "Broker sent a malformed packet",
+            "Broker sent a malformed packet: the connection is closed and made again",
             metadata: [
                 "client": "\(self.configuration.client)", "endpoint": "\(link.endpoint)",
                 "version": "\(link.attempt.version.name)", "reason": "\(result.violation ?? result.text)",

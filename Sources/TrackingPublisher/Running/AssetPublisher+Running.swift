@@ -85,7 +85,7 @@ extension AssetPublisher {
         switch event {
         case .level(let percent): self.batteryRead(percent)
         case .badInput(let reason):
-            self.logger.warning("Battery level cannot be read", metadata: ["reason": "\(reason)"])
+            self.logger.warning("Battery level cannot be read: it counts as unknown", metadata: ["reason": "\(reason)"])
         }
     }
 }

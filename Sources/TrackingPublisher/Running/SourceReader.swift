@@ -95,7 +95,9 @@ package struct SourceReader<Transport: MessageTransport>: Sendable {
         case .selected(let source):
             self.logger.info("Position source selected", metadata: ["source": "\(source)"])
         case .lost(let source, let reason):
-            self.logger.warning("Position source lost", metadata: ["source": "\(source)", "reason": "\(reason)"])
+            self.logger.warning(
+                "Position source lost: it delivers no fixes until it works again",
+                metadata: ["source": "\(source)", "reason": "\(reason)"])
             await self.publish(.sourceLost, ["source": .text(source), "reason": .text(reason.message)])
         case .found(let source):
             self.logger.info("Position source works again", metadata: ["source": "\(source)"])

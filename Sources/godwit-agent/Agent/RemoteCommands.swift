@@ -58,7 +58,7 @@ struct RemoteCommands: Sendable {
     private func answer(_ answer: CommandAnswer, to received: ReceivedCommand) {
         let outcome = if case .failure(let failure) = answer.outcome { failure.code.rawValue } else { "done" }
         self.logger.info(
-            "Command from the broker answered",
+            "Agent answered a command that it received through the broker",
             metadata: [
                 "trackable": "\(received.trackable)", "command": "\(received.command.name.rawValue)",
                 "outcome": "\(outcome)",
