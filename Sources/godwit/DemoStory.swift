@@ -22,10 +22,20 @@ final class DemoStory: Service {
         var inForce: ResolutionInForce?
         /// The numbers of the positions that arrived live.
         var live: Set<UInt64> = []
-        /// The end of the last cut of the network, and the number of the first point after its begin.
+        /// The time at which the network was cut last; `nil` before the first cut.
         var cutAt: UnixTime?
-        /// Map windows that watch.
-        var viewers: Int { max(0, (self.inForce?.subscribers ?? 0) - (self.tale.hasWatcher ? 1 : 0)) }
+        /// `true` while a map asks for positions, according to the last resolution in force.
+        var isMapOpen = false
+
+        /// Records a resolution in force.
+        ///
+        /// - Returns: The resolution before, and `true` if a map was opened or closed.
+        mutating func changed(to inForce: ResolutionInForce) -> (before: ResolutionInForce?, isMapChanged: Bool) {
+            let wasOpen = self.isMapOpen
+            self.isMapOpen = inForce.subscribers > (self.tale.hasWatcher ? 1 : 0)
+            defer { self.inForce = inForce }
+            return (self.inForce, wasOpen != self.isMapOpen)
+        }
     }
 
     init(stage: DemoStage) { self.stage = stage }
@@ -66,7 +76,7 @@ final class DemoStory: Service {
             let keys = terminal.keys
             let steps = self.scene.withLock { scene in
                 keys.compactMap { scene.tale.pressed($0) }
-                    + scene.tale.due(after: elapsed, isMapOpen: scene.viewers > 0)
+                    + scene.tale.due(after: elapsed, isMapOpen: scene.isMapOpen)
             }
             for step in steps {
                 if step == .end { return try await self.summarize(after: elapsed) }
@@ -165,18 +175,12 @@ final class DemoStory: Service {
                 if let seq = received.update.location.seq { scene.live.insert(seq) }
             }
         case .resolution(_, let inForce?):
-            let (before, viewers, old) = self.scene.withLock { scene in
-                defer { scene.inForce = inForce }
-                let before = scene.viewers
-                let old = scene.inForce
-                scene.inForce = inForce
-                return (before, scene.viewers, old)
+            let (change, isOpen) = self.scene.withLock { ($0.changed(to: inForce), $0.isMapOpen) }
+            if change.isMapChanged {
+                try self.say(
+                    isOpen ? "\n» The map is open. It asks for the positions that it shows." : "\n» The map is closed.")
             }
-            if before == 0, viewers > 0 {
-                try self.say("\n» The map is open. It asks for the positions that it shows.")
-            }
-            if before > 0, viewers == 0 { try self.say("\n» The map is closed.") }
-            if old?.resolution != inForce.resolution { try self.say("  " + Self.sentence(for: inForce)) }
+            if change.before?.resolution != inForce.resolution { try self.say("  " + Self.sentence(for: inForce)) }
         default:
             break
         }
@@ -187,7 +191,8 @@ final class DemoStory: Service {
         let seconds = inForce.resolution.desiredInterval.inSeconds
         let pace =
             seconds == 1
-            ? "one position a second" : "one position every \(seconds.text(digits: seconds < 10 ? 1 : 0)) s"
+            ? "one position a second"
+            : "one position every \(seconds.text(digits: seconds == seconds.rounded() ? 0 : 1)) s"
         let reasons = [
             inForce.subscribers == 0 ? "nobody watches" : "\(counted(inForce.subscribers, "watcher"))",
             inForce.isLowBattery ? "battery low" : nil,

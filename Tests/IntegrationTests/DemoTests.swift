@@ -10,6 +10,30 @@ import Testing
         #expect(demo.output.contains("Every step happened"))
     }
 
+    /// On a terminal, the demo prints a link to the map, and each key causes its step.
+    @Test func theStoryOnATerminalFollowsTheKeys() async throws {
+        let terminal = try TestTerminal(columns: 100, rows: 40)
+        let demo = try Programs.start("godwit", ["demo"], environment: ["TERM": "xterm"], terminal: terminal)
+        func waitFor(_ text: String) async throws {
+            try await terminal.wait(within: .seconds(60)) { _ in terminal.raw.contains(text) }
+        }
+        try await waitFor("/#sign-in=gw_")
+        try await waitFor("one position every 30 s (nobody watches)")
+        terminal.press("w")
+        try await waitFor("one position a second (1 watcher)")
+        terminal.press("b")
+        try await waitFor("one position every 5 s (1 watcher, battery low)")
+        terminal.press("b")
+        try await waitFor("The battery is charged again.")
+        terminal.press("n")
+        try await waitFor("The van's network is cut.")
+        terminal.press("n")
+        try await waitFor("The network is back.")
+        terminal.press("q")
+        try await waitFor("lost: 0")
+        #expect(try await demo.result(within: .seconds(60)).code == 0, "\(terminal.raw)")
+    }
+
     /// The program's folder and the demo's own folder may have names of any kind and length. The demo ignores the
     /// user's settings.
     @Test func foldersMayHaveAnyNameAndUserSettingsAreIgnored() async throws {
