@@ -26,13 +26,21 @@ final class DemoStory: Service {
         var cutAt: UnixTime?
         /// `true` while a map asks for positions, according to the last resolution in force.
         var isMapOpen = false
+        /// `true` while the last resolution in force counts the demo's own watcher, which leaves in two steps: its
+        /// request first, then its presence.
+        var countsWatcher = false
 
         /// Records a resolution in force.
         ///
         /// - Returns: The resolution before, and `true` if a map was opened or closed.
         mutating func changed(to inForce: ResolutionInForce) -> (before: ResolutionInForce?, isMapChanged: Bool) {
             let wasOpen = self.isMapOpen
-            self.isMapOpen = inForce.subscribers > (self.tale.hasWatcher ? 1 : 0)
+            if self.tale.hasWatcher {
+                self.countsWatcher = true
+            } else if inForce.subscribers < self.inForce?.subscribers ?? 0 {
+                self.countsWatcher = false
+            }
+            self.isMapOpen = inForce.subscribers > (self.countsWatcher ? 1 : 0)
             defer { self.inForce = inForce }
             return (self.inForce, wasOpen != self.isMapOpen)
         }
