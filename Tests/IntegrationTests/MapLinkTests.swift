@@ -42,6 +42,28 @@ import Testing
         #expect(try await browser.script("return !document.querySelector('#panel').hidden", as: Bool.self))
     }
 
+    /// As the link of `godwit demo` does. The token does not stay in the address.
+    @Test func anAddressWithATokenSignsInAndWatches() async throws {
+        let stage = try await MapStage()
+        let tap = try await WireTap.listen(to: stage.broker)
+        let agent = try stage.agent("van-7")
+        try await stage.resolution(20_000, tap)
+        let token = try await stage.run(["token", "create", "--name", "link", "--read-all"])
+        let browser = try await WebDriver.start()
+        try await browser.open("\(stage.url)#sign-in=\(token)")
+        try await browser.wait(for: "the van", within: self.limit, until: "\(self.count) === 1")
+        #expect(try await browser.script("return location.href", as: String.self) == stage.url)
+        #expect(try await !browser.script("return document.querySelector('#door').open", as: Bool.self))
+        try await browser.script(
+            "document.querySelector('#list [role=option]').dispatchEvent(new MouseEvent('dblclick', {bubbles: true})); return true",
+            as: Bool.self
+        ).isTrue()
+        try await stage.resolution(1_000, tap)
+        try await browser.open("about:blank")
+        try await stage.resolution(20_000, tap)
+        #expect(try await agent.end().code == 0)
+    }
+
     /// A hidden window has no stream that would end with its session.
     @Test func anotherUserSeesNothingOfThePreviousOne() async throws {
         let stage = try await MapStage()
