@@ -30,6 +30,11 @@ final class DemoStory: Service {
         /// request first, then its presence.
         var countsWatcher = false
 
+        /// The number of watchers, without the demo's own one once it leaves.
+        var watchers: Int {
+            max(0, (self.inForce?.subscribers ?? 0) - (self.countsWatcher && !self.tale.hasWatcher ? 1 : 0))
+        }
+
         /// Records a resolution in force.
         ///
         /// - Returns: The resolution before, and `true` if a map was opened or closed.
@@ -143,12 +148,14 @@ final class DemoStory: Service {
         try self.say(
             """
             Godwit tracks a simulated van on this machine. Ctrl-C ends everything.
+            Open the map, and see the pace of the positions change:
 
-              Map:       \(link)
+            \(link)
+
               Messages:  mosquitto_sub -v -p \(self.stage.port) -t 'tracking/#'
               Keys:      \(DemoTale.keys)
 
-            » Nobody watches: the van sends one position every 30 s. Open the map, and see the pace change.
+            » Nobody watches: the van sends one position every 30 s.
             """)
     }
 
@@ -164,7 +171,7 @@ final class DemoStory: Service {
                 } ?? 0
             let facts = [
                 "\(DemoPace.bar(pace)) \(pace.text(digits: pace < 10 ? 1 : 0)) positions/min",
-                counted(scene.inForce?.subscribers ?? 0, "watcher"),
+                counted(scene.watchers, "watcher"),
                 "battery \(scene.tale.isBatteryLow ? 15 : 80) %", scene.tale.isNetworkUp ? "online" : "offline",
             ]
             return facts.joined(separator: "  ")
@@ -183,26 +190,31 @@ final class DemoStory: Service {
                 if let seq = received.update.location.seq { scene.live.insert(seq) }
             }
         case .resolution(_, let inForce?):
-            let (change, isOpen) = self.scene.withLock { ($0.changed(to: inForce), $0.isMapOpen) }
+            let (change, isOpen, watchers) = self.scene.withLock { scene in
+                let change = scene.changed(to: inForce)
+                return (change, scene.isMapOpen, scene.watchers)
+            }
             if change.isMapChanged {
                 try self.say(
                     isOpen ? "\n» The map is open. It asks for the positions that it shows." : "\n» The map is closed.")
             }
-            if change.before?.resolution != inForce.resolution { try self.say("  " + Self.sentence(for: inForce)) }
+            if change.before?.resolution != inForce.resolution {
+                try self.say("  " + Self.sentence(for: inForce, watchers: watchers))
+            }
         default:
             break
         }
     }
 
     /// Returns the resolution in force and its reason as a sentence.
-    private static func sentence(for inForce: ResolutionInForce) -> String {
+    private static func sentence(for inForce: ResolutionInForce, watchers: Int) -> String {
         let seconds = inForce.resolution.desiredInterval.inSeconds
         let pace =
             seconds == 1
             ? "one position a second"
             : "one position every \(seconds.text(digits: seconds == seconds.rounded() ? 0 : 1)) s"
         let reasons = [
-            inForce.subscribers == 0 ? "nobody watches" : "\(counted(inForce.subscribers, "watcher"))",
+            watchers == 0 ? "nobody watches" : counted(watchers, "watcher"),
             inForce.isLowBattery ? "battery low" : nil,
         ]
         return "→ \(pace) (\(reasons.compactMap { $0 }.joined(separator: ", ")))"
@@ -222,9 +234,9 @@ final class DemoStory: Service {
             Summary of \(seconds) s
               recorded: \(counted(totals.points, "point")), all of them in the history
               lost: \(totals.lost)
-              sent live: \(counted(sent, "position")). One position a second would have been \(seconds): the resolution saved \(saved) %.
+              sent live: \(counted(sent, "position")) of \(seconds) at one a second; the resolution saved \(saved) %
 
-            Next: see your own phone or van on the map, docs/tutorials/your-first-map.md
+            Next, your own phone or van on the map: docs/tutorials/your-first-map.md
             """)
     }
 }
