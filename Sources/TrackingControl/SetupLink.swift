@@ -1,16 +1,18 @@
 import TrackingCore
 
-/// Parses the common form of set-up links: a scheme, `://setup?`, and named, percent-encoded values.
+/// Parses set-up links, which have a common form: a scheme, `://setup?`, and named, percent-encoded values.
 enum SetupLink {
     /// The largest number of bytes in a set-up link.
     private static let maximumBytes = 4096
 
-    /// Parses the values of a set-up link.
+    /// Parses the values of a set-up link, by name.
     ///
     /// - Parameters:
-    ///   - form: A clause about the expected form of a link, with which error messages begin.
-    ///   - isKnown: Returns `true` for the name of a value that the link may contain.
-    /// - Throws: `invalidConfiguration` with the reason, without any value.
+    ///   - link: The link.
+    ///   - scheme: The scheme that the link must have.
+    ///   - form: A clause that describes the expected form of a link. Error messages begin with it.
+    ///   - isKnown: A function that returns `true` for a name that the link may contain.
+    /// - Throws: `invalidConfiguration` with the reason, without any value of the link.
     static func values(
         of link: String, scheme: String, form: String, isKnown: (String) -> Bool
     ) throws(TrackingError) -> [String: String] {

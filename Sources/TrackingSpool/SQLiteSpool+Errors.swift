@@ -3,8 +3,8 @@ import TrackingCore
 
 /// The conversion of errors of SQLite and of the log's file to ``TrackingError``.
 extension SQLiteSpool {
-    /// Converts an error for the caller. Damage is also stored beside the file, so that the log is salvaged when it is
-    /// opened the next time.
+    /// Converts an error to a ``TrackingError`` for the caller. If the log is damaged, also makes a file beside it.
+    /// Because of this file, the log is salvaged when it is opened the next time.
     func explain(_ error: any Error) -> TrackingError {
         switch error {
         case let error as TrackingError: return error

@@ -2,10 +2,10 @@ import TrackingCore
 
 /// A command for a phone, translated to the forms of the apps that support it.
 struct PhoneCommand: Hashable, Sendable {
-    /// The command as an OwnTracks message, or the reason for which OwnTracks does not support it.
+    /// The command as an OwnTracks message, or the reason why OwnTracks does not support it.
     let ownTracks: Result<JSONValue, CommandFailure>
-    /// The command as settings of Overland (the member `set` of an answer), or the reason for which Overland does not
-    /// support it.
+    /// The command as settings of Overland (the member `set` of an answer), or the reason why Overland does not support
+    /// it.
     let overland: Result<[String: JSONValue], CommandFailure>
 
     /// Translates a command for the phone of a trackable.
@@ -35,7 +35,7 @@ struct PhoneCommand: Hashable, Sendable {
 }
 
 extension JSONValue {
-    /// The value as text, as a setting is written on the command line; `nil` for a list or an object.
+    /// The value as the text of a command-line option; `nil` for a list or an object.
     fileprivate var settingText: String? {
         switch self {
         case .text(let text): text
@@ -79,8 +79,8 @@ enum OwnTracksSettings {
     }
 }
 
-/// The settings of Overland that a command CONFIGURE can change: the names of the agent's options, and the app's names
-/// for them and for their values.
+/// The settings of Overland that a command CONFIGURE can change. The command uses the names and values of the options
+/// of `godwit-agent`. This type translates them to the app's names and values.
 enum OverlandSettings {
     private struct Setting {
         let name: String

@@ -1,7 +1,7 @@
 private import SystemLibrary
 package import TrackingCore
 
-/// The system's descriptions of failed calls.
+/// The texts and errors for failed system calls.
 package enum SystemError {
     /// Returns the system's description of an error number.
     package static func text(_ number: Int32) -> String { String(cString: strerror(number)) }
@@ -16,6 +16,6 @@ package enum SystemError {
         TrackingError(.inputUnreadable, "\(what): \(Self.text(number))\(advice.isEmpty ? "" : "; \(advice)")")
     }
 
-    /// The error of a read whose task was cancelled, which its caller handles.
+    /// The error `stopped`, which a read throws when its task was cancelled.
     package static var cancelled: TrackingError { TrackingError(.stopped, "reading the input was cancelled") }
 }

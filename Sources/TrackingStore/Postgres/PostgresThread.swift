@@ -38,8 +38,10 @@ final class PostgresThread: Sendable {
         self.thread = DispatchQueue(label: name)
     }
 
-    /// Runs `body` with the connection. A failed transaction is rolled back and not repeated. When the task is
-    /// cancelled, the connection is closed together with its current call, so that the task does not wait for a server
+    /// Runs `body` with the connection on the connection's thread. A failed transaction is rolled back and not
+    /// repeated.
+    ///
+    /// When the task is cancelled during the call, the connection is closed. The task then does not wait for a server
     /// that does not answer.
     func perform<Value: Sendable>(
         _ body: @escaping @Sendable (PostgresConnection) throws(TrackingError) -> Value
@@ -134,7 +136,7 @@ final class PostgresThread: Sendable {
     }
 }
 
-/// A call whose caller waits for the result. The first result counts.
+/// A call for whose result a caller waits. Only the first result counts.
 private final class PostgresCall<Value: Sendable>: Sendable {
     private typealias Answer = Result<Value, TrackingError>
 

@@ -5,7 +5,7 @@ import TrackingCore
 import TrackingMQTT
 import TrackingPublisher
 
-/// The commands that a running agent performs.
+/// The commands that a running agent performs, from its control socket and from the broker.
 extension RunningAgent: AgentControl {
     func status() async -> AgentStatus {
         let publisher = try? self.running().publisher
@@ -131,7 +131,10 @@ extension RunningAgent: AgentControl {
         do throws(TrackingError) { return try await publisher.stopTrip(of: id) } catch { throw CommandFailure(error) }
     }
 
-    /// Returns the named trackable, or the only tracked one if `id` is `nil`.
+    /// Returns the given trackable; if `id` is `nil`, returns the only tracked trackable.
+    ///
+    /// - Throws: `unknownTrackable` if the agent does not track the given trackable; `invalidArguments` if `id` is
+    ///   `nil` and the agent tracks none or several.
     private func trackedOne(_ id: TrackableID?) throws(CommandFailure) -> TrackableID {
         let tracked = self.plan.trackables.map(\.id)
         if let id {

@@ -42,7 +42,7 @@ final class InputFile {
         return count == 0 ? nil : bytes
     }
 
-    /// Returns the content of a settings file of at most 128 KiB.
+    /// Returns the content of a file with settings, which has at most 128 KiB.
     ///
     /// - Throws: `inputUnreadable` that names the file and the cause.
     static func contents(of path: String) throws(TrackingError) -> [UInt8] {

@@ -79,7 +79,7 @@ import TrackingRuntime
             let nmea = RecordingSource(
                 .nmea, file: try folder.file("a.nmea", "# a comment\n" + sentences), pace: .maximum)
             let (log, _) = await runToEnd(nmea)
-            #expect(log.fixes.count == 60 && log.badInputs == ["line 362 has a wrong checksum (GPGGA)"])
+            #expect(log.fixes.count == 60 && log.badInputs == ["line 362: the sentence GPGGA has a wrong checksum"])
             let lines = (0..<50).map { JSONLinesReaderTests.feature($0) }.joined(separator: "\n")
             let jsonl = RecordingSource(.jsonl, file: try folder.file("a.jsonl", lines), pace: .maximum)
             #expect(await runToEnd(jsonl).log.fixes.map(\.time.seconds) == (0..<50).map(Double.init))
@@ -114,7 +114,8 @@ import TrackingRuntime
             let (_, error) = await runToEnd(RecordingSource(.gpx, file: path))
             #expect(error?.code == .inputUnreadable)
             #expect(
-                error?.message == "gpx:\(path): the input is not well-formed GPX: line 1, text outside of the elements")
+                error?.message
+                == "gpx:\(path): the input is not well-formed GPX: line 1: there is text outside of the root element")
             let (_, folderError) = await runToEnd(RecordingSource(.nmea, file: folder.path))
             #expect(folderError?.code == .inputUnreadable)
         }

@@ -1,12 +1,13 @@
-/// Examines one packet of a broker against MQTT 3.1.1 (section 2 and 3) and MQTT 5.
+/// Examines one packet from a broker against the specifications of MQTT 3.1.1 (sections 2 and 3) and MQTT 5.
 struct PacketExamination {
     private let version: ConnectionStateMachine.Version
     private let maximumPacketSize: Int
     private let bytes: UnsafeRawBufferPointer
     private var reader: PacketReader
-    /// The packet's size in bytes; `nil` before its remaining length is read.
+    /// The packet's size in bytes; `nil` before the length field was read.
     private(set) var size: Int?
-    /// A Boolean value that indicates whether the broker has accepted the connection, with this packet or earlier.
+    /// A Boolean value that indicates whether the broker has accepted the connection (CONNACK), with this packet or an
+    /// earlier one.
     private(set) var isAccepted: Bool
 
     init(
@@ -20,7 +21,7 @@ struct PacketExamination {
         self.reader = PacketReader(bytes, size: 5)
     }
 
-    /// Reads the packet. For a message, reads everything before the payload.
+    /// Reads and checks the packet. Of a PUBLISH packet, reads everything before the payload.
     mutating func run() throws(PacketReader.Stop) {
         let first = try self.reader.byte("the packet type")
         let type = try self.type(first)
@@ -139,7 +140,7 @@ struct PacketExamination {
     }
 }
 
-/// A type of packet that a broker sends to a client that uses QoS 1 and no extended authentication.
+/// A type of MQTT packet that a broker may send to this client, which uses QoS 1 and no extended authentication.
 enum PacketType: UInt8, CustomStringConvertible {
     case connack = 2
     case publish = 3
@@ -149,7 +150,7 @@ enum PacketType: UInt8, CustomStringConvertible {
     case pingresp = 13
     case disconnect = 14
 
-    /// The name that MQTT uses.
+    /// The name of the packet type in the MQTT specification.
     var description: String {
         switch self {
         case .connack: "CONNACK"
