@@ -38,7 +38,7 @@ sanitizer: setup
 
 # The long forms of what `make test` does shortly, and the images without a container engine.
 drills: setup
-	swift build $(SWIFT_FLAGS) --package-path Benchmarks
+	GODWIT_BENCHMARKS=1 swift build $(SWIFT_FLAGS) --scratch-path .build/benchmarks
 	Tests/Fuzz/run 120
 	Tests/Drills/image
 	Tests/Drills/receivers

@@ -30,7 +30,6 @@ let nioCore = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
 let httpClient = Target.Dependency.product(name: "AsyncHTTPClient", package: "async-http-client")
 let nioSSL = Target.Dependency.product(name: "NIOSSL", package: "swift-nio-ssl")
 let deque = Target.Dependency.product(name: "DequeModule", package: "swift-collections")
-let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
 let yams = Target.Dependency.product(name: "Yams", package: "Yams")
 
 let package = Package(
@@ -63,7 +62,6 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-nio-extras", from: "1.33.0"),
         .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
         .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
-        .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
         .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
     ],
     targets: [
@@ -88,6 +86,7 @@ let package = Package(
             name: "TrackingMQTT",
             dependencies: ["CMosquitto", "SystemLibrary", "TrackingCore", "TrackingRuntime", logging],
             swiftSettings: settings),
+        .target(name: "TrackingCrypto", dependencies: ["CSodium"], swiftSettings: settings),
         .target(name: "TrackingSQLite", dependencies: [grdb, sqlite], swiftSettings: settings),
         .target(
             name: "TrackingSpool", dependencies: ["SystemLibrary", "TrackingCore", "TrackingSQLite", grdb],
@@ -114,7 +113,8 @@ let package = Package(
             name: "TrackingRules",
             dependencies: [
                 "SystemLibrary", "TrackingCore", "TrackingRuntime", "TrackingSQLite", "TrackingStore",
-                "TrackingSubscriber", coreMetrics, crypto, grdb, httpClient, lifecycle, logging, nioCore, nioHTTP1,
+                "TrackingSubscriber", "TrackingCrypto", coreMetrics, grdb, httpClient, lifecycle, logging, nioCore,
+                nioHTTP1,
                 nioSSL,
             ],
             swiftSettings: settings),
@@ -124,7 +124,8 @@ let package = Package(
                 "TrackingCore", "TrackingHistory", "TrackingMetrics", "TrackingPublisher", "TrackingRules",
                 "TrackingRuntime", "CSodium", "CZlib", "SystemLibrary", "TrackingSQLite", "TrackingStore",
                 "TrackingSubscriber",
-                coreMetrics, crypto, grdb, httpParts, httpTypes, hummingbird, hummingbirdCore, lifecycle, logging,
+                "TrackingCrypto", coreMetrics, grdb, httpParts, httpTypes, hummingbird, hummingbirdCore, lifecycle,
+                logging,
                 nioCore, nioHTTP1,
             ],
             resources: [.embedInCode("Page"), .embedInCode("Routes/openapi.json")], swiftSettings: settings),
@@ -182,12 +183,13 @@ let package = Package(
             name: "spool-writer", dependencies: ["TrackingCore", "TrackingSpool"], path: "Tests/SpoolWriter",
             swiftSettings: settings),
         .testTarget(name: "TrackingCoreTests", dependencies: ["TrackingCore", "TestSupport"], swiftSettings: settings),
+        .testTarget(name: "TrackingCryptoTests", dependencies: ["TrackingCrypto"], swiftSettings: settings),
         .testTarget(
             name: "TrackingGatewayTests",
             dependencies: [
                 "TestSupport", "TrackingCore", "TrackingGateway", "TrackingHistory", "TrackingMetrics",
                 "TrackingPublisher", "TrackingRules", "TrackingRuntime", "TrackingStore", "TrackingSubscriber",
-                "TrackingTesting", crypto, grdb, httpClient, httpTypes,
+                "TrackingTesting", "TrackingCrypto", grdb, httpClient, httpTypes,
                 hummingbird, hummingbirdTesting, lifecycle, logging, nioCore, nioEmbedded, nioHTTP1, nioSSL,
             ],
             swiftSettings: settings),
@@ -266,4 +268,37 @@ if let names = Context.environment["GODWIT_TESTS"]?.split(separator: ",").map(St
 // `make docs` alone needs the plugin that builds the documentation of the libraries.
 if Context.environment["GODWIT_DOCS"] != nil {
     package.dependencies.append(.package(url: "https://github.com/swiftlang/swift-docc-plugin", from: "1.5.0"))
+}
+
+// `make bench` alone builds the benchmarks. They are targets of this package, so that they may use `package` declarations.
+if Context.environment["GODWIT_BENCHMARKS"] != nil {
+    package.targets += [
+        .target(
+            name: "CReference", path: "Benchmarks/Sources/CReference", linkerSettings: [.linkedLibrary("mosquitto")]),
+        .target(name: "BenchmarkSupport", path: "Benchmarks/Sources/BenchmarkSupport", swiftSettings: settings),
+        benchmark("codec-benchmarks", ["TrackingCore"]),
+        benchmark("policy-benchmarks", ["TrackingCore", "TrackingPublisher"]),
+        benchmark("transport-benchmarks", ["CReference", "TrackingCore", "TrackingMQTT"]),
+        benchmark("connection-benchmarks", ["TrackingCore", "TrackingMQTT"]),
+        benchmark(
+            "tracking-benchmarks",
+            ["CReference", "TrackingCore", "TrackingMQTT", "TrackingPublisher", "TrackingSubscriber", logging]),
+        benchmark("spool-benchmarks", ["TrackingCore", "TrackingSpool", grdb, sqlite]),
+        benchmark("recorder-benchmarks", ["TrackingCore", "TrackingMQTT", "TrackingRecorder", "TrackingStore"]),
+        benchmark(
+            "drain-benchmarks",
+            [
+                "CReference", "TrackingCore", "TrackingMQTT", "TrackingPublisher", "TrackingSubscriber",
+                "TrackingSpool", logging,
+            ]),
+        benchmark("store-benchmarks", ["TrackingCore", "TrackingStore", grdb, sqlite]),
+        benchmark("gateway-benchmarks", ["TrackingCore", "TrackingMQTT", hummingbird, nioCore]),
+        benchmark("agent-benchmarks", ["TrackingCore", "TrackingMQTT"]),
+    ]
+}
+
+func benchmark(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+    .executableTarget(
+        name: name, dependencies: ["BenchmarkSupport"] + dependencies, path: "Benchmarks/Sources/\(name)",
+        swiftSettings: settings)
 }

@@ -1,5 +1,4 @@
 import AsyncHTTPClient
-import Crypto
 import GRDB
 import HTTPTypes
 import Hummingbird
@@ -8,6 +7,7 @@ import NIOSSL
 import Synchronization
 import Testing
 import TrackingCore
+import TrackingCrypto
 import TrackingMetrics
 
 @testable import TrackingGateway
@@ -123,8 +123,8 @@ import TrackingMetrics
                 let json = try JSONValue(json: delivery.body.utf8)
                 seen += (json["messages"]?.list ?? []).compactMap { $0["payload"]?["n"]?.count }
                 bodies.append(delivery.body)
-                let code = HMAC<SHA256>.authenticationCode(
-                    for: Array("1700000000.\(delivery.body)".utf8), using: SymmetricKey(data: Array(self.secret.utf8)))
+                let code = SHA256.authenticationCode(
+                    for: Array("1700000000.\(delivery.body)".utf8), key: Array(self.secret.utf8))
                 let hex = code.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
                 #expect(delivery.signature == "t=1700000000,v1=\(hex)")
                 if seen.last == 249 { break }

@@ -1,4 +1,4 @@
-import Crypto
+import TrackingCrypto
 
 /// 256 random bits that authenticate a caller: a token, the secret of a share link, or the secret of a session. The
 /// secret is shown once. The gateway stores only its ``SecretHash``.
@@ -31,7 +31,7 @@ struct SecretHash: Sendable {
     let bytes: [UInt8]
 
     /// Hashes a text that a caller presents as its secret. The text may be anything.
-    init(of presented: String) { self.bytes = Array(SHA256.hash(data: Array(presented.utf8))) }
+    init(of presented: String) { self.bytes = SHA256.digest(of: Array(presented.utf8)) }
 
     /// The key by which a grant or session is found in the database: the first 8 bytes of the secret's hash.
     var lookup: Int64 { self.bytes.prefix(8).reduce(0) { $0 << 8 | Int64($1) } }

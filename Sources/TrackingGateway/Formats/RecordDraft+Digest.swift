@@ -1,5 +1,5 @@
-import Crypto
 import TrackingCore
+import TrackingCrypto
 import TrackingPublisher
 
 /// Ingested records with a digest, by which the gateway recognises a record that is sent twice.
@@ -61,11 +61,7 @@ struct ContentSum {
     ///   - content: The content that identifies the record.
     ///   - discriminator: A further text that distinguishes records of equal content.
     init(of kind: String, _ content: [UInt8], _ discriminator: String = "") {
-        var hash = SHA256()
-        hash.update(data: Array(kind.utf8))
-        hash.update(data: content)
-        hash.update(data: Array(discriminator.utf8))
-        self.bytes = Array(hash.finalize())
+        self.bytes = SHA256.digest(of: Array(kind.utf8), content, Array(discriminator.utf8))
     }
 
     /// The beginning of the sum, as the digest of a record. By it the gateway recognises a record that is sent again.

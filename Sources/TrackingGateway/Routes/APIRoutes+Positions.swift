@@ -1,9 +1,9 @@
-import Crypto
 import HTTPTypes
 import Hummingbird
 import HummingbirdCore
 import NIOCore
 import TrackingCore
+import TrackingCrypto
 import TrackingStore
 
 /// The API routes of last positions.
@@ -108,7 +108,7 @@ extension Request {
     /// Returns an answer with an entity tag that is computed from its body. If the client has the same body already,
     /// the answer is 304 without a body (RFC 9110, section 13.1.2).
     func tagged(_ body: ByteBuffer, _ type: String) -> Response {
-        let digest = SHA256.hash(data: body.readableBytesView).prefix(12)
+        let digest = SHA256.digest(of: Array(body.readableBytesView)).prefix(12)
         let tag = "\"\(Base64URL.text(Array(digest)))\""
         let headers: HTTPFields = [.contentType: type, .eTag: tag, .cacheControl: "private, no-cache"]
         let known = self.headers[values: .ifNoneMatch].joined(separator: ",").split(separator: ",")

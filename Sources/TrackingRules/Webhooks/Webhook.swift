@@ -1,5 +1,5 @@
-import Crypto
 package import TrackingCore
+import TrackingCrypto
 
 /// An HTTP server that receives messages of the gateway as signed POST requests.
 package struct Webhook: Hashable, Sendable, CustomStringConvertible {
@@ -38,7 +38,7 @@ package struct Webhook: Hashable, Sendable, CustomStringConvertible {
     }
 
     /// The name under which this webhook reads the outbox, derived from the webhook's address.
-    package var reader: String { "webhook:" + Self.hex(SHA256.hash(data: Array(self.url.utf8)).prefix(12)) }
+    package var reader: String { "webhook:" + Self.hex(SHA256.digest(of: Array(self.url.utf8)).prefix(12)) }
 
     /// The address of the webhook without user, password, path and query, which may be secret.
     package var description: String {
@@ -84,8 +84,7 @@ package struct Webhook: Hashable, Sendable, CustomStringConvertible {
     ///   - time: The time of the delivery.
     package func signature(of body: [UInt8], at time: UnixTime) -> String {
         let seconds = String(Int64(time.seconds))
-        let code = HMAC<SHA256>.authenticationCode(
-            for: Array("\(seconds).".utf8) + body, using: SymmetricKey(data: self.secret))
+        let code = SHA256.authenticationCode(for: Array("\(seconds).".utf8) + body, key: self.secret)
         return "t=\(seconds),v1=\(Self.hex(code))"
     }
 
