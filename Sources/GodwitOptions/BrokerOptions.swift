@@ -262,7 +262,7 @@ extension BrokerOptions {
     /// Makes an MQTT client for single operations, such as a publish that waits for the broker's acknowledgement.
     ///
     /// - Throws: `invalidConfiguration` for invalid options; `inputUnreadable` if the password file cannot be read.
-    public func client(_ identity: Identity) throws(TrackingError) -> MQTTClient {
+    package func client(_ identity: Identity) throws(TrackingError) -> MQTTClient {
         let base = MQTTConfiguration(endpoints: try self.endpoints.map(\.0), client: identity.client)
         return try MQTTClient(configuration: self.completed(base))
     }

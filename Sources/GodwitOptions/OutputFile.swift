@@ -87,6 +87,7 @@ public final class OutputFile {
     }
 
     private static func error(_ path: String, _ code: Int32) -> TrackingError {
-        TrackingError(.inputUnreadable, "cannot write '\(path)': \(String(cString: strerror(code)))")
+        TrackingError(
+            .inputUnreadable, "cannot write '\(path)': \(String(cString: strerror(code))). Check the path and the disk")
     }
 }

@@ -87,7 +87,7 @@ public final class ControlClient {
                     guard let lines = self.buffer.append(bytes) else {
                         throw TrackingError(
                             .agentUnreachable,
-                            "the agent at '\(self.path)' sent a line that is too long. Use programs of one version")
+                            "the agent at '\(self.path)' sent too long a line. Use programs of the same version")
                     }
                     for line in lines { self.waiting.append(try ControlLine(line: line)) }
                 case .end:

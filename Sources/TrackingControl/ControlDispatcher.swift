@@ -33,7 +33,10 @@ public struct ControlDispatcher: Sendable {
         guard !Command.Name.localOnly.contains(command.name) else {
             let failure = CommandFailure(
                 .notAllowed,
-                "\(command.name.rawValue) is not accepted from the broker. Give it with godwit-agent on the device")
+                """
+                the command \(command.name.rawValue) is not accepted through the broker. \
+                Give it with godwit-agent on the device
+                """)
             return CommandAnswer(id: command.id, outcome: .failure(failure))
         }
         guard Command.Name.allowedRemotely.contains(command.name) else {

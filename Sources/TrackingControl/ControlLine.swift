@@ -24,7 +24,7 @@ public enum ControlLine: Hashable, Sendable {
             guard bytes.count <= WireLimits.maximumPayloadBytes else {
                 throw TrackingError(
                     .payloadTooLarge,
-                    "cannot send an item of \(bytes.count) bytes to the client: a line has at most \(WireLimits.maximumPayloadBytes) bytes"
+                    "cannot send an answer of \(bytes.count) bytes: the limit is \(WireLimits.maximumPayloadBytes)"
                 )
             }
             return bytes + newline
@@ -38,7 +38,8 @@ public enum ControlLine: Hashable, Sendable {
         let value = try JSONValue(json: line)
         guard let members = value.object, let id = members["id"]?.text else {
             throw TrackingError(
-                .invalidPayload, "a line from the agent is not a JSON object with an id. Use programs of one version")
+                .invalidPayload,
+                "cannot read the agent's answer: it is not a JSON object with an id. Use programs of the same version")
         }
         if let progress = members["progress"], let done = progress["done"]?.count, let total = progress["total"]?.count
         {

@@ -102,10 +102,13 @@ public struct ControlServer: Sendable {
         do throws(TrackingError) {
             door = try Door(self.path)
             time = nil
-            self.logger.warning("Control socket was removed and recreated", metadata: ["path": "\(self.path)"])
+            self.logger.warning(
+                "Control socket's file was removed and created again", metadata: ["path": "\(self.path)"])
         } catch {
             time = now.advanced(by: self.pause * 30)
-            self.logger.debug("Control socket is missing and could not be recreated", metadata: ["reason": "\(error)"])
+            self.logger.debug(
+                "Control socket's file is missing and could not be created again: commands do not reach the agent",
+                metadata: ["reason": "\(error)"])
         }
     }
 
@@ -131,7 +134,8 @@ public struct ControlServer: Sendable {
 
     private static func turnAway(_ descriptor: Int32) {
         let failure = CommandFailure(
-            .busy, "\(self.maximumClients) clients are connected to the agent, the most at a time. Try again")
+            .busy,
+            "cannot accept another client: the agent has \(self.maximumClients), which is the limit. Try again")
         if let line = try? ControlLine.answer(CommandAnswer(id: "?", outcome: .failure(failure))).encoded() {
             _ = send(descriptor, line, line.count, Int32(MSG_NOSIGNAL))
         }
@@ -145,14 +149,15 @@ public struct ControlServer: Sendable {
                 guard let lines = buffer.append(bytes) else {
                     let failure = CommandFailure(
                         .invalidArguments,
-                        "the command has more than \(Command.maximumBytes) bytes, the most for a line")
+                        "cannot read the command: it has more than \(Command.maximumBytes) bytes. Shorten it")
                     try await self.say(.answer(CommandAnswer(id: "?", outcome: .failure(failure))), on: channel)
                     return
                 }
                 for line in lines { try await self.perform(line, on: channel) }
             }
         } catch {
-            self.logger.debug("Client of the control socket disconnected", metadata: ["reason": "\(error)"])
+            self.logger.debug(
+                "Connection of a client to the control socket ended with an error", metadata: ["reason": "\(error)"])
         }
     }
 
@@ -164,7 +169,8 @@ public struct ControlServer: Sendable {
             try await self.say(.answer(CommandAnswer(id: "?", outcome: .failure(CommandFailure(error)))), on: channel)
             return
         }
-        self.logger.debug("Command received on the control socket", metadata: ["command": "\(command.name.rawValue)"])
+        self.logger.debug(
+            "Agent received a command on its control socket", metadata: ["command": "\(command.name.rawValue)"])
         let answer = await self.handler(command) { line in try await self.say(line, on: channel) }
         try await self.say(.answer(answer), on: channel)
     }

@@ -18,7 +18,8 @@ enum SetupLink {
     ) throws(TrackingError) -> [String: String] {
         let start = "\(scheme)://setup?"
         guard link.utf8.count <= Self.maximumBytes, link.hasPrefix(start) else {
-            throw TrackingError(.invalidConfiguration, "\(form), at most \(Self.maximumBytes) bytes")
+            throw TrackingError(
+                .invalidConfiguration, "cannot use the set-up link: \(form), and at most \(Self.maximumBytes) bytes")
         }
         // The text after a '#' would be a fragment of the URL, and missing from the value.
         guard !link.contains("#") else {
@@ -29,7 +30,8 @@ enum SetupLink {
             let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
             let name = String(parts[0])
             guard isKnown(name) else {
-                throw TrackingError(.invalidConfiguration, "\(form), without a value '\(name.prefix(40))'")
+                throw TrackingError(
+                    .invalidConfiguration, "cannot use the set-up link: '\(name.prefix(40))' is unknown; \(form)")
             }
             guard parts.count == 2, let value = parts[1].percentDecoded else {
                 throw TrackingError(

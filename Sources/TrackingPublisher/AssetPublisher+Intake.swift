@@ -44,7 +44,7 @@ extension AssetPublisher {
         let deadline = self.clock.moment.now.advanced(by: limit)
         let answer = await self.request { .ingest(drafts, of: id, by: deadline, request: $0) }
         guard case .taken(let names) = try answer.get() else {
-            throw TrackingError(.stopped, "cannot ingest records: the publisher gave no answer")
+            throw TrackingError(.stopped, "cannot ingest records: the publisher ended before it answered")
         }
         return names
     }

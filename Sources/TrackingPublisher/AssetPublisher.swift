@@ -138,7 +138,8 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
         _ event: @Sendable (UInt64) -> PublisherStateMachine.Event
     ) async throws(TrackingError) -> Trip {
         guard case .trip(let trip) = try await self.request(event).get() else {
-            throw TrackingError(.stopped, "cannot change the trip of the trackable: the publisher gave no answer")
+            throw TrackingError(
+                .stopped, "cannot change the trip of the trackable: the publisher ended before it answered")
         }
         return trip
     }

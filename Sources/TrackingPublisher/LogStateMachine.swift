@@ -15,7 +15,8 @@ struct LogStateMachine: Sendable {
         var entries: [SpoolEntry]
         /// The values to store beside the records, by name; `nil` deletes a value.
         var state: [String: [UInt8]?]
-        /// `true` if this transaction has the last of the waiting records. Only that transaction has values.
+        /// `true` if this transaction writes the last of the records that wait to be written. Only that transaction also
+        /// writes the named values of the log.
         var isLast: Bool
     }
 

@@ -9,7 +9,7 @@ struct LogTrimming: Sendable {
 
     /// The longest time between two checks of ages.
     private static let longestPause: Duration = .seconds(3600)
-    /// The shortest time between two checks of ages.
+    /// The shortest time between two checks for records that are older than the log's limit of age.
     private static let shortestPause: Duration = .seconds(1)
 
     private var limits = SpoolLimits()

@@ -51,7 +51,8 @@ extension LogWorker {
             let reason =
                 error
                 ?? TrackingError(
-                    .spoolFailed, "cannot record the records under new names: they could not be read from the log")
+                    .spoolFailed,
+                    "cannot record the records again under new names: the log could not read them. They count as lost")
             post(id, .appendFailed(next.stream, SeqSet([next.seq...numbers.upperBound]), reason))
         }
         return error

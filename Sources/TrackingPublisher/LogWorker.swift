@@ -27,7 +27,7 @@ struct LogWorker: Sendable {
     /// Makes a worker for a log.
     ///
     /// - Parameters:
-    ///   - outage: The rules for a damaged log that cannot be opened again.
+    ///   - outage: Decides when the worker tries again to open a damaged log, and which new records wait meanwhile.
     ///   - isClockSynchronized: Returns `true` if the device's clock is synchronized; called while ``knowsAges`` is
     ///     false.
     init(

@@ -1,9 +1,9 @@
-public import TrackingCore
+package import TrackingCore
 
 /// The outputs of a publisher's state machine: answers to the caller, requests to the device's log, and other actions.
 extension PublisherStateMachine {
     /// The result of a caller's request to the publisher.
-    public enum Answer: Hashable, Sendable {
+    package enum Answer: Hashable, Sendable {
         /// The trip that the request began or ended.
         case trip(Trip)
         /// The number of records that the request sent, removed or put back.
@@ -21,7 +21,7 @@ extension PublisherStateMachine {
     }
 
     /// A request of the publisher to the device's log of records.
-    public enum LogAction: Hashable, Sendable {
+    package enum LogAction: Hashable, Sendable {
         /// Append a record. The log answers with `appended` or `appendFailed`.
         ///
         /// A mark identifies an ingested record by its time and content, so that a repetition can be found later.
@@ -54,7 +54,7 @@ extension PublisherStateMachine {
     }
 
     /// An action to carry out.
-    public enum Action: Hashable, Sendable {
+    package enum Action: Hashable, Sendable {
         /// Give these commands to the connection, in order.
         case send([TransportCommand])
         /// Request this resolution from the source of fixes.

@@ -118,7 +118,8 @@ extension PublisherStateMachine {
     ) -> [Action] {
         guard self.stop == nil, self.configuration.isOn else {
             let error = TrackingError(
-                .stopped, "cannot ingest records of '\(id)': the publisher stops, or is off. Send them again later.")
+                .stopped,
+                "cannot ingest records of '\(id)': the publisher is stopping or switched off. Send them again later.")
             return [.answered(request: batch.request, .failure(error))]
         }
         let leaseEnd = moment.now.advanced(by: self.configuration.intakeLease)
@@ -290,7 +291,7 @@ extension PublisherStateMachine {
         return self.endReports(
             TrackingError(
                 .inputUnreadable,
-                "cannot report a position: the receiver delivered none within \(seconds) s. Check its antenna and view of the sky"))
+                "cannot report a position: the receiver delivered none within \(seconds) s. Check the receiver"))
     }
 
     private mutating func endReports(_ error: TrackingError?) -> [Action] {

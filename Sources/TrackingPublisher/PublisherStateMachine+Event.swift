@@ -1,9 +1,9 @@
-public import TrackingCore
+package import TrackingCore
 
 /// The inputs of a publisher's state machine: events, results from the log, and requests about the log.
 extension PublisherStateMachine {
     /// An input of the publisher's state machine: something that happened, or a request of the caller.
-    public enum Event: Hashable, Sendable {
+    package enum Event: Hashable, Sendable {
         /// The connection to the broker changed, received a message, or got an answer.
         case transport(TransportEvent)
         /// The source delivered a position; `raw` is the position as the receiver measured it.
@@ -53,7 +53,7 @@ extension PublisherStateMachine {
     }
 
     /// The result of a request to the device's log of records.
-    public enum LogEvent: Hashable, Sendable {
+    package enum LogEvent: Hashable, Sendable {
         /// These records are written to the log's file.
         case appended(StreamID, SeqSet)
         /// These records could not be written to the log.
@@ -82,7 +82,7 @@ extension PublisherStateMachine {
     }
 
     /// A caller's request about the device's log of records.
-    public enum LogRequest: Hashable, Sendable {
+    package enum LogRequest: Hashable, Sendable {
         /// Publish one batch of pending records of each trackable. A batch that is already on its way counts. The
         /// answer is `records`.
         case sendNow

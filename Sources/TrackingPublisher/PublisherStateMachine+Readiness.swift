@@ -7,7 +7,7 @@ extension PublisherStateMachine {
     ///
     /// Trackables that the broker rejects are ignored, unless it rejects all. While the publisher is off, or sending is
     /// deferred or manual, positions only have to be written to the log.
-    public var isReadyForFix: Bool {
+    package var isReadyForFix: Bool {
         // If records are published only on request, a record in the log needs no further step.
         if !self.configuration.isOn || !self.configuration.sendsByItself || self.isHolding {
             return self.table.all.allSatisfy(\.backlog.isWritten)
@@ -22,7 +22,7 @@ extension PublisherStateMachine {
     ///
     /// This is so when the publisher has caught up. It is also so when the broker rejects the device or all its
     /// trackables.
-    public var isReadyForNextFix: Bool {
+    package var isReadyForNextFix: Bool {
         self.isReadyForFix || self.hasFailed || self.link.rejection != nil
             || (!self.table.isEmpty && self.areAllRejected)
     }
@@ -66,7 +66,7 @@ extension PublisherStateMachine {
 
     /// `true` if at least one trackable is tracked and every one failed for good, so that no new position can be
     /// published.
-    public var hasFailed: Bool { !self.table.isEmpty && self.table.all.allSatisfy { $0.failure != nil } }
+    package var hasFailed: Bool { !self.table.isEmpty && self.table.all.allSatisfy { $0.failure != nil } }
 
     // MARK: - Snapshot
 

@@ -1,11 +1,11 @@
-public import TrackingCore
+package import TrackingCore
 
 /// The state machine of a publisher: its connection, source, battery and trackables. It uses no socket, clock or log.
 ///
 /// Every event enters through ``happened(_:at:)`` and leaves as actions for the caller. Each trackable has its own
 /// ``TrackableStateMachine``; the publisher passes events to it and carries out its outputs. This file handles time and
 /// the source; `+Connection` handles messages, and `+Caller` handles requests of the caller.
-public struct PublisherStateMachine: Sendable {
+package struct PublisherStateMachine: Sendable {
     @Boxed var configuration: PublisherConfiguration
     @Boxed var capture: CaptureStateMachine?
     let policy: any ResolutionPolicy
@@ -41,7 +41,7 @@ public struct PublisherStateMachine: Sendable {
     ///   - logs: The records that the device's log contains, by trackable.
     ///   - kept: The named values that an earlier run stored in the log.
     ///   - seed: The seed of random delays and ids.
-    public init(
+    package init(
         configuration: PublisherConfiguration, policy: any ResolutionPolicy,
         logs: [TrackableID: SpoolContents.Trackable] = [:],
         kept: [String: [UInt8]] = [:], seed: UInt64
@@ -63,7 +63,7 @@ public struct PublisherStateMachine: Sendable {
     }
 
     /// The next moment at which the event `timer` is due; `nil` where there is none.
-    public var nextDeadline: MonotonicTime? {
+    package var nextDeadline: MonotonicTime? {
         guard self.stop != .closing else { return nil }
         var next = MonotonicTime.earlier(self.member.nextDeadline, self.timers.next)
         next = .earlier(next, self.capture?.nextDeadline)
@@ -73,16 +73,16 @@ public struct PublisherStateMachine: Sendable {
     }
 
     /// `true` after the connection was closed for good. No further actions follow.
-    public var isClosed: Bool { self.member.isClosed }
+    package var isClosed: Bool { self.member.isClosed }
 
     /// The judgement whether the device's clock can be trusted to remove records because of their age.
-    public var ages: AgeTrust { self.device.ages }
+    package var ages: AgeTrust { self.device.ages }
 
     /// The number of received messages that could not be decoded.
-    public var badMessages: Int { self.member.badMessages }
+    package var badMessages: Int { self.member.badMessages }
 
     /// The trackables that are tracked.
-    public var trackables: [Trackable] { self.table.all.map(\.trackable) }
+    package var trackables: [Trackable] { self.table.all.map(\.trackable) }
 
     /// `true` while sending of positions and records is deferred. Always `false` while the publisher stops.
     var isHolding: Bool { self.stop == nil && self.deferral.rule?.isHolding == true }
@@ -93,7 +93,7 @@ public struct PublisherStateMachine: Sendable {
     ///   - event: The event: something that happened, or a request of the caller.
     ///   - device: The time of the event by the device's clocks.
     /// - Returns: The actions that the caller must carry out, in order.
-    public mutating func happened(_ event: Event, at device: Moment) -> [Action] {
+    package mutating func happened(_ event: Event, at device: Moment) -> [Action] {
         let moment = self.trusted(device)
         guard self.stop != .closing else {
             // Nothing is published after the goodbye, not even an answer to a late will.

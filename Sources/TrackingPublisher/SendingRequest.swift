@@ -147,8 +147,10 @@ struct SendingRequest: Sendable {
         guard let reason = view.reason else {
             return TrackingError(
                 .refused,
-                "cannot send the pending records: the broker acknowledged none for \(self.patience.components.seconds) s. The publisher tries again."
-            )
+                """
+                cannot send the pending records: the broker acknowledged none for \
+                \(self.patience.components.seconds) s. The publisher tries again.
+                """)
         }
         return TrackingError(
             reason.code, "cannot send the pending records: \(reason.message). The publisher tries again.",

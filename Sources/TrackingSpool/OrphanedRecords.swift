@@ -27,7 +27,7 @@ struct OrphanedRecords {
         if self.sums[id] == nil { self.sums[id] = RecordChecksum(id) }
     }
 
-    /// Removes a stream whose own row was found, so that its records are not orphaned.
+    /// Removes a stream from the list of streams whose records may be orphaned, because the stream's row was found.
     mutating func expectNone(of id: StreamID) { self.sums[id] = nil }
 
     /// Adds an orphaned record.

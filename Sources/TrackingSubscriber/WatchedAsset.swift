@@ -199,10 +199,11 @@ private struct PositionLane: Sendable {
     /// A retained update that did not come from the trackable's owner when it arrived. Its publisher may turn out to be
     /// the owner. `nil` for none.
     @Boxed var retainedOfOthers: LocationUpdate? = nil
-    /// `true` if a position of the trackable was delivered and was not cleared since.
+    /// `true` if the subscriber delivered a position of the trackable to its caller, and the position was not cleared
+    /// since.
     private(set) var isDelivered = false
-    /// `true` if a position was delivered earlier but the broker retains none any more. If the same position then
-    /// arrives again, it is delivered again.
+    /// `true` if the subscriber delivered a position earlier but the broker retains none any more. If the same position
+    /// then arrives again, the subscriber delivers it again.
     var isMissing = false
 
     mutating func received(_ update: LocationUpdate, isOwners: Bool, isRetained: Bool) -> ReceivedUpdate? {

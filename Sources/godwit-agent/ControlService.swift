@@ -113,7 +113,9 @@ struct ControlService: Sendable {
         while !Task.isCancelled {
             let metrics = await self.control.status().metrics
             do throws(TrackingError) { try OwnFile.writeShared(metrics, to: file) } catch {
-                self.logger.warning("Metrics file (--metrics-file) cannot be written", metadata: ["reason": "\(error)"])
+                self.logger.warning(
+                    "Metrics file (--metrics-file) cannot be written; the agent tries again",
+                    metadata: ["reason": "\(error)"])
             }
             try? await Task.sleep(for: Self.metricsInterval)
         }

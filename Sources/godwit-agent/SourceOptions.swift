@@ -42,7 +42,7 @@ struct SourceOptions: ParsableArguments {
             guard try self.specifications().count(where: \.readsStandardInput) < 2 else {
                 throw TrackingError(
                     .invalidConfiguration,
-                    "two sources read standard input, which has room for one. Leave one of nmea:- and jsonl:- out")
+                    "two sources read standard input, but only one can. Leave one of nmea:- and jsonl:- out")
             }
             _ = try ReplayPace.parse(self.speed)
             _ = try BatterySpecification.parse(self.battery)

@@ -164,7 +164,7 @@ struct Record: AsyncParsableCommand {
                 guard !self.broker.failFast, try self.passes(error) else { throw error }
                 let wait = backoff.next()
                 Logger(label: "godwit.recorder").error(
-                    "History cannot be opened for recording; trying again",
+                    "Recorder could not open the history to store records; it tries again",
                     metadata: ["reason": "\(error)", "retry in": "\(wait)"])
                 notifier?.status("the history cannot be used: \(error.message)")
                 try await Task.sleep(for: wait)
@@ -316,7 +316,7 @@ private final class Health: Sendable {
 
     private func historyReason(_ store: any HistoryStore) async -> String? {
         if self.state.withLock({ $0.isStoreAway }) {
-            return "the history rejects records: the recorder's log has the reason"
+            return "the history rejects records. See the reason in the recorder's log"
         }
         let isReadable = (try? await store.trackables(after: nil, limit: 1)) != nil
         return isReadable ? nil : "the history cannot be read"

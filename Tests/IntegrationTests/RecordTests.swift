@@ -210,7 +210,7 @@ import TrackingStore
         let hasty = try stage.recorder(["--fail-fast"])
         #expect(try await hasty.result(within: .seconds(60)).code == 66, "\(hasty.errors)")
         let recorder = try stage.recorder()
-        try await recorder.waitForLog("History cannot be opened for recording")
+        try await recorder.waitForLog("Recorder could not open the history to store records")
         try await server.restart()
         try await recorder.waitForLog("Recorder is storing messages", within: .seconds(60))
         let agent = try stage.agent(fixes: 40, speed: "1000")

@@ -97,7 +97,8 @@ public struct CaptureFilter: Hashable, Sendable {
                 .invalidConfiguration, "the maximum accuracy radius must be above 0 m, not \(radius.value)")
         }
         if case .also(let metres) = significantChange, !(metres.value > 0 && metres.value.isFinite) {
-            throw TrackingError(.invalidConfiguration, "a significant change must be above 0 m, not \(metres.value)")
+            throw TrackingError(
+                .invalidConfiguration, "the distance of a significant change must be above 0 m, not \(metres.value)")
         }
         self.minimumDistance = minimumDistance
         self.minimumTime = minimumTime

@@ -24,12 +24,13 @@ public struct PrivacyZone: Hashable, Sendable {
     public init(name: String, center: Coordinate, radius: Meters, rule: Rule = .replace) throws(TrackingError) {
         guard (1...64).contains(name.utf8.count) else {
             throw TrackingError(
-                .invalidConfiguration, "a zone's name has 1 to 64 bytes; this one has \(name.utf8.count)")
+                .invalidConfiguration,
+                "the name of a privacy zone must have 1 to 64 bytes; this one has \(name.utf8.count)")
         }
         guard name.isPlainText else {
             throw TrackingError(
                 .invalidConfiguration,
-                "a zone's name must not contain control characters or characters that change the direction of text")
+                "the name of a privacy zone must contain no control characters and none that change text direction")
         }
         guard (10...100_000).contains(radius.value) else {
             throw TrackingError(
@@ -74,7 +75,7 @@ public struct PrivacyZones: Hashable, Sendable {
         guard zones.count <= Self.maximumCount else {
             throw TrackingError(
                 .invalidConfiguration,
-                "there are \(zones.count) privacy zones; at most \(Self.maximumCount) are allowed")
+                "there are \(zones.count) privacy zones; at most \(Self.maximumCount) are allowed. Remove some")
         }
         var names: Set<String> = []
         for zone in zones where !names.insert(zone.name).inserted {

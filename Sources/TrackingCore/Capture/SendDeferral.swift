@@ -19,7 +19,8 @@ public struct SendDeferral: Hashable, Sendable {
     public init(distance: Meters) throws(TrackingError) {
         guard distance.value > 0, distance.value.isFinite else {
             throw TrackingError(
-                .invalidConfiguration, "the distance to defer by must be above 0 m, not \(distance.value)")
+                .invalidConfiguration,
+                "the distance for which sending is deferred must be above 0 m, not \(distance.value)")
         }
         self.distance = distance
     }

@@ -66,7 +66,7 @@ package struct GPXReader: RecordingDecoder {
             while let event = try self.scanner.next() { try self.read(event) }
         } catch {
             self.failure = TrackingError(
-                .inputUnreadable, "the input is not well-formed GPX: line \(error.line), \(error.reason)")
+                .inputUnreadable, "the input is not well-formed GPX: line \(error.line): \(error.reason)")
         }
         return self.takePending()
     }
@@ -78,12 +78,12 @@ package struct GPXReader: RecordingDecoder {
             return []
         }
         guard self.scanner.isComplete else {
-            return [.badInput("the GPX ends unexpectedly after track point \(self.count)")]
+            return [.badInput("the GPX file ends unexpectedly after track point \(self.count)")]
         }
         guard self.count == 0, self.places > 0 else { return [] }
         return [
             .badInput(
-                "the GPX has no track, only \(self.places) waypoints or route points without times")
+                "the GPX file has no track, only \(self.places) waypoints or route points without times")
         ]
     }
 

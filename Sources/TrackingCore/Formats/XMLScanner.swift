@@ -165,14 +165,14 @@ struct XMLScanner: Sendable {
         let isEmpty = tag.last == UInt8(ascii: "/")
         var reader = XMLTagReader(isEmpty ? tag.dropLast() : tag)
         guard let name = reader.name(), let attributes = reader.attributes() else {
-            throw self.malformed("a broken tag")
+            throw self.malformed("a tag is not well-formed")
         }
-        guard self.hasRoot == false || !self.open.isEmpty else { throw self.malformed("something after the end") }
+        guard self.hasRoot == false || !self.open.isEmpty else { throw self.malformed("a second root element") }
         self.hasRoot = true
         if isEmpty {
             self.pendingEnd = name
         } else {
-            guard self.open.count < Self.maximumDepth else { throw self.malformed("elements nested too deep") }
+            guard self.open.count < Self.maximumDepth else { throw self.malformed("elements are nested too deeply") }
             self.open.append(name)
         }
         return .start(name, attributes: attributes)
@@ -181,7 +181,7 @@ struct XMLScanner: Sendable {
     private mutating func close(_ tag: ArraySlice<UInt8>) throws(Malformed) -> Event {
         var reader = XMLTagReader(tag)
         guard let name = reader.name(), name == self.open.popLast() else {
-            throw self.malformed("an end tag that does not fit")
+            throw self.malformed("an end tag does not match its start tag")
         }
         return .end(name)
     }
@@ -198,7 +198,7 @@ struct XMLScanner: Sendable {
             self.advance(to: wrong)
             throw self.malformed(
                 self.buffer[wrong] == 0 || self.buffer[wrong] > 0xF0
-                    ? "the encoding is not UTF-8" : "text outside of the elements")
+                    ? "the encoding is not UTF-8" : "there is text outside of the root element")
         }
         self.advance(to: text.endIndex)
         return .text(XMLTagReader.unescaped(text))

@@ -33,7 +33,7 @@ public struct Fence: Hashable, Sendable {
                 .invalidConfiguration, "cannot use a fence name of \(name.utf8.count) bytes: a name has 1 to 64 bytes")
         }
         if let problem = Self.problem(shape) {
-            throw TrackingError(.invalidConfiguration, "fence '\(name)': \(problem)")
+            throw TrackingError(.invalidConfiguration, "cannot use fence '\(name)': \(problem)")
         }
         self.name = name
         self.shape = shape
@@ -46,15 +46,17 @@ public struct Fence: Hashable, Sendable {
                 ? nil : "the radius must be 10 to 100000 m, not \(radius.value)"
         case .polygons(let areas):
             let rings = areas.joined()
-            if areas.isEmpty || areas.contains(where: \.isEmpty) { return "an area has at least an outer ring" }
+            if areas.isEmpty || areas.contains(where: \.isEmpty) { return "each area must have at least an outer ring" }
             if rings.contains(where: { $0.count < 4 || $0.first != $0.last }) {
-                return "each ring has at least four places, and its last is its first"
+                return "each ring must have at least four places, and its last place must be its first"
             }
             let corners = rings.reduce(0) { $0 + $1.count }
             guard corners <= Self.maximumCorners else {
                 return "it has \(corners) corners: use at most \(Self.maximumCorners)"
             }
-            if rings.contains(where: { Set($0).count < 3 }) { return "each ring has at least three different places" }
+            if rings.contains(where: { Set($0).count < 3 }) {
+                return "each ring must have at least three different places"
+            }
             return areas.enumerated().lazy.compactMap { Self.problem(area: $0 + 1, $1) }.first
         }
     }

@@ -38,7 +38,7 @@ public struct Rule: Hashable, Sendable {
                 .invalidConfiguration, "cannot use a rule name of \(name.utf8.count) bytes: a name has 1 to 64 bytes")
         }
         if let problem = condition.problem {
-            throw TrackingError(.invalidConfiguration, "rule '\(name)': \(problem)")
+            throw TrackingError(.invalidConfiguration, "cannot use rule '\(name)': \(problem)")
         }
         self.name = name
         self.condition = condition

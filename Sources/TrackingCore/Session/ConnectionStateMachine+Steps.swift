@@ -75,7 +75,7 @@ extension ConnectionStateMachine {
             .takenOver,
             """
             \(self.shortLives) connections in a row were closed within \(self.configuration.settlesAfter): \
-            another program probably uses the same client id (\(reason.message))
+            another program probably uses the same client id. Give each program its own (\(reason.message))
             """, reasonCode: reason.reasonCode)
     }
 

@@ -280,14 +280,14 @@ public struct ConnectionStateMachine: Sendable {
             let name = self.configuration.endpointName(self.endpoint)
             let error = TrackingError(
                 .brokerUnreachable,
-                "cannot connect: \(name) did not answer within \(self.configuration.connectTimeout)")
+                "cannot connect to the broker: \(name) did not answer within \(self.configuration.connectTimeout)")
             return [.abandon] + self.failed(.unreachable(error), now: now)
         case .online(_, let since, _):
             let error = TrackingError(
                 .connectionLost,
                 """
                 connection to the broker ended: the broker left a message unanswered for \
-                \(self.configuration.answerTimeout)
+                \(self.configuration.answerTimeout). The client connects again
                 """)
             return [.abandon] + self.lost(error, since: since, now: now)
         case .closing(let since, _):

@@ -365,7 +365,8 @@ package struct MemberStateMachine<Purpose: Hashable & Sendable>: Sendable {
                 return .send([self.unsubscribe([.topic(.liveness(client))])])
             case .full(let client):
                 let error = TrackingError(
-                    .refused, "cannot follow client '\(client)': the maximum number of members is followed already")
+                    .refused,
+                    "cannot follow the presence of client '\(client)': the limit of followed clients is reached")
                 return .badMessage(topic: self.root.path(.liveness(client)), error)
             case .arrived(let member): return .arrived(member)
             case .changed(let member): return .changed(member)

@@ -57,7 +57,7 @@ public final class InMemorySpool: SpoolStorage {
                 if self.streams[place].records[entry.record.seq] != nil {
                     failure = TrackingError(
                         .spoolFailed,
-                        "cannot append record \(entry.record.seq): its stream already has a record with this number")
+                        "cannot append record \(entry.record.seq) to the log: its stream already has that record")
                 }
                 self.streams[place].last = max(self.streams[place].last, entry.record.seq)
             }

@@ -175,7 +175,8 @@ extension SpoolStateMachine {
         let error = TrackingError(
             .refused,
             """
-            the broker closed the connection \(Self.maximumDisconnections) times in a row when this record was sent
+            cannot send this record: the broker closed the connection \(Self.maximumDisconnections) times in a row \
+            when it was sent. The record is quarantined
             """)
         return self.refusedForGood(attempt, error, now: now)
     }

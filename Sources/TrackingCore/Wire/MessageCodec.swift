@@ -75,8 +75,8 @@ public enum MessageCodec {
         return writer.bytes
     }
 
-    /// Returns a lease in whole seconds, from 1 to 86,400. A lease is the time after which a silent client counts as
-    /// gone.
+    /// Returns a lease in whole seconds, limited to the range from 1 to 86,400. A lease is the time after which a silent
+    /// client counts as gone.
     private static func seconds(ofLease lease: Duration) -> Int64 {
         max(1, min(86_400, lease.components.seconds))
     }

@@ -47,7 +47,7 @@ package struct OwnTracksRepublisher: Sendable {
         /// `true` if the device of the trackable itself publishes on OwnTracks' topics. The bridge then does not
         /// republish the trackable's positions there.
         var isTheirs = false
-        /// `true` if the broker retains a position of the trackable that the bridge republished.
+        /// `true` if the broker retains a message of the bridge that repeats the trackable's position for OwnTracks.
         var isOut = false
     }
 
@@ -110,8 +110,8 @@ package struct OwnTracksRepublisher: Sendable {
     /// Clears the bridge's messages about trackables that no longer have a retained position at the broker, for example
     /// after `godwit erase`.
     ///
-    /// The caller calls this ``keptAfter`` after the broker granted the subscriptions, when the retained positions have
-    /// arrived.
+    /// The caller calls this method when the time ``keptAfter`` has passed since the broker granted the subscriptions. By
+    /// then the retained positions have arrived.
     ///
     /// - Parameter connection: The number of the connection on which the subscriptions were granted.
     package mutating func receivedRetained(on connection: Int) -> [Action] {

@@ -22,7 +22,8 @@ struct PhoneCommand: Hashable, Sendable {
         switch command.name {
         case .report:
             self.ownTracks = .success(.object(["_type": .text("cmd"), "action": .text("reportLocation")]))
-            self.overland = .failure(CommandFailure(.unknownCommand, "Overland cannot be asked for a position"))
+            self.overland = .failure(
+                CommandFailure(.unknownCommand, "the app Overland supports no request for a position"))
         case .configure:
             self.ownTracks = Result { () throws(CommandFailure) in try OwnTracksSettings.message(arguments) }
             self.overland = Result { () throws(CommandFailure) in try OverlandSettings.set(arguments) }
@@ -57,7 +58,7 @@ enum OwnTracksSettings {
     /// - Throws: `CommandFailure` for an unknown setting or an invalid value.
     static func message(_ arguments: [String: JSONValue]) throws(CommandFailure) -> JSONValue {
         guard !arguments.isEmpty else {
-            throw CommandFailure(.invalidArguments, "the command CONFIGURE has no setting to change")
+            throw CommandFailure(.invalidArguments, "the command CONFIGURE names no setting. Name at least one")
         }
         var configuration: [String: JSONValue] = ["_type": .text("configuration")]
         for (name, value) in arguments.sorted(by: { $0.key < $1.key }) {
@@ -134,7 +135,7 @@ enum OverlandSettings {
     /// - Throws: `CommandFailure` for an unknown setting or an invalid value.
     static func set(_ arguments: [String: JSONValue]) throws(CommandFailure) -> [String: JSONValue] {
         guard !arguments.isEmpty else {
-            throw CommandFailure(.invalidArguments, "the command CONFIGURE has no setting to change")
+            throw CommandFailure(.invalidArguments, "the command CONFIGURE names no setting. Name at least one")
         }
         var set: [String: JSONValue] = [:]
         var main: [String: JSONValue] = [:]

@@ -121,7 +121,8 @@ struct GapReader {
 
     /// The number of events that are read from the history at once.
     private static let eventPage = 200
-    /// The largest number of bytes of one trackable's events in a live stream.
+    /// The limit in bytes for the recorded events of one trackable that are read to fill a gap in a live stream. Beyond
+    /// it, the stream sends `reset` instead.
     private static let maximumFrameBytes = 33_554_432
 
     private func frame(_ points: [Location], of id: TrackableID) -> ByteBuffer {

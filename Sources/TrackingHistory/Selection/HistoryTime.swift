@@ -12,7 +12,8 @@ public enum HistoryTime {
     public static func moment(_ text: String, now: UnixTime) throws(TrackingError) -> UnixTime {
         if text == "now" { return now }
         if text.contains("-") || text.contains(":") { return try self.date(text) }
-        return now.advanced(by: .zero - (try self.span(text, "the time must be RFC 3339 (2026-05-04T09:30:00Z), now, or")))
+        let rule = "the time must be RFC 3339 (2026-05-04T09:30:00Z), now, or"
+        return now.advanced(by: .zero - (try self.span(text, rule)))
     }
 
     /// Parses a duration: one or several integers with `s`, `m`, `h`, `d` or `w`, for example `1h30m`. The duration is

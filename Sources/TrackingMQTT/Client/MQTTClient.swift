@@ -1,7 +1,7 @@
-public import TrackingCore
+package import TrackingCore
 
 /// The broker's answer to a message that it accepted.
-public enum PublishReason: Hashable, Sendable {
+package enum PublishReason: Hashable, Sendable {
     /// The broker accepted the message and is now responsible for its delivery.
     case success
     /// The broker accepted the message, and no client has subscribed to its topic. Only MQTT 5 reports this.
@@ -24,7 +24,7 @@ public enum PublishReason: Hashable, Sendable {
 /// No message is lost while the program does not read a subscription. The client then stops reading from the broker
 /// when the unread messages reach the limits of ``MQTTConfiguration``. While a call waits for the broker's answer,
 /// which comes behind these messages, the client reads on up to twice the limits.
-public actor MQTTClient {
+package actor MQTTClient {
     private enum Link {
         /// There is no connection, and since the start or the last loss no attempt to connect has succeeded or failed.
         case pending
@@ -34,7 +34,7 @@ public actor MQTTClient {
     }
 
     /// The client's executor: the thread of the event loop.
-    public nonisolated var unownedExecutor: UnownedSerialExecutor { self.loop.asUnownedSerialExecutor() }
+    package nonisolated var unownedExecutor: UnownedSerialExecutor { self.loop.asUnownedSerialExecutor() }
 
     let loop: MQTTEventLoop
     private let transport: MQTTTransport
@@ -52,7 +52,7 @@ public actor MQTTClient {
     /// Creates a client. ``run()`` connects it.
     ///
     /// - Throws: `invalidConfiguration` with the name of the value; `inputUnreadable` for a certificate file.
-    public init(configuration: MQTTConfiguration, loop: MQTTEventLoop = .shared) throws(TrackingError) {
+    package init(configuration: MQTTConfiguration, loop: MQTTEventLoop = .shared) throws(TrackingError) {
         self.loop = loop
         self.limits = configuration.limits
         self.transport = try MQTTTransport(configuration: configuration, loop: loop, unmatched: self.unmatched)
@@ -60,7 +60,7 @@ public actor MQTTClient {
 
     /// Connects, and reconnects after each loss, until ``close(within:)`` is called or the task is cancelled. After a
     /// cancellation, the client disconnects at once, without waiting for the broker's answers. Call this function once.
-    public func run() async {
+    package func run() async {
         await withTaskCancellationHandler {
             async let running: Void = self.transport.run()
             for await events in self.transport.events {
@@ -77,18 +77,18 @@ public actor MQTTClient {
     /// Closes the client. It disconnects when the broker has answered everything that was sent before, or when `limit`
     /// has passed. Then ``run()`` returns. Messages that arrive in the meantime are dropped if the unread messages of a
     /// subscription reach twice the limits.
-    public func close(within limit: Duration) {
+    package func close(within limit: Duration) {
         self.beginClosing()
         self.transport.send([.close(within: limit)])
     }
 
     /// `true` if the broker reports each publish that it refuses. This is so when the last connection used MQTT 5. In
     /// MQTT 3.1.1, a broker acknowledges a refused publish like an accepted one.
-    public nonisolated var reportsRefusedPublishes: Bool { self.unmatched.acceptedVersion == .v5 }
+    package nonisolated var reportsRefusedPublishes: Bool { self.unmatched.acceptedVersion == .v5 }
 
     /// The number of messages that wait in the program's subscriptions until the program reads them. Messages that the
     /// client has not yet assigned to a subscription are not counted.
-    public var waitingMessages: Int { self.inboxes.values.reduce(0) { $0 + $1.messages.count } }
+    package var waitingMessages: Int { self.inboxes.values.reduce(0) { $0 + $1.messages.count } }
 
     // MARK: - Publishing
 
@@ -99,7 +99,7 @@ public actor MQTTClient {
     ///   the connection was lost before the answer: the broker may have accepted the message or not. `stopped` after
     ///   the client was closed or the task was cancelled.
     @discardableResult
-    public func publish(_ message: OutgoingMessage) async throws(TrackingError) -> PublishReason {
+    package func publish(_ message: OutgoingMessage) async throws(TrackingError) -> PublishReason {
         try await self.waitForLink()
         let token = self.nextToken()
         if let error = await self.outcome(of: token, .publish(message, token)) { throw error }
@@ -115,7 +115,7 @@ public actor MQTTClient {
     /// - Parameter filters: Topic filters; those of a shared subscription begin with `$share/`.
     /// - Throws: The broker's refusal of a filter; the reason why there is no connection, as for ``publish(_:)``; the
     ///   error of `body`.
-    public nonisolated func withSubscription<Value>(
+    package nonisolated func withSubscription<Value>(
         to filters: [String], _ body: (MQTTMessages) async throws -> Value
     ) async throws -> Value {
         let messages = try await self.subscribe(to: filters)
@@ -189,8 +189,9 @@ public actor MQTTClient {
             switch self.link {
             case .up: return
             case .down(let error): throw error
-            case .ended: throw TrackingError(
-                .stopped, "cannot use the MQTT client: it was closed. Create another client")
+            case .ended:
+                throw TrackingError(
+                    .stopped, "cannot use the MQTT client: it was closed. Create another client")
             case .pending: break
             }
             let token = self.nextToken()
@@ -212,7 +213,9 @@ public actor MQTTClient {
             }
         } onCancel: {
             self.loop.call {
-                let error = TrackingError(.stopped, "the wait for the broker's answer was cancelled")
+                let error = TrackingError(
+                    .stopped,
+                    "the wait for the broker's answer was cancelled. The request may have been accepted")
                 self.assumeIsolated { $0.outcomes.removeValue(forKey: token)?.resume(returning: error) }
             }
         }
@@ -256,8 +259,10 @@ public actor MQTTClient {
             self.subscribeAgain()
             self.wakeLinkWaiters()
         case .disconnected(let end):
-            let error = end.reason ?? TrackingError(
-                .stopped, "cannot use the MQTT client: it was closed. Create another client")
+            let error =
+                end.reason
+                ?? TrackingError(
+                    .stopped, "cannot use the MQTT client: it was closed. Create another client")
             self.link = end.retry == nil ? .ended : end.failure.map { .down($0) } ?? .pending
             self.failOutcomes(end.lasted == nil ? error : Self.lost(error))
             self.resubscriptions = [:]

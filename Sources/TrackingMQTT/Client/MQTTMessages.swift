@@ -1,11 +1,11 @@
 import CMosquitto
-public import TrackingCore
+package import TrackingCore
 
 /// The messages of one subscription of an ``MQTTClient``. Only one task may read them. The sequence ends when the
 /// client ends. It throws when the broker refuses to restore the subscription after a lost connection.
-public struct MQTTMessages: AsyncSequence, Sendable {
+package struct MQTTMessages: AsyncSequence, Sendable {
     /// An iterator over the messages. Each message is returned by one iterator only.
-    public struct AsyncIterator: AsyncIteratorProtocol {
+    package struct AsyncIterator: AsyncIteratorProtocol {
         let client: MQTTClient
         let id: TransportToken
         private var batch: ArraySlice<IncomingMessage> = []
@@ -17,7 +17,7 @@ public struct MQTTMessages: AsyncSequence, Sendable {
 
         /// Returns the next message and waits until there is one. `nil` when the client has ended or the task is
         /// cancelled; a cancellation loses no message.
-        public mutating func next() async throws(TrackingError) -> IncomingMessage? {
+        package mutating func next() async throws(TrackingError) -> IncomingMessage? {
             if let message = self.batch.popFirst() { return message }
             guard let batch = try await self.client.messages(of: self.id) else { return nil }
             self.batch = batch[...]
@@ -26,7 +26,7 @@ public struct MQTTMessages: AsyncSequence, Sendable {
 
         /// Returns the next message and waits until there is one. `nil` when the client has ended or the task is
         /// cancelled; a cancellation loses no message.
-        public mutating func next(
+        package mutating func next(
             isolation actor: isolated (any Actor)?
         ) async throws(TrackingError) -> IncomingMessage? {
             if let message = self.batch.popFirst() { return message }
@@ -40,7 +40,7 @@ public struct MQTTMessages: AsyncSequence, Sendable {
     let id: TransportToken
 
     /// Creates an iterator. Only one task may read messages at a time.
-    public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(client: self.client, id: self.id) }
+    package func makeAsyncIterator() -> AsyncIterator { AsyncIterator(client: self.client, id: self.id) }
 }
 
 /// The messages that were received for one subscription and not yet read by the program.

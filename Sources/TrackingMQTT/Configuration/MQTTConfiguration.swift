@@ -117,7 +117,8 @@ public struct MQTTConfiguration: Sendable {
             try Self.require(!endpoint.host.isEmpty, "the broker's host must not be empty")
         }
         try Self.require(
-            (.seconds(5) ... .seconds(60)).contains(self.keepAlive), "keepAlive must be 5 to 60 s, not \(self.keepAlive)")
+            (.seconds(5) ... .seconds(60)).contains(self.keepAlive),
+            "keepAlive must be 5 to 60 s, not \(self.keepAlive)")
         try Self.require(
             (1...65535).contains(self.receiveMaximum), "receiveMaximum must be 1 to 65535, not \(self.receiveMaximum)")
         try Self.require(

@@ -119,19 +119,27 @@ extension MQTTConnection {
             return .unreachable(
                 TrackingError(
                     .brokerUnreachable,
-                    "cannot connect: \(link.endpoint) sent no valid packet of \(link.attempt.version.name): \(violation)\(advice)"
-                ))
+                    """
+                    cannot connect: \(link.endpoint) sent no valid packet of \(link.attempt.version.name): \
+                    \(violation)\(advice)
+                    """))
         }
         if link.isUp {
             return .closedUnanswered(
                 TrackingError(
                     .brokerUnreachable,
-                    "cannot connect: \(link.endpoint) closed the connection without answering \(link.attempt.version.name)\(advice)")
-            )
+                    """
+                    cannot connect: \(link.endpoint) closed the connection without answering \
+                    \(link.attempt.version.name)\(advice)
+                    """))
         }
         // OpenSSL consumes the socket error, so the exact reason is unknown.
-        let reason = link.tls != nil && result.isByPeer ? "no program listens there, or it closed the connection before TLS" : result.text
-        return .unreachable(TrackingError(.brokerUnreachable, "cannot connect to the broker at \(link.endpoint): \(reason). Check host and port"))
+        let isUnclear = link.tls != nil && result.isByPeer
+        let reason = isUnclear ? "no program listens there, or it closed the connection before TLS" : result.text
+        return .unreachable(
+            TrackingError(
+                .brokerUnreachable,
+                "cannot connect to the broker at \(link.endpoint): \(reason). Check host and port"))
     }
 }
 

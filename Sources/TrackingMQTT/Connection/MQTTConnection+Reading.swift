@@ -93,7 +93,8 @@ extension MQTTConnection {
             at: handle.received, isIncomplete: handle.packetCheck.isIncomplete, isReading: isReading, now: self.now)
         guard let deadline = self.packetDeadline, deadline <= self.now else { return }
         self.handleEnded(
-            MosquittoResult(violation: "the rest of a packet did not arrive within \(self.configuration.answerTimeout)"))
+            MosquittoResult(
+                violation: "the rest of a packet did not arrive within \(self.configuration.answerTimeout)"))
     }
 
     /// The interval at which libmosquitto is asked to send a ping if one is due. It is a quarter of the keep-alive

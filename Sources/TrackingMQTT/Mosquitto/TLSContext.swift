@@ -54,7 +54,10 @@ final class TLSContext: @unchecked Sendable {
             X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE, X509_V_ERR_CERT_UNTRUSTED:
             return TrackingError(
                 .certificateUnknownAuthority,
-                "the certificate of \(host) was signed by an authority that is not trusted: \(text). Name its file with --ca")
+                """
+                the certificate of \(host) was signed by an authority that is not trusted: \(text). \
+                Name its file in the TLS settings (--ca)
+                """)
         default:
             return TrackingError(
                 .tlsFailed, "the certificate of \(host) was rejected: \(text). Check the broker's certificate")

@@ -32,7 +32,7 @@ struct BatteryFollower {
         switch reading {
         case .percent(let percent): return [.level(percent)]
         case .absent: return wasUnknown ? [] : [.level(nil)]
-        case .failure(let reason): return [.badInput("\(self.name) \(reason)")] + (wasUnknown ? [] : [.level(nil)])
+        case .failure(let reason): return [.badInput("\(self.name): \(reason)")] + (wasUnknown ? [] : [.level(nil)])
         }
     }
 

@@ -19,7 +19,8 @@ public struct FileBattery: BatterySource {
         var follower = BatteryFollower(name: "battery file:\(self.path)")
         await follower.follow(every: self.period, deliver) {
             guard let bytes = SmallFile.read(self.path) else { return .failure("the file cannot be read") }
-            return BatteryPercent.parse(bytes).map { .percent($0) } ?? .failure("the file contains no percentage from 0 to 100")
+            return BatteryPercent.parse(bytes).map { .percent($0) }
+                ?? .failure("the file contains no percentage from 0 to 100")
         }
     }
 }

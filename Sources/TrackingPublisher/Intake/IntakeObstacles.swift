@@ -25,8 +25,10 @@ struct IntakeObstacles: Sendable {
         guard self.isAnnounced else {
             return TrackingError(
                 .brokerUnreachable,
-                "cannot publish \(count) records: not connected to the broker. The publisher publishes them once it is connected."
-            )
+                """
+                cannot publish \(count) records: not connected to the broker. \
+                The publisher publishes them once it is connected.
+                """)
         }
         if let error = self.refusal {
             return TrackingError(
@@ -37,7 +39,10 @@ struct IntakeObstacles: Sendable {
         guard missing.isEmpty else {
             return TrackingError(
                 .notAcknowledged,
-                "the recorder \(missing.joined(separator: ", ")) has not acknowledged \(count) records. Start that recorder.")
+                """
+                the recorder \(missing.joined(separator: ", ")) has not acknowledged \(count) records. \
+                Start that recorder.
+                """)
         }
         guard self.isRecorderExpected, self.spool.unsent == 0 else {
             return TrackingError(

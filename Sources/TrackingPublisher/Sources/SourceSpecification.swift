@@ -134,8 +134,8 @@ public struct SourceSpecification: Hashable, Sendable {
         TrackingError(
             .invalidConfiguration,
             """
-            source '\(address)' is unknown; it must be one of gpsd://host[:port], nmea:FILE, nmea:-, nmea:tcp://host:port, nmea:/dev/ttyX, \
-            gpx:FILE, jsonl:FILE, jsonl:-, simulate:
+            source '\(address)' is unknown; it must be one of gpsd://host[:port], nmea:FILE, nmea:-, \
+            nmea:tcp://host:port, nmea:/dev/ttyX, gpx:FILE, jsonl:FILE, jsonl:-, simulate:
             """)
     }
 

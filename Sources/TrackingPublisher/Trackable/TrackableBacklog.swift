@@ -84,7 +84,8 @@ struct TrackableBacklog: Sendable {
     /// Remembers records that the broker acknowledged before it delivered this publisher's own presence message.
     mutating func takenEarly(_ seqs: SeqSet) { self.takenEarly.formUnion(seqs) }
 
-    /// Removes and returns the records that were acknowledged before the own presence message arrived.
+    /// Removes and returns the records that were acknowledged before this publisher received its own presence message
+    /// from the broker.
     mutating func removeTakenEarly() -> SeqSet {
         defer { self.takenEarly = SeqSet() }
         return self.takenEarly

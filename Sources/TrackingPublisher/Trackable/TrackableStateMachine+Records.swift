@@ -375,7 +375,7 @@ extension TrackableStateMachine {
             TrackingError(.stopped, "cannot publish the records: '\(self.id)' is not tracked any more")) ?? []
     }
 
-    /// The trackable while it is not tracked.
+    /// Returns the state to store when tracking of the trackable ends, from which tracking can continue later.
     func dormant(_ departure: Departure?, at moment: Moment) -> DormantTrackable {
         var stored = self.stored
         stored.trip = self.trips.machine.encoded(at: moment)

@@ -13,9 +13,12 @@ package enum SystemError {
     ///   - number: The system's error number (`errno`).
     ///   - advice: A sentence with a remedy, appended to the message; empty for none.
     package static func inputUnreadable(_ what: String, _ number: Int32, advice: String = "") -> TrackingError {
-        TrackingError(.inputUnreadable, "\(what): \(Self.text(number))\(advice.isEmpty ? "" : "; \(advice)")")
+        TrackingError(
+            .inputUnreadable, "cannot use \(what): \(Self.text(number))\(advice.isEmpty ? "" : ". \(advice)")")
     }
 
     /// The error `stopped`, which a read throws when its task was cancelled.
-    package static var cancelled: TrackingError { TrackingError(.stopped, "reading the input was cancelled") }
+    package static var cancelled: TrackingError {
+        TrackingError(.stopped, "cannot read the input: the task was cancelled")
+    }
 }

@@ -15,7 +15,7 @@ final class PostgresConnection: @unchecked Sendable {  // used only while the lo
     init(_ address: String) throws(TrackingError) {
         try Self.check(address)
         guard let pointer = Self.withOptions(address, { PQconnectdbParams($0, $1, 1) }) else {
-            throw TrackingError(.storeFailed, "cannot connect to PostgreSQL: no memory left")
+            throw TrackingError(.storeFailed, "cannot connect to PostgreSQL: this program has no memory left")
         }
         self.pointer = pointer
         guard PQstatus(pointer) == CONNECTION_OK else { throw self.refusal() }
@@ -146,7 +146,7 @@ final class PostgresConnection: @unchecked Sendable {  // used only while the lo
     /// Sends statements without parameters, and does not wait for their results. Call ``sentCount()`` next, which reads
     /// the results.
     func send(_ sql: String) throws(TrackingError) {
-        guard PQsendQuery(self.pointer, sql) == 1 else { throw self.failure("PostgreSQL") }
+        guard PQsendQuery(self.pointer, sql) == 1 else { throw self.failure("PostgreSQL failed to run a statement") }
     }
 
     /// Waits for the results of the statements that ``send(_:)`` sent.
@@ -167,9 +167,13 @@ final class PostgresConnection: @unchecked Sendable {  // used only while the lo
     /// - Returns: The server's tag of the last command, for example `COPY 3` or `COMMIT`.
     @discardableResult
     func copy(_ sql: String, _ bytes: [UInt8]) throws(TrackingError) -> String {
-        guard let begun = PQexec(self.pointer, sql) else { throw self.failure("COPY") }
+        guard let begun = PQexec(self.pointer, sql) else {
+            throw self.failure(Self.copying)
+        }
         defer { PQclear(begun) }
-        guard PQresultStatus(begun) == PGRES_COPY_IN else { throw self.failure("COPY", begun) }
+        guard PQresultStatus(begun) == PGRES_COPY_IN else {
+            throw self.failure(Self.copying, begun)
+        }
         let sent = bytes.withUnsafeBytes { buffer in
             // The bytes are sent in parts, because one call accepts at most 2 GiB.
             stride(from: 0, to: buffer.count, by: 1 << 20).allSatisfy { start in
@@ -179,11 +183,13 @@ final class PostgresConnection: @unchecked Sendable {  // used only while the lo
                 }
             }
         }
-        guard sent, PQputCopyEnd(self.pointer, nil) == 1 else { throw self.failure("COPY") }
+        guard sent, PQputCopyEnd(self.pointer, nil) == 1 else {
+            throw self.failure(Self.copying)
+        }
         var failure: TrackingError?
         var last = ""
         while let result = PQgetResult(self.pointer) {
-            if PQresultStatus(result) != PGRES_COMMAND_OK { failure = self.failure("COPY", result) }
+            if PQresultStatus(result) != PGRES_COMMAND_OK { failure = self.failure(Self.copying, result) }
             last = String(cString: PQcmdStatus(result))
             PQclear(result)
         }
@@ -191,13 +197,16 @@ final class PostgresConnection: @unchecked Sendable {  // used only while the lo
         return last
     }
 
+    /// The beginning of the error for a failed `COPY`.
+    private static let copying = "cannot store records with COPY in PostgreSQL"
+
     private func rows(_ result: OpaquePointer?) throws(TrackingError) -> PostgresRows {
-        guard let result else { throw self.failure("PostgreSQL") }
+        guard let result else { throw self.failure("PostgreSQL failed to run a statement") }
         switch PQresultStatus(result) {
         case PGRES_TUPLES_OK, PGRES_COMMAND_OK: return PostgresRows(result)
         default:
             defer { PQclear(result) }
-            throw self.failure("PostgreSQL", result)
+            throw self.failure("PostgreSQL failed to run a statement", result)
         }
     }
 

@@ -220,7 +220,8 @@ struct PostgresLedger {
         for (id, trackable) in filled { self.ledger.fill(id, trackable) }
         guard self.ledger.missing(for: batch).isEmpty else {
             throw TrackingError(
-                .storeRefused, "cannot store a record: PostgreSQL stores the id of its stream as another text")
+                .storeRefused,
+                "cannot store a record: PostgreSQL changes its stream id. Use a database with the encoding UTF8")
         }
     }
 

@@ -9,7 +9,7 @@ struct PostgresRewriting {
     /// The time in milliseconds that the server waits for other users of a table before it gives up rewriting the
     /// table. New users of the table have to wait meanwhile.
     private static let patience = 3000
-    /// The time in milliseconds that the server waits for each table after the rewriting of one table has failed.
+    /// The lock timeout in milliseconds for each remaining table, after the rewriting of one table has failed.
     private static let impatience = 100
 
     /// The tables to rewrite. For each of them, the columns and the values of the row that the table gets temporarily
@@ -43,7 +43,8 @@ struct PostgresRewriting {
             let transaction = try self.forgetValues(partitions)
             guard try self.isBehindAll(transaction) else {
                 throw TrackingError(
-                    .storeFailed, "transactions that began before are under way, for example a backup")
+                    .storeFailed,
+                    "transactions that began before the erasure are still in progress, for example a backup")
             }
             var kept: [String] = []
             var reason: TrackingError?

@@ -58,7 +58,8 @@ final class PostgresThread: Sendable {
             return await group.next()
         }
         guard let result else {
-            throw TrackingError(.storeFailed, "cannot use the history: the request to PostgreSQL was not sent")
+            throw TrackingError(
+                .storeFailed, "cannot use the history: the request to PostgreSQL was cancelled before it was sent")
         }
         return try result.get()
     }
@@ -80,7 +81,8 @@ final class PostgresThread: Sendable {
                 }
             }
         } onCancel: {
-            call.answer(.failure(TrackingError(.storeFailed, "the request to PostgreSQL was cancelled")))
+            let error = TrackingError(.storeFailed, "cannot use the history: the request to PostgreSQL was cancelled")
+            call.answer(.failure(error))
             self.underWay.withLock {
                 if $0.call == number, let socket = $0.socket { shutdown(socket, Int32(SHUT_RDWR)) }
             }
@@ -105,7 +107,9 @@ final class PostgresThread: Sendable {
                 defer { withExtendedLifetime(connection) { self.note(nil, nil) } }
                 // The caller may have been cancelled while the connection was made.
                 guard call.isWaitedFor else {
-                    throw TrackingError(.storeFailed, "the request to PostgreSQL was cancelled while connecting")
+                    throw TrackingError(
+                        .storeFailed,
+                        "cannot use the history: the request was cancelled while connecting to PostgreSQL")
                 }
                 if open == nil {
                     try self.prepare(connection)

@@ -40,7 +40,10 @@ struct PostgresTurn {
     /// `turn`, or the row of a trackable, is missing then.
     static let replaced = TrackingError(
         .storeFailed,
-        "cannot store now: the history in PostgreSQL was put back from a copy, or is being put back. It is read again")
+        """
+        cannot store records now: the history in PostgreSQL was restored from a backup, or is being restored. \
+        The recorder reads its state again and retries
+        """)
 
     /// Gives up the turn, so that the next transaction does not rely on the cache.
     mutating func giveUp() { self.isHeld = false }

@@ -163,7 +163,8 @@ public final class SQLiteHistoryStore: HistoryStore {
         let descriptor = SystemLibrary.open(temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else {
             throw TrackingError(
-                .inputUnreadable, "cannot make the backup '\(path)': \(String(cString: strerror(errno)))")
+                .inputUnreadable,
+                "cannot create the backup '\(path)': \(String(cString: strerror(errno))). Check the path")
         }
         defer {
             SystemLibrary.close(descriptor)
@@ -172,7 +173,8 @@ public final class SQLiteHistoryStore: HistoryStore {
         // SQLite writes into the existing file if it is empty, so the copy keeps that file's permissions.
         try await self.explained { try await self.pool.vacuum(into: Self.literalName(temporary)) }
         guard fsync(descriptor) == 0, rename(temporary, path) == 0 else {
-            throw TrackingError(.storeFailed, "cannot write the backup '\(path)': \(String(cString: strerror(errno)))")
+            let reason = String(cString: strerror(errno))
+            throw TrackingError(.storeFailed, "cannot write the backup '\(path)': \(reason). Check the disk")
         }
     }
 

@@ -92,7 +92,7 @@ extension AgentSettings {
         guard bytes.count <= Self.maximumBytes else {
             throw TrackingError(
                 .payloadTooLarge,
-                "cannot keep the changed settings: they have more than \(Self.maximumBytes) bytes. Track fewer trackables, or change fewer options"
+                "cannot save the changed settings: they exceed \(Self.maximumBytes) bytes. Track or change less"
             )
         }
         return bytes

@@ -23,7 +23,10 @@ extension RunningAgent: AgentControl {
 
     func setOn(_ isOn: Bool) async throws(CommandFailure) {
         try await self.adopt(try self.planned { try $0.switched(isOn: isOn) })
-        self.logger.info(isOn ? "Agent switched on" : "Agent switched off")
+        self.logger.info(
+            isOn
+                ? "Agent switched on: it publishes again"
+                : "Agent switched off: it publishes nothing until it is switched on")
     }
 
     func report() async throws(CommandFailure) {

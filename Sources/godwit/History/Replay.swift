@@ -75,7 +75,7 @@ struct Replay: AsyncParsableCommand {
 /// Publishes recorded points, trips and events again, at the pace at which they were recorded or a multiple of it.
 struct HistoryPlayer {
     let publisher: AssetPublisher<MQTTTransport>
-    /// The trackable for which the recorded data is published again.
+    /// The target of the replay: the trackable under whose id the recorded data is published again (`--as`).
     let id: TrackableID
     let pace: ReplayPace
     let failsFast: Bool

@@ -84,7 +84,7 @@ import TrackingCore
         #expect(failure == nil)
         #expect(
             events == [
-                .badInput("the GPX has no track, only 2 waypoints or route points without times")
+                .badInput("the GPX file has no track, only 2 waypoints or route points without times")
             ])
         #expect(self.read("<gpx></gpx>").events.isEmpty)
     }
@@ -200,7 +200,7 @@ import TrackingCore
         let end = Self.track.firstRange(of: "<trkpt lat=\"152")?.lowerBound ?? Self.track.endIndex
         let (events, failure) = self.read(String(Self.track[..<end]))
         #expect(failure == nil && events.fixes.count == 2)
-        #expect(events.last == .badInput("the GPX ends unexpectedly after track point 3"))
+        #expect(events.last == .badInput("the GPX file ends unexpectedly after track point 3"))
     }
 
     @Test func memoryStaysBoundedWhateverIsSent() {

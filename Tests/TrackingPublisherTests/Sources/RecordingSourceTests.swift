@@ -105,7 +105,9 @@ import TrackingRuntime
         let (log, error) = await runToEnd(RecordingSource(format, file: "/nonexistent/a.b"))
         #expect(log.all.isEmpty)
         #expect(
-            error == TrackingError(.inputUnreadable, "\(format.rawValue):/nonexistent/a.b: No such file or directory"))
+            error
+                == TrackingError(
+                    .inputUnreadable, "cannot use \(format.rawValue):/nonexistent/a.b: No such file or directory"))
     }
 
     @Test func aFileOfAnotherFormatIsAnError() async throws {
@@ -115,7 +117,8 @@ import TrackingRuntime
             #expect(error?.code == .inputUnreadable)
             #expect(
                 error?.message
-                == "gpx:\(path): the input is not well-formed GPX: line 1: there is text outside of the root element")
+                    == "gpx:\(path): the input is not well-formed GPX: line 1: there is text outside of the root element"
+            )
             let (_, folderError) = await runToEnd(RecordingSource(.nmea, file: folder.path))
             #expect(folderError?.code == .inputUnreadable)
         }
@@ -131,7 +134,7 @@ import TrackingRuntime
         try await withFolder { folder in
             let (log, error) = await runToEnd(RecordingSource(format, file: try folder.file("recording", text)))
             #expect(error?.code == .inputUnreadable && !log.all.isEmpty && log.fixes.isEmpty)
-            #expect(error?.message.contains("the input has no readable position") == true)
+            #expect(error?.message.contains("the input has no valid position") == true)
         }
     }
 

@@ -45,15 +45,19 @@ enum PacketProperty: UInt8 {
         switch self {
         case .payloadFormat, .maximumQuality, .retainAvailable, .wildcardAvailable, .identifierAvailable,
             .sharedAvailable:
-            guard try reader.byte("a property") <= 1 else { throw .malformed("property \(self.rawValue) is above 1") }
+            guard try reader.byte("a property") <= 1 else {
+                throw .malformed("property \(self.rawValue) must be 0 or 1")
+            }
         case .serverKeepAlive, .topicAliasMaximum:
             _ = try reader.twoBytes("a property")
         case .receiveMaximum:
-            guard try reader.twoBytes("a property") > 0 else { throw .malformed("the receive maximum is 0") }
+            guard try reader.twoBytes("a property") > 0 else { throw .malformed("the receive maximum must not be 0") }
         case .messageExpiry, .sessionExpiry:
             _ = try reader.fourBytes("a property")
         case .maximumPacketSize:
-            guard try reader.fourBytes("a property") > 0 else { throw .malformed("the maximum packet size is 0") }
+            guard try reader.fourBytes("a property") > 0 else {
+                throw .malformed("the maximum packet size must not be 0")
+            }
         case .subscriptionIdentifier:
             _ = try reader.variableInteger("a property")
         case .contentType, .responseTopic, .assignedClient, .authenticationMethod, .responseInformation,

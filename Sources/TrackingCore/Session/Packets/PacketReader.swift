@@ -46,14 +46,18 @@ struct PacketReader {
             let byte = try self.byte(field)
             value |= Int(byte & 0x7F) << shift
             guard byte & 0x80 == 0 else { continue }
-            guard byte != 0 || shift == 0 else { throw .malformed("\(field) is longer than its value needs") }
+            guard byte != 0 || shift == 0 else {
+                throw .malformed("\(field) is encoded in more bytes than its value needs")
+            }
             return value
         }
         throw .malformed("\(field) has more than four bytes")
     }
 
     mutating func packetIdentifier() throws(Stop) {
-        guard try self.twoBytes("the packet identifier") != 0 else { throw .malformed("the packet identifier is 0") }
+        guard try self.twoBytes("the packet identifier") != 0 else {
+            throw .malformed("the packet identifier must not be 0")
+        }
     }
 
     mutating func binary(_ field: StaticString) throws(Stop) {
@@ -69,7 +73,7 @@ struct PacketReader {
         guard length > 0 || !isTopic else { throw .malformed("\(field) is empty") }
         // The beginning of an incomplete string is checked too, which detects a damaged length early.
         let isThere = min(length, self.bytes.count - self.position)
-        guard length <= self.remaining else { throw .malformed("\(field) is longer than the packet") }
+        guard length <= self.remaining else { throw .malformed("\(field) exceeds the end of the packet") }
         let text = UnsafeRawBufferPointer(rebasing: self.bytes[self.position..<self.position + isThere])
         var isASCII = true
         for byte in text {
@@ -89,7 +93,7 @@ struct PacketReader {
     mutating func part(
         _ count: Int, _ field: StaticString, _ body: (inout PacketReader) throws(Stop) -> Void
     ) throws(Stop) {
-        guard count <= self.remaining else { throw .malformed("\(field) are longer than the packet") }
+        guard count <= self.remaining else { throw .malformed("\(field) exceed the end of the packet") }
         let end = self.end
         self.end = self.position + count
         while self.remaining > 0 { try body(&self) }

@@ -91,7 +91,9 @@ enum SocketConnector {
             if wake.contains(.cancelled) { throw SystemError.cancelled }
             switch answer.get() {
             case .success(let addresses): return addresses
-            case .failure(let refusal): throw TrackingError(.inputUnreadable, "cannot connect to \(name): \(refusal.reason). Check the host name")
+            case .failure(let refusal):
+                throw TrackingError(
+                    .inputUnreadable, "cannot connect to \(name): \(refusal.reason). Check the host name")
             case nil: continue
             }
         }

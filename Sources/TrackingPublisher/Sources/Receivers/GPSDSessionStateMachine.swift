@@ -87,11 +87,13 @@ struct GPSDSessionStateMachine: Sendable {
     mutating func timerFired(now: MonotonicTime) -> [Action] {
         if let deadline = self.receiverDeadline, now >= deadline {
             let state = self.lostReceiver.map { "gpsd lost its receiver \($0)" } ?? "gpsd has no receiver"
-            return [.fail(TrackingError(.inputUnreadable, "no fixes from \(self.name): \(state). Check the receiver and its cable"))]
+            let reason = "no fixes from \(self.name): \(state). Check the receiver and its cable"
+            return [.fail(TrackingError(.inputUnreadable, reason))]
         }
         guard let deadline = self.silenceDeadline, now >= deadline else { return [] }
         guard !self.isAsked else {
-            return [.fail(TrackingError(.inputUnreadable, "no fixes from \(self.name): gpsd no longer answers. Restart gpsd"))]
+            let reason = "no fixes from \(self.name): gpsd no longer answers. Restart gpsd"
+            return [.fail(TrackingError(.inputUnreadable, reason))]
         }
         self.isAsked = true
         self.silenceDeadline = now.advanced(by: Self.answerLimit)
@@ -102,7 +104,10 @@ struct GPSDSessionStateMachine: Sendable {
         switch report {
         case .version(let release, let major) where major != 3:
             return [
-                .fail(TrackingError(.inputUnreadable, "cannot use \(self.name): gpsd \(release) uses protocol \(major), not 3. Install a gpsd with protocol 3"))
+                .fail(
+                    TrackingError(
+                        .inputUnreadable,
+                        "cannot use \(self.name): gpsd \(release) uses protocol \(major), not 3. Install another gpsd"))
             ]
         case .devices(let devices):
             for device in devices { self.changed(device, now: now) }
