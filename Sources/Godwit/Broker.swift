@@ -12,11 +12,11 @@ extension AssetPublisher where Transport == MQTTTransport {
     ///
     /// - Parameters:
     ///   - broker: The broker's address: `mqtt[s]://[user[:password]@]host[:port]`.
-    ///   - client: The client id, which names the device: 1 to 64 characters of `A-Z a-z 0-9 _ -`. The broker allows one
-    ///     connection for each client id.
-    ///   - log: The place of the log.
-    /// - Throws: `invalidConfiguration` for a malformed address; `invalidName` for a malformed client id; `inputUnreadable`
-    ///   when the state folder cannot be created.
+    ///   - client: The client id, which names the device: 1 to 64 characters of `A-Z a-z 0-9 _ -`. The broker allows
+    ///     one connection for each client id.
+    ///   - log: The place where the log of unacknowledged records is stored.
+    /// - Throws: `invalidConfiguration` for a malformed address; `invalidName` for a malformed client id;
+    ///   `inputUnreadable` when the state folder cannot be created.
     public convenience init(broker: String, client: String, log: PublisherLog = .stateFolder) throws(TrackingError) {
         let configuration = PublisherConfiguration(client: try ClientID(client), session: .newRun)
         self.init(
@@ -26,15 +26,16 @@ extension AssetPublisher where Transport == MQTTTransport {
 }
 
 extension AssetSubscriber where Transport == MQTTTransport {
-    /// Creates a subscriber that watches nothing yet.
+    /// Creates a subscriber that watches no trackable yet.
     ///
     ///     let desk = try AssetSubscriber(broker: "mqtt://127.0.0.1:1883", client: "desk")
-    ///     for await update in desk.locations(of: "van-7", requesting: .high(every: .seconds(1))) { print(update.coordinate) }
+    ///     let updates = desk.locations(of: "van-7", requesting: .high(every: .seconds(1)))
+    ///     for await update in updates { print(update.coordinate) }
     ///
     /// - Parameters:
     ///   - broker: The broker's address: `mqtt[s]://[user[:password]@]host[:port]`.
-    ///   - client: The client id, which names the program: 1 to 64 characters of `A-Z a-z 0-9 _ -`. The broker allows one
-    ///     connection for each client id.
+    ///   - client: The client id, which names the program: 1 to 64 characters of `A-Z a-z 0-9 _ -`. The broker allows
+    ///     one connection for each client id.
     /// - Throws: `invalidConfiguration` for a malformed address; `invalidName` for a malformed client id.
     public convenience init(broker: String, client: String) throws(TrackingError) {
         let configuration = SubscriberConfiguration(client: try ClientID(client), session: .newRun)
@@ -43,7 +44,7 @@ extension AssetSubscriber where Transport == MQTTTransport {
 }
 
 extension SessionID {
-    /// A random id for this run of the program.
+    /// A new random session id, which identifies this run of the program to the other clients.
     fileprivate static var newRun: SessionID {
         var generator = SystemRandomNumberGenerator()
         return .random(using: &generator)
@@ -51,7 +52,8 @@ extension SessionID {
 }
 
 extension MQTTTransport {
-    /// Creates the connection of a publisher or subscriber.
+    /// Creates the MQTT connection of a publisher or subscriber to the broker at the address `broker`. User and
+    /// password come from that address.
     fileprivate convenience init(broker: String, for member: some MemberConfiguration) throws(TrackingError) {
         let (endpoint, credentials) = try MQTTEndpoint.parse(broker)
         var configuration = MQTTConfiguration(endpoints: [endpoint], for: member)

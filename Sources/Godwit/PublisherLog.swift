@@ -2,17 +2,19 @@ public import TrackingCore
 import TrackingRuntime
 import TrackingSpool
 
-/// The place of a publisher's log, which keeps each record until it is acknowledged.
+/// The place where a publisher's log is stored. The log holds each record (a point, a trip or an event) until the
+/// record is acknowledged.
 public enum PublisherLog: Hashable, Sendable {
-    /// A file named after the client id, in the user's state folder: `$STATE_DIRECTORY`, else `$XDG_STATE_HOME/godwit`, else
-    /// `~/.local/state/godwit`.
+    /// The log is an SQLite file named after the client id, in the user's state folder. That folder is
+    /// `$STATE_DIRECTORY`, else `$XDG_STATE_HOME/godwit`, else `~/.local/state/godwit`.
     case stateFolder
-    /// The file with this path. Its folder must exist.
+    /// The log is the file at this path. The folder of the file must exist.
     case file(String)
-    /// Memory: the last 100,000 records, which are lost with the program.
+    /// The log is in memory. It holds at most the last 100,000 records, and they are lost when the program ends.
     case memory
 
-    /// Makes the storage of a publisher. The file is opened when the publisher runs.
+    /// Makes the storage for the log of the publisher with this client id. The log's file is opened later, when the
+    /// publisher runs.
     ///
     /// - Throws: `inputUnreadable` when the state folder cannot be created.
     public func makeStorage(for client: ClientID) throws(TrackingError) -> any SpoolStorage {

@@ -1,8 +1,9 @@
 public import ArgumentParser
 public import TrackingCore
 
-/// A resolution as the value of an option: `ACCURACY/INTERVAL/DISPLACEMENT`, with the interval in milliseconds and the
-/// displacement in metres. For example, `HIGH/1000/1` is HIGH accuracy, every 1,000 ms, every metre.
+/// The text form of a resolution as the value of a command-line option: `ACCURACY/INTERVAL/DISPLACEMENT`. The interval
+/// is in milliseconds, the displacement in metres. For example, `HIGH/1000/1` is HIGH accuracy, every 1,000 ms, every
+/// metre.
 extension Resolution: ExpressibleByArgument {
     /// Parses a resolution such as `HIGH/1000/1`: accuracy, interval in milliseconds, displacement in metres. Returns
     /// `nil` for a text of another form and for a value out of range.
@@ -18,8 +19,8 @@ extension Resolution: ExpressibleByArgument {
         self = resolution
     }
 
-    /// The resolution as an option's value, such as `HIGH/1000/1`: accuracy, interval in milliseconds, displacement in
-    /// metres.
+    /// The resolution as text for a command-line option, such as `HIGH/1000/1`: accuracy, interval in milliseconds,
+    /// displacement in metres.
     public var argumentText: String {
         let metres = self.minimumDisplacement.value
         let text = metres == metres.rounded() && metres < 1e9 ? String(Int(metres)) : String(metres)
@@ -27,7 +28,7 @@ extension Resolution: ExpressibleByArgument {
     }
 }
 
-/// A coordinate as the value of an option: `LATITUDE,LONGITUDE` in degrees.
+/// The text form of a coordinate as the value of a command-line option: `LATITUDE,LONGITUDE` in degrees.
 extension Coordinate: ExpressibleByArgument {
     /// Parses a coordinate, `LATITUDE,LONGITUDE` in degrees. Returns `nil` for a text of another form and for a
     /// coordinate out of range.
@@ -39,10 +40,10 @@ extension Coordinate: ExpressibleByArgument {
 }
 
 extension Set<ClientID> {
-    /// Parses the recorders' client ids from the values of `--acknowledge-by`. Each value is one client id, or several
-    /// separated by commas.
+    /// Parses the values of the option `--acknowledge-by`: the client ids of recorders, the clients that store records.
+    /// Each value is one client id, or several separated by commas.
     ///
-    /// - Throws: `ValidationError` that names the rule for client ids that a value breaks.
+    /// - Throws: `ValidationError` with the violated rule when a client id is malformed.
     public init(acknowledgeBy texts: [String]) throws {
         let names = texts.flatMap { $0.split(separator: ",", omittingEmptySubsequences: false) }
         do throws(TrackingError) {

@@ -18,22 +18,23 @@ public struct BrokerOptions: ParsableArguments, Sendable {
     @Option(help: ArgumentHelp("Read the password from the first line of this file.", valueName: "path"))
     public var passwordFile: String?
 
-    /// The password at the broker, meant for the environment (`GODWIT_PASSWORD`) and the configuration file. `--help`
-    /// leaves it out, because every user of the machine can read a program's command line.
+    /// The password at the broker. Give it in the environment (`GODWIT_PASSWORD`) or the configuration file, because
+    /// every user of the machine can read a command line. For this reason `--help` does not list the option.
     @Option(
         help: ArgumentHelp(
             "Sign in to the broker with this password. Give it as GODWIT_PASSWORD, not on the command line.",
             visibility: .private))
     public var password: String?
 
-    /// The client id at the broker; `nil` derives it from the user name, the client certificate or a random number.
+    /// The client id for the connection to the broker. With `nil`, it is derived from the user name, else from the
+    /// client certificate, else it is random.
     @Option(
         help: ArgumentHelp(
             "Connect with this client id: 1 to 64 of A-Z a-z 0-9 _ -. Default: the user name; without a user, the name (CN) in --cert; else recorder, gateway or bridge for these programs and a random id for all others. A second recorder, gateway or bridge needs its own.",
             valueName: "id"))
     public var clientID: String?
 
-    /// The one to four levels with which every MQTT topic of the program begins.
+    /// The topic root: the one to four topic levels with which every MQTT topic of the program begins.
     @Option(help: ArgumentHelp("Put these 1 to 4 levels before every topic.", valueName: "levels", visibility: .hidden))
     public var topicRoot = "tracking"
 
@@ -60,7 +61,7 @@ public struct BrokerOptions: ParsableArguments, Sendable {
     @Flag(help: "End when the broker cannot be reached (exit code 69) or refuses (77), instead of trying again.")
     public var failFast = false
 
-    /// The path of the configuration file (YAML) from the command line; `nil` if the command line names none.
+    /// The path of the configuration file (YAML), as given with `--config`; `nil` without that option.
     @Option(
         help: ArgumentHelp(
             "Read options from this YAML file, by their long names. The command line wins over the environment (GODWIT_BROKER for --broker), which wins over the file.",
@@ -74,7 +75,7 @@ public struct BrokerOptions: ParsableArguments, Sendable {
             valueName: "level"))
     public var logLevel = "warning"
 
-    /// Creates the options with their defaults; the parser sets the values.
+    /// Creates the broker options with their default values. The command-line parser then sets the given values.
     public init() {}
 
     /// The path of the configuration file, from `--config` or else from `GODWIT_CONFIG`; `nil` if neither names one.
@@ -82,7 +83,8 @@ public struct BrokerOptions: ParsableArguments, Sendable {
         self.config ?? LayeredArguments.value(of: "config", in: ProcessInfo.processInfo.environment)
     }
 
-    /// Checks the values of the broker options without reading a file or opening a connection.
+    /// Checks the values of the broker options (log level, topic root, client id, addresses). It reads no file and
+    /// opens no connection.
     ///
     /// - Throws: `ValidationError` that names the option and the rule.
     public func validate() throws {
@@ -99,20 +101,20 @@ public struct BrokerOptions: ParsableArguments, Sendable {
     }
 }
 
-/// The client id and the session id with which one run of a program connects to the broker.
+/// The ids under which one run of a program connects to the broker: the client id and the session id.
 public struct Identity: Sendable {
     /// The client id of the connection.
     public let client: ClientID
-    /// The session id: a random id of this run of the program.
+    /// The session id: a random id for one run of the program.
     public let session: SessionID
-    /// `true` if the client id is random, so that each run of the program has another one.
+    /// `true` if the client id was chosen at random. Each run of the program then has a different client id.
     public let isRandom: Bool
 }
 
 extension BrokerOptions {
     /// The addresses of the broker from `--broker`, without user and password.
     ///
-    /// - Throws: `invalidConfiguration` that names the rule for broker URLs that an address breaks.
+    /// - Throws: `invalidConfiguration` with the violated rule if an address is malformed.
     public var addresses: [MQTTEndpoint] {
         get throws(TrackingError) { try self.endpoints.map(\.0) }
     }
@@ -151,11 +153,11 @@ extension BrokerOptions {
             "a password is given without a user. Name the user in the broker's address: mqtts://user@host")
     }
 
-    /// Returns the client id and a new session id for this run of the program. The client id is the first of these that
-    /// is a valid id: `--client-id`, the user name, the name (CN) in the client certificate, a random one.
+    /// Returns the client id and a new session id for this run of the program. The client id is the first valid one of
+    /// these: `--client-id`, the user name, the name (CN) in the client certificate, a random id.
     ///
-    /// - Throws: `invalidName` that names the rule for client ids that `--client-id` breaks; `invalidConfiguration` for
-    ///   an invalid address of the broker.
+    /// - Throws: `invalidName` if `--client-id` is malformed; `invalidConfiguration` if an address of the broker is
+    ///   malformed.
     public func identity() throws(TrackingError) -> Identity {
         var generator = SystemRandomNumberGenerator()
         let session = SessionID.random(using: &generator)
@@ -173,14 +175,15 @@ extension BrokerOptions {
         return Identity(client: try ClientID("godwit-\(session)"), session: session, isRandom: true)
     }
 
-    /// Makes the MQTT connection of a publisher, subscriber or recorder. When this connection ends, the broker
-    /// announces its end to the other clients.
+    /// Makes the MQTT connection of a publisher, subscriber or recorder. The connection has a will: when it is lost,
+    /// the broker publishes that the client is offline.
     ///
     /// - Parameters:
+    ///   - member: The settings of the publisher, subscriber or recorder.
     ///   - user: The user to sign in as, with the password of `--broker`; `nil` for the user of `--broker`.
-    ///   - remedy: A sentence for the error when another connection has the same client id; see
+    ///   - remedy: A sentence that is added to the error when another connection takes over the same client id; see
     ///     ``sharedUserRemedy(_:)``.
-    /// - Throws: `invalidConfiguration`; `inputUnreadable` if the password file cannot be read.
+    /// - Throws: `invalidConfiguration` for invalid options; `inputUnreadable` if the password file cannot be read.
     public func transport(
         for member: some MemberConfiguration, user: String? = nil, remedy: String? = nil
     ) throws(TrackingError) -> MQTTTransport {
@@ -189,21 +192,23 @@ extension BrokerOptions {
         return try MQTTTransport(configuration: self.completed(base, as: user))
     }
 
-    /// Makes an MQTT connection without a presence: the broker announces nothing to other clients when this connection
-    /// ends.
+    /// Makes an MQTT connection without a will: when this connection ends, the broker publishes nothing to other
+    /// clients.
     ///
-    /// - Throws: `invalidConfiguration`; `inputUnreadable` if the password file cannot be read.
+    /// - Throws: `invalidConfiguration` for invalid options; `inputUnreadable` if the password file cannot be read.
     public func transport(_ identity: Identity) throws(TrackingError) -> MQTTTransport {
         try self.transport(identity.client, user: nil)
     }
 
-    /// Makes an MQTT connection without a presence, under the given client id.
+    /// Makes an MQTT connection with the given client id and without a will: when it ends, the broker publishes nothing
+    /// to other clients.
     ///
     /// - Parameters:
+    ///   - client: The client id of the connection.
     ///   - user: The user to sign in as, with the password of `--broker`; `nil` for the user of `--broker`.
-    ///   - remedy: A sentence for the error when another connection has the same client id; see
+    ///   - remedy: A sentence that is added to the error when another connection takes over the same client id; see
     ///     ``sharedUserRemedy(_:)``.
-    /// - Throws: `invalidConfiguration`; `inputUnreadable` if the password file cannot be read.
+    /// - Throws: `invalidConfiguration` for invalid options; `inputUnreadable` if the password file cannot be read.
     public func transport(
         _ client: ClientID, user: String?, remedy: String? = nil
     ) throws(TrackingError) -> MQTTTransport {
@@ -212,19 +217,19 @@ extension BrokerOptions {
         return try MQTTTransport(configuration: self.completed(base, as: user))
     }
 
-    /// Makes the MQTT connection on which a recorder receives messages. The recorder acknowledges each message itself,
-    /// and the broker keeps the session for seven days.
+    /// Makes the MQTT connection on which a recorder, a client that stores records, receives messages. The recorder
+    /// itself decides when each message is acknowledged to the broker. The broker keeps the MQTT session for seven days
+    /// after a disconnect.
     ///
     /// - Parameters:
-    ///   - client: The client id of the recorder, by which the broker finds the session again.
-    ///   - receiveMaximum: The largest number of messages, 1 to 65,535, that the broker sends before the recorder
-    ///     acknowledges one.
+    ///   - client: The client id of the recorder, by which the broker finds the MQTT session again.
+    ///   - receiveMaximum: The largest number of unacknowledged messages that the broker sends, 1 to 65,535.
     ///   - user: The user to sign in as, with the password of `--broker`; `nil` for the user of `--broker`.
     ///   - certificate: The path of the client certificate in place of `--cert`; `nil` for `--cert`.
     ///   - key: The path of the private key in place of `--key`; `nil` for `--key`.
-    ///   - remedy: A sentence for the error when another connection has the same client id; see
+    ///   - remedy: A sentence that is added to the error when another connection takes over the same client id; see
     ///     ``sharedUserRemedy(_:)``.
-    /// - Throws: `invalidConfiguration`; `inputUnreadable` if the password file cannot be read.
+    /// - Throws: `invalidConfiguration` for invalid options; `inputUnreadable` if the password file cannot be read.
     public func intake(
         _ client: ClientID, receiveMaximum: Int, user: String?, certificate: String?, key: String?,
         remedy: String? = nil
@@ -240,11 +245,12 @@ extension BrokerOptions {
         return try MQTTTransport(configuration: self.completed(configuration, as: user))
     }
 
-    /// Returns advice for the case that the connections of one program end each other, because they share one user and
-    /// the broker uses the user name as the client id.
+    /// Returns advice for a program with several connections that share one user. Some brokers use the user name as the
+    /// client id, so each of these connections ends the other.
     ///
-    /// - Parameter option: The option that gives each connection its own user, with its value.
-    /// - Returns: A sentence; `nil` if the connections have neither a user nor a certificate.
+    /// - Parameter option: The option that gives each connection its own user, with its value. The advice recommends
+    ///   it.
+    /// - Returns: The advice as a text; `nil` if the connections have neither a user nor a certificate.
     public func sharedUserRemedy(_ option: String) -> String? {
         guard let name = try? self.user?.user ?? self.certificate.map({ "the certificate \($0)" }) else { return nil }
         return """
@@ -253,15 +259,20 @@ extension BrokerOptions {
             """
     }
 
-    /// Makes an MQTT client for single calls, such as a publish that waits for the broker's acknowledgement.
+    /// Makes an MQTT client for single operations, such as a publish that waits for the broker's acknowledgement.
     ///
-    /// - Throws: `invalidConfiguration`; `inputUnreadable` if the password file cannot be read.
-    public func client(_ identity: Identity) throws(TrackingError) -> MQTTClient {
+    /// - Throws: `invalidConfiguration` for invalid options; `inputUnreadable` if the password file cannot be read.
+    package func client(_ identity: Identity) throws(TrackingError) -> MQTTClient {
         let base = MQTTConfiguration(endpoints: try self.endpoints.map(\.0), client: identity.client)
         return try MQTTClient(configuration: self.completed(base))
     }
 
-    /// Returns the connection's configuration with the credentials, the certificates and the logger added.
+    /// Returns a copy of an MQTT configuration with the credentials, the certificates and the logger added.
+    ///
+    /// - Parameters:
+    ///   - base: The configuration to copy. Its own client certificate and key win over those of the options.
+    ///   - user: The user name to sign in with; `nil` for the user in the broker's address.
+    /// - Throws: `invalidConfiguration` if only one of `--cert` and `--key` is given; the errors of ``login()``.
     private func completed(_ base: MQTTConfiguration, as user: String? = nil) throws(TrackingError) -> MQTTConfiguration
     {
         guard (self.certificate == nil) == (self.key == nil) else {
@@ -279,10 +290,12 @@ extension BrokerOptions {
         return configuration
     }
 
-    /// Returns the user and the password for the broker; `nil` without a user. The user is that of the address. The
-    /// password is that of the address, else that of the password file, else that of `GODWIT_PASSWORD`.
+    /// Returns the user and the password for the broker; `nil` without a user. The user comes from the broker's
+    /// address. The password comes from the address, else from the password file, else from the option `password`
+    /// (`GODWIT_PASSWORD`).
     ///
-    /// - Throws: `invalidConfiguration`; `inputUnreadable` if the password file cannot be read.
+    /// - Throws: `invalidConfiguration` if a password is given without a user; `inputUnreadable` if the password file
+    ///   cannot be read.
     public func login() throws(TrackingError) -> MQTTCredentials? {
         guard var login = try self.user else {
             guard try self.filedPassword() == nil else { throw Self.passwordWithoutUser }
@@ -292,8 +305,8 @@ extension BrokerOptions {
         return login
     }
 
-    /// Returns the password in the file of `--password-file`; `nil` without the option and for an empty file, which
-    /// systemd provides when no credential is set.
+    /// Returns the password in the file of `--password-file`; `nil` without the option and for an empty file. systemd
+    /// provides an empty file when no credential is set.
     private func filedPassword() throws(TrackingError) -> String? {
         guard let path = self.passwordFile else { return nil }
         let password = try SecretFile.read(path, "password file")
@@ -306,9 +319,9 @@ public enum SecretFile {
     /// Returns the first line of a file.
     ///
     /// - Parameters:
-    ///   - path: The file.
-    ///   - what: The description of the file in the error, such as "password file".
-    /// - Throws: `inputUnreadable` that names the file.
+    ///   - path: The path of the file.
+    ///   - what: A name for the file in the error message, such as "password file".
+    /// - Throws: `inputUnreadable` that names the file, if it cannot be read.
     public static func read(_ path: String, _ what: String) throws(TrackingError) -> String {
         guard let data = FileManager.default.contents(atPath: path) else {
             throw TrackingError(

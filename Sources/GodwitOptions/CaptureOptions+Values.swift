@@ -1,10 +1,11 @@
 public import ArgumentParser
 public import TrackingCore
 
-/// The rules and filters for recording positions that the capture options describe.
+/// The filters and state machines for recording positions, made from the values of the capture options.
 extension CaptureOptions {
-    /// The resolution in force while no subscriber asks for a finer one: `--default-resolution`, else that of `--mode`,
-    /// else the standard one. `--desired-accuracy` replaces its accuracy.
+    /// The resolution (accuracy, interval and displacement of positions) while no subscriber requests a finer one. It
+    /// comes from `--default-resolution`, else from `--mode`, else it is BALANCED/30000/0. `--desired-accuracy`
+    /// replaces the accuracy.
     ///
     /// - Throws: `invalidConfiguration` for a resolution out of range.
     public var resolution: Resolution {
@@ -17,11 +18,11 @@ extension CaptureOptions {
         }
     }
 
-    /// The tracking mode that each recorded point names: `custom` with `--default-resolution`, else `--mode`; `nil` if
-    /// neither option is given.
+    /// The tracking mode (`active`, `balanced`, `passive` or `custom`) to write into each recorded point. It is
+    /// `custom` if `--default-resolution` is given, else the value of `--mode`, else `nil`.
     public var modeInForce: TrackingMode? { self.defaultResolution == nil ? self.mode : .custom }
 
-    /// The rules that decide whether a fix from the receiver is recorded, and in which form.
+    /// The state machine that decides if a fix from the receiver is recorded, and in which form.
     ///
     /// - Throws: `invalidConfiguration` for a value out of range.
     public var captureMachine: CaptureStateMachine {
@@ -41,7 +42,7 @@ extension CaptureOptions {
         }
     }
 
-    /// Makes the rules that begin, measure and end the trips of a trackable.
+    /// Makes the state machine that begins, measures and ends the trips of one trackable.
     ///
     /// - Parameter seed: The seed of the random numbers in trip ids.
     /// - Throws: `invalidConfiguration` for a value out of range.
@@ -49,7 +50,7 @@ extension CaptureOptions {
         TripStateMachine(automatic: self.automaticTrips, rest: try self.restDetector, seed: seed)
     }
 
-    /// The filter that decides by distance, time and accuracy which fixes of the receiver are written to the log.
+    /// The filter that decides which fixes of the receiver are recorded, by their distance, time and accuracy.
     public var captureFilter: CaptureFilter {
         get throws(TrackingError) {
             try CaptureFilter(
@@ -60,8 +61,8 @@ extension CaptureOptions {
         }
     }
 
-    /// The rule that finds that a trackable rests: it stays within a radius (metres) for a time. Pauses and automatic
-    /// trips use this rule.
+    /// The detector of a resting trackable: one that has stayed within a radius (metres) for a time. Pauses and
+    /// automatic trips use this detector.
     private var restDetector: PauseStateMachine {
         get throws(TrackingError) {
             try PauseStateMachine(
@@ -72,7 +73,7 @@ extension CaptureOptions {
         }
     }
 
-    /// The rule that stops recording while the trackable rests; `nil` with `--pause off`.
+    /// The state machine that pauses recording while the trackable rests; `nil` with `--pause off`.
     public var pauseMachine: PauseStateMachine? {
         get throws(TrackingError) {
             let restDetector = try self.restDetector
@@ -80,28 +81,29 @@ extension CaptureOptions {
         }
     }
 
-    /// The privacy zones of `--zone`, in which positions are hidden.
+    /// The filter that hides positions inside the privacy zones given with `--zone`.
     public var privacyZones: PrivacyZones {
         get throws(TrackingError) { try PrivacyZones(self.zone) }
     }
 
-    /// The rule that publishes `LOW_BATTERY` events, for trackables without a battery threshold of their own.
+    /// The detector for `LOW_BATTERY` events. It finds that the battery's charge has fallen below `--low-battery`. It
+    /// applies to trackables without a battery threshold of their own.
     public var lowBatteryDetector: LowBatteryDetector {
         get throws(TrackingError) { try LowBatteryDetector(threshold: self.lowBattery) }
     }
 
-    /// The rule that delays sending of recorded points until the trackable has moved a distance; `nil` with `--defer
-    /// 0`.
+    /// The rule that delays the sending of recorded points until the trackable has moved a distance; `nil` with
+    /// `--defer 0`.
     public var deferral: SendDeferral? {
         get throws(TrackingError) {
             self.deferredDistance == 0 ? nil : try SendDeferral(distance: Meters(self.deferredDistance))
         }
     }
 
-    /// Returns the figures about the receiver's settings that are added to each recorded point; `nil` without
-    /// `--tracking-stats`.
+    /// Returns the capture settings that are added to each recorded point: pauses, activity, accuracy, deferral and
+    /// significant change. Returns `nil` without `--tracking-stats`.
     ///
-    /// - Parameter accuracy: The accuracy that the agent asks of the receiver at present.
+    /// - Parameter accuracy: The accuracy that the agent requests from the receiver at present.
     public func stats(accuracy: Resolution.Accuracy) -> TrackingStats? {
         guard self.trackingStats else { return nil }
         let desired = self.desiredAccuracy ?? DesiredAccuracy.allCases.first { $0.accuracy == accuracy } ?? .best
@@ -111,6 +113,8 @@ extension CaptureOptions {
     }
 
     /// Converts a number of seconds to a duration.
+    ///
+    /// - Throws: `invalidConfiguration` for a number outside 0…31,536,000 (365 days).
     private static func seconds(_ seconds: Double, _ what: String) throws(TrackingError) -> Duration {
         guard (0...31_536_000).contains(seconds) else {
             throw TrackingError(.invalidConfiguration, "\(what) must be 0 to 31536000 s (365 days), not \(seconds) s")
@@ -130,13 +134,13 @@ extension Activity: ExpressibleByArgument {}
 extension MockPolicy: ExpressibleByArgument {}
 
 extension TripMode: ExpressibleByArgument {
-    /// Parses a mode of travel, 1 to 64 bytes. Returns `nil` for any other text.
+    /// Parses a mode of travel, such as `car` or `walk`: any word of 1 to 64 bytes. Returns `nil` for any other text.
     public init?(argument: String) {
         guard let mode = try? TripMode(argument) else { return nil }
         self = mode
     }
 
-    /// The name of the mode of travel, for `--help`.
+    /// The mode of travel as text, which `--help` shows as a default value.
     public var defaultValueDescription: String { self.rawValue }
 }
 
@@ -153,7 +157,8 @@ extension CaptureFilter.SignificantChange: ExpressibleByArgument {
         }
     }
 
-    /// The value as the text for `--significant-change`: a distance in metres, `only` or `off`.
+    /// The value of `--significant-change` as text, which `--help` shows as a default value: a distance in metres,
+    /// `only` or `off`.
     public var defaultValueDescription: String {
         switch self {
         case .off: "off"
@@ -163,8 +168,8 @@ extension CaptureFilter.SignificantChange: ExpressibleByArgument {
     }
 }
 
-/// A privacy zone as the value of `--zone`: `NAME,LAT,LON,RADIUS[,replace|omit]`, with the centre in degrees and the
-/// radius in metres.
+/// The text form of a privacy zone as the value of `--zone`: `NAME,LAT,LON,RADIUS[,replace|omit]`, with the centre in
+/// degrees and the radius in metres.
 extension PrivacyZone: ExpressibleByArgument {
     /// Parses a privacy zone from `NAME,LAT,LON,RADIUS[,replace|omit]`. Returns `nil` for a text of another form and
     /// for a value out of range. A name contains no comma.

@@ -2,9 +2,9 @@ import ArgumentParser
 import FoundationEssentials
 private import Yams
 
-/// The content of a configuration file (YAML): options as keys with their values and line numbers.
+/// The content of a configuration file (YAML): the options with their values and line numbers.
 public struct ConfigurationFile: Sendable {
-    /// One key of the configuration file with its value.
+    /// One key of the configuration file, with its value and its line.
     struct Entry: Sendable {
         let key: String
         let value: Value
@@ -12,14 +12,15 @@ public struct ConfigurationFile: Sendable {
         let line: Int?
     }
 
-    /// The value of a key in the configuration file. A scalar is the text as it is written in the file.
+    /// The value of a key in the configuration file. A single value is the text as it is written in the file.
     indirect enum Value: Sendable {
         case text(String)
         case nothing
         case list([Value])
         case mapping([Entry])
 
-        /// The value as a Boolean: `true` for true, yes or on, `false` for false, no or off, `nil` for anything else.
+        /// The value of a key as a Boolean: `true` for the text true, yes or on; `false` for false, no or off; `nil`
+        /// for anything else.
         var flag: Bool? {
             guard case .text(let text) = self else { return nil }
             switch text.lowercased() {
@@ -39,8 +40,8 @@ public struct ConfigurationFile: Sendable {
 
     /// Reads a configuration file.
     ///
-    /// - Throws: ``ConfigurationFileError`` if the file cannot be read; `ValidationError` if it is not a mapping in
-    ///   YAML.
+    /// - Throws: ``ConfigurationFileError`` if the file cannot be read or is not UTF-8; `ValidationError` if its
+    ///   content is not a YAML mapping.
     public init(path: String) throws {
         self.path = path
         guard let data = FileManager.default.contents(atPath: path) else {
@@ -66,13 +67,13 @@ public struct ConfigurationFile: Sendable {
 
     subscript(key: String) -> Entry? { self.entries.first { $0.key == key } }
 
-    /// Returns the configuration file, the line and the name of a key, as the beginning of an error message.
+    /// Returns the beginning of an error message about a key: the path of the configuration file, the line and the key.
     func place(_ entry: Entry) -> String {
         "'\(self.path)'" + (entry.line.map { ", line \($0)" } ?? "") + ": the key '\(entry.key)'"
     }
 
-    /// Returns the place and the kind of an error in the YAML syntax. The parser's own text is left out, because it
-    /// repeats lines, which may contain secrets.
+    /// Returns the line and the kind of an error in the YAML syntax, as text. The parser's own message is left out,
+    /// because it quotes lines of the file, which may contain secrets.
     private static func fault(_ error: any Error) -> String {
         switch error as? YamlError {
         case .scanner(_, let problem, let mark, _), .parser(_, let problem, let mark, _),
@@ -117,7 +118,7 @@ public enum ConfigurationFileError: Error, CustomStringConvertible {
     /// The configuration file has a line, counted from 1, that is not UTF-8. The first value is the path.
     case notUTF8(String, line: Int)
 
-    /// The error as text: the configuration file, the cause and the remedy.
+    /// The error as text: the path of the configuration file, the cause and the remedy.
     public var description: String {
         switch self {
         case .unreadable(let path):

@@ -1,12 +1,13 @@
 import ArgumentParser
 
 extension Terminal {
-    /// Asks the user on the terminal to confirm an operation, unless `--yes` was given.
+    /// Asks the user on the terminal to confirm an operation. Asks nothing if `--yes` was given.
     ///
     /// - Parameters:
     ///   - question: The question, with its question mark.
-    ///   - isYes: `true` if `--yes` was given, so that the user is not asked.
-    /// - Throws: `ValidationError` (exit code 64) if standard input is not a terminal; exit code 1 if the answer is no.
+    ///   - isYes: `true` if `--yes` was given, so that the operation is confirmed without a question.
+    /// - Throws: `ValidationError` (exit code 64) if standard input is not a terminal; exit code 1 if the user does not
+    ///   confirm.
     public static func confirm(_ question: String, isYes: Bool) throws {
         guard !isYes else { return }
         guard Self.isInput else {

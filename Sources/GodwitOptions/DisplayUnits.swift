@@ -48,7 +48,7 @@ public enum DisplayUnits: String, Sendable, CaseIterable, ExpressibleByArgument 
         "\(Self.rounded(length.value / self.short.metres, 0)) \(self.short.name)"
     }
 
-    /// Returns the number as text with 0 or 1 decimals; `–` for a number that is not finite.
+    /// Returns a number as text with 0 or 1 decimals; `–` for a number that is not finite.
     private static func rounded(_ value: Double, _ decimals: Int) -> String {
         guard value.isFinite else { return "–" }
         if decimals == 0 { return value.magnitude < 1e15 ? String(Int(value.rounded())) : String(value) }

@@ -1,18 +1,19 @@
 private import SystemLibrary
 import Synchronization
 
-/// The temporary files of an operation in progress. They are removed if SIGINT, SIGTERM or SIGHUP ends the program
-/// before the operation is complete.
+/// The temporary files of an operation in progress, such as an export. If SIGINT, SIGTERM or SIGHUP ends the program
+/// first, a signal handler removes the files.
 ///
 /// Only one draft can exist at a time in a program.
 public final class Draft {
     private typealias Paths = UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>
 
-    /// The address of the list of the files' paths as C strings, which ends with `nil`; 0 while there is no draft.
+    /// The address of a list of C strings that ends with `nil`: the paths of the temporary files. The value is 0 while
+    /// there are none. A signal handler reads the list.
     private static let paths = Atomic<UInt>(0)
 
-    /// Creates a draft: from now on, SIGINT, SIGTERM and SIGHUP remove the files at these paths. The files need not
-    /// exist yet.
+    /// Registers the paths of temporary files. From now on, SIGINT, SIGTERM and SIGHUP remove these files before they
+    /// end the program. The files need not exist yet.
     public init(_ paths: String...) {
         // The list is never freed, because a signal may arrive at any moment and its handler reads the list.
         let list = Paths.allocate(capacity: paths.count + 1)

@@ -1,6 +1,6 @@
 private import Synchronization
 
-/// The outcome of a program with several tasks: the first error that any of its tasks reports.
+/// The outcome of a program with several tasks: the first error that any of the tasks reported, or none.
 public final class Ending: Sendable {
     private let first = Mutex<(any Error)?>(nil)
 
@@ -10,6 +10,6 @@ public final class Ending: Sendable {
     /// The first error that a task reported; `nil` if no task failed.
     public var error: (any Error)? { self.first.withLock { $0 } }
 
-    /// Records the error of a task; `nil` changes nothing. Only the first error is kept.
+    /// Records the error with which a task ended; `nil` changes nothing. Only the first recorded error is kept.
     public func note(_ error: (any Error)?) { self.first.withLock { $0 = $0 ?? error } }
 }

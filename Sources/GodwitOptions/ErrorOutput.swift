@@ -4,18 +4,20 @@ import Synchronization
 import TrackingCore
 import TrackingRuntime
 
-/// Writes lines to standard error on a thread of its own, so that a reader that stalls does not block the program. At
-/// most 1,024 lines of together 256 KiB wait; beyond that, the oldest lines are dropped and counted.
+/// Writes lines to standard error on a thread of its own, so that a slow reader never blocks the program. At most 1,024
+/// lines and 256 KiB wait to be written. Beyond that, the oldest waiting lines are dropped and counted.
 final class ErrorOutput: TextOutputStream, Sendable {
     private struct State {
         var waiting = BoundedBuffer<String>(count: 1_024, bytes: 256 * 1_024)
         var lost = 0
         var isWriting = false
-        /// The newest line that is held back while a table is on the terminal; `nil` if there is none.
+        /// The newest line for standard error that was held back because a table is on the terminal; `nil` if there is
+        /// none.
         var newest: String?
         var isHeld = false
 
-        /// Removes and returns the next line to write; `nil` if no line waits or lines are held back.
+        /// Removes and returns the next line to write to standard error. Returns `nil` if no line waits, or while lines
+        /// are held back.
         mutating func next() -> String? {
             guard !self.isHeld else {
                 self.isWriting = false
@@ -43,7 +45,8 @@ final class ErrorOutput: TextOutputStream, Sendable {
     /// - Parameter descriptor: The file descriptor to write to. The caller keeps it open.
     init(descriptor: Int32) { self.descriptor = descriptor }
 
-    /// Queues a line for writing to standard error and returns at once. The line includes its line end.
+    /// Adds a line to the lines that wait to be written to standard error, and returns at once. The line must include
+    /// its line end.
     func write(_ line: String) {
         let isIdle = self.state.withLock { state in
             state.lost += state.waiting.append(line, bytes: line.utf8.count)
@@ -57,10 +60,10 @@ final class ErrorOutput: TextOutputStream, Sendable {
         if isIdle { self.queue.async { self.drain() } }
     }
 
-    /// Holds lines for standard error back until ``release()``, while the terminal shows a table.
+    /// Holds back lines for standard error, because the terminal shows a table. ``release()`` writes them.
     func hold() { self.state.withLock { $0.isHeld = true } }
 
-    /// Writes the lines for standard error that were held back. Later lines are written at once again.
+    /// Ends the holding back of lines: writes the waiting lines to standard error, and writes later lines at once.
     func release() {
         let isIdle = self.state.withLock { state in
             guard state.isHeld else { return false }
@@ -76,14 +79,14 @@ final class ErrorOutput: TextOutputStream, Sendable {
         self.state.withLock { state in state.newest.map { (state.waiting.count + state.lost, $0) } }
     }
 
-    /// Blocks until all queued lines are written to standard error, at most for `limit`.
+    /// Blocks until all waiting lines are written to standard error, but at most for the time `limit`.
     func flush(within limit: Duration) {
         let isWritten = DispatchSemaphore(value: 0)
         self.queue.async { isWritten.signal() }
         _ = isWritten.wait(timeout: .now() + limit.inSeconds)
     }
 
-    /// Writes the queued lines to standard error. A line that cannot be written is dropped.
+    /// Writes the waiting lines to standard error. A line that cannot be written is dropped.
     private func drain() {
         while let line = self.state.withLock({ $0.next() }) { _ = WholeWrite.write(line, to: self.descriptor) }
     }

@@ -1,19 +1,19 @@
 public import ArgumentParser
 import FoundationEssentials
 
-/// Merges the options from the command line, the environment and a YAML file; the earlier one wins for each option. The
-/// ``Profile`` named by `--profile` is the lowest layer, for commands with this option.
+/// Merges the values of options from four sources. For each option, the command line wins over the environment, the
+/// environment over the YAML file, and the file over the ``Profile`` named by `--profile`.
 ///
 /// Each option is defined once, as an option of the command line. Values from the environment (`GODWIT_BROKER` for
-/// `--broker`) and the file (`broker:`) are inserted before the command's own arguments, so that one parser reads and
-/// checks all of them.
+/// `--broker`) and the file (`broker:`) are inserted before the command's own arguments. So one parser reads and checks
+/// all of them.
 public enum LayeredArguments {
-    /// One option that a command accepts.
+    /// One option that a command accepts on its command line.
     struct Option: Hashable, Sendable {
         var name: String
         var isFlag: Bool
         var isRepeating: Bool
-        /// `true` for an option that is also accepted without a value (`defaultAsFlag`).
+        /// `true` for an option that may be given with or without a value.
         var isValueOptional = false
     }
 
@@ -29,9 +29,9 @@ public enum LayeredArguments {
     }
 
     /// Returns the values that the command line, the environment and the configuration file give to the options of a
-    /// command, by long name. Values of the profile are left out.
+    /// command. Values of the profile are left out.
     ///
-    /// - Throws: As ``merge(_:environment:for:)``.
+    /// - Throws: The errors of ``merge(_:environment:for:)``.
     public static func values(
         _ arguments: [String], environment: [String: String], for root: any ParsableCommand.Type
     ) throws -> OptionValues {
@@ -83,8 +83,8 @@ public enum LayeredArguments {
         environment[self.variable(option)].flatMap { $0.isEmpty ? nil : $0 }
     }
 
-    /// Returns the profile named on the command line, in the environment or in the file; `nil` for none and for an
-    /// unknown name, which the parser reports.
+    /// Returns the profile named on the command line, in the environment or in the configuration file. Returns `nil` if
+    /// no profile is named, and for an unknown name, which the parser rejects later.
     private static func profile(
         _ arguments: [String], _ environment: [String: String], _ file: ConfigurationFile?
     ) -> Profile? {
@@ -98,8 +98,8 @@ public enum LayeredArguments {
 
     // MARK: - The command
 
-    /// Returns the subcommand that the first arguments name, or the default subcommand, and the number of those
-    /// arguments.
+    /// Returns the subcommand that the first arguments name, else the default subcommand. Also returns the number of
+    /// arguments that name the subcommand.
     static func command(
         _ arguments: [String], _ root: any ParsableCommand.Type
     ) -> (any ParsableCommand.Type, Int) {
@@ -130,12 +130,12 @@ public enum LayeredArguments {
         var command: Command
     }
 
-    /// The names of the options that are also accepted without a value (`defaultAsFlag`). The parser's description of
-    /// the command does not mark them.
+    /// The names of the options that may be given with or without a value. The parser's description of a command does
+    /// not mark such options, so they are listed here.
     private static let optionalValues: Set<String> = ["allow-commands"]
 
-    /// Returns the options of a command that have a long name, hidden ones included, from the parser's description of
-    /// the command.
+    /// Returns all options of a command that have a long name, also the hidden ones. They are read from the parser's
+    /// description of the command.
     static func options(of command: any ParsableCommand.Type) throws -> [Option] {
         let dump = try JSONDecoder().decode(Dump.self, from: Data(command._dumpHelp().utf8))
         return (dump.command.arguments ?? []).compactMap { argument in
@@ -156,12 +156,15 @@ public enum LayeredArguments {
         return String(argument.dropFirst(2).prefix { $0 != "=" })
     }
 
-    /// Returns the name of an option's environment variable, such as `GODWIT_PASSWORD_FILE` for `password-file`.
+    /// Returns the name of the environment variable for an option, such as `GODWIT_PASSWORD_FILE` for `password-file`.
     static func variable(_ option: String) -> String {
         "GODWIT_" + option.uppercased().replacing("-", with: "_")
     }
 
-    /// Rejects `--option=` without a value, because the parser would take the next argument as the value.
+    /// Rejects an argument of the form `--option=` without a value, because the parser would take the next argument as
+    /// the value.
+    ///
+    /// - Throws: `ValidationError` that names the option.
     private static func checkValues(_ own: [String], _ options: [Option]) throws {
         let names = Set(options.filter { !$0.isFlag }.map(\.name))
         let empty = own.prefix { $0 != "--" }.first { argument in

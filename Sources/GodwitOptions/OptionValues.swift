@@ -1,13 +1,14 @@
 import ArgumentParser
 
-/// The values given to a command's options, as text, by the long name of the option.
+/// The values of a command's options as text, by the long name of each option.
 ///
-/// A flag that is given has the value `true`. So has an option that is given without its optional value.
+/// A flag that is given has the value `true`. An option that is given without its optional value also has the value
+/// `true`.
 public struct OptionValues: Hashable, Sendable {
     private var values: [String: [String]] = [:]
     private let options: [String: LayeredArguments.Option]
 
-    /// Reads the values from a command's arguments, without the leading words that name the command.
+    /// Reads the values of options from a command's arguments. The arguments do not include the name of the command.
     init(_ arguments: [String], of options: [LayeredArguments.Option]) {
         self.options = Dictionary(options.map { ($0.name, $0) }) { first, _ in first }
         var rest = arguments[...]
@@ -23,17 +24,17 @@ public struct OptionValues: Hashable, Sendable {
         }
     }
 
-    /// Returns `true` if the command has this option.
+    /// Returns `true` if the command accepts the option with this long name.
     public func knows(_ name: String) -> Bool { self.options[name] != nil }
 
-    /// The values of an option; `nil` if it is not given.
+    /// The values given to the option with this long name; `nil` if the option is not given.
     public subscript(name: String) -> [String]? {
         get { self.values[name] }
         set { self.values[name] = newValue?.isEmpty == true ? nil : newValue }
     }
 
-    /// Splits a text into the values of an option, by the rules for environment variables: a repeatable option has one
-    /// value on each line, a flag takes `true` or `false` (or `on`, `off`, `1`, `0` …), and an empty text is no value.
+    /// Splits a text into the values of an option. A repeatable option has one value on each line, and any other option
+    /// has one value. A flag accepts `true` or `false` (or `on`, `off`, `1`, `0` …). An empty text is no value.
     ///
     /// - Throws: `ValidationError` for an unknown option, and for a flag whose text is neither on nor off.
     public func values(of name: String, in text: String) throws -> [String] {
@@ -47,7 +48,8 @@ public struct OptionValues: Hashable, Sendable {
         return values
     }
 
-    /// The values together with those of the profile that `profile` names. A given value wins over that of the profile.
+    /// The values of the options, completed with the values of the profile that the option `profile` names. A value
+    /// that is already given wins over that of the profile.
     public var profiled: OptionValues {
         var all = self
         for (name, value) in self["profile"]?.first.flatMap(Profile.init)?.keys ?? [] where self[name] == nil {
@@ -56,7 +58,7 @@ public struct OptionValues: Hashable, Sendable {
         return all
     }
 
-    /// The values as command-line arguments (`--name=value`), which the parser of the command reads.
+    /// The values of the options as command-line arguments (`--name=value`), which the command's parser can read.
     public var arguments: [String] {
         self.values.sorted { $0.key < $1.key }.flatMap { name, values in
             self.options[name]?.arguments(values) ?? []
@@ -65,8 +67,8 @@ public struct OptionValues: Hashable, Sendable {
 }
 
 extension LayeredArguments.Option {
-    /// Splits a text into values of this option, one for each line if it is repeatable; `nil` if the option is a flag
-    /// and the text is neither on nor off.
+    /// Splits a text into values of this option. A repeatable option has one value on each line, any other option one
+    /// value. A flag has the value `true`, or none if the text means off; `nil` if the text is neither on nor off.
     func values(_ text: String) -> [String]? {
         guard self.isFlag else {
             // Each line is one value, because any other separator may be part of a path, an id or an address.
@@ -79,7 +81,8 @@ extension LayeredArguments.Option {
         }
     }
 
-    /// Returns the values as command-line arguments of this option: `--name=value`, or `--name` for a flag.
+    /// Returns the values as command-line arguments of this option: `--name=value` for each value, or one `--name` for
+    /// a flag that is on.
     func arguments(_ values: [String]) -> [String] {
         self.isFlag ? values.prefix(1).map { _ in "--\(self.name)" } : values.map { "--\(self.name)=\($0)" }
     }

@@ -2,20 +2,22 @@ import Dispatch
 private import SystemLibrary
 import Synchronization
 
-/// Writes text to standard output on a thread of its own, so that a reader that stalls does not block the program.
+/// Writes text to standard output on a thread of its own, so that a slow reader never blocks the program's tasks.
 public final class Output: Sendable {
     /// A failed write to standard output.
     public struct Failure: Error, CustomStringConvertible {
-        /// The error number (`errno`).
+        /// The error number (`errno`) of the failed write.
         public let code: Int32
 
-        /// `true` if the reader of standard output closed its end, as `head` does. This is not a fault.
+        /// `true` if the write failed because the reader of standard output closed its end, as `head` does. This is not
+        /// a fault.
         public var isClosed: Bool { self.code == EPIPE }
-        /// The operation and the cause as text.
+        /// The failure as text: the failed operation and its cause.
         public var description: String { "cannot write to standard output: \(String(cString: strerror(self.code)))" }
     }
 
-    /// One caller of ``Output/write(_:)``, which waits until its text is written or its task is cancelled.
+    /// The state of one call of ``Output/write(_:)``. The caller waits until its text is written, or until its task is
+    /// cancelled.
     private final class Receipt: Sendable {
         private enum State {
             case new
@@ -46,14 +48,14 @@ public final class Output: Sendable {
 
     private let queue = DispatchQueue(label: "godwit.output")
 
-    /// Creates the writer for standard output and ignores SIGPIPE, so that a closed pipe is an error in place of a
-    /// signal.
+    /// Creates the writer for standard output and ignores the signal SIGPIPE. Writing to a closed pipe then fails with
+    /// an error, and the program is not ended by the signal.
     public init() { signal(SIGPIPE, SIG_IGN) }
 
-    /// Writes a text to standard output.
+    /// Writes a text to standard output, and returns when it is written.
     ///
-    /// - Throws: ``Failure``; `CancellationError` at once when the task is cancelled, whether or not the text was
-    ///   written.
+    /// - Throws: ``Failure`` if the text cannot be written; `CancellationError` when the task is cancelled, even if the
+    ///   text was or will be written.
     public func write(_ text: String) async throws {
         let receipt = Receipt()
         try await withTaskCancellationHandler {
@@ -66,7 +68,7 @@ public final class Output: Sendable {
         }
     }
 
-    /// Writes a last text to standard output, after all texts that wait. Gives up after half a second.
+    /// Writes a last text to standard output, after all texts that still wait. Blocks for half a second at most.
     public func writeLast(_ text: String) {
         let isWritten = DispatchSemaphore(value: 0)
         self.queue.async {
@@ -76,14 +78,14 @@ public final class Output: Sendable {
         _ = isWritten.wait(timeout: .now() + .milliseconds(500))
     }
 
-    /// Writes a text to standard output directly, and blocks until it is written.
+    /// Writes a text to standard output on the calling thread, and blocks until it is written.
     ///
-    /// - Throws: ``Failure``.
+    /// - Throws: ``Failure`` if the text cannot be written.
     public static func print(_ text: String) throws { try self.writeAll(text).get() }
 
-    /// Writes a text to standard output directly, and blocks until it is written.
+    /// Writes a text to standard output on the calling thread, and blocks until it is written.
     ///
-    /// - Returns: ``Failure`` if the text could not be written.
+    /// - Returns: Success, or ``Failure`` if the text could not be written.
     @discardableResult
     public static func writeAll(_ text: String) -> Result<Void, any Error> {
         let code = WholeWrite.write(text, to: STDOUT_FILENO)

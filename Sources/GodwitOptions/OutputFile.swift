@@ -2,13 +2,13 @@ private import SystemLibrary
 public import TrackingCore
 private import TrackingRuntime
 
-/// The output of an export: a file, which appears only once it is complete; or standard output, a pipe or a device,
-/// which receive bytes at once. Bytes are written in pieces of 64 KiB.
+/// The output of an export. A regular file appears under its name only once it is complete. Standard output, a pipe or
+/// a device receives bytes as they are written, in pieces of 64 KiB.
 public final class OutputFile {
     /// The path of the output as the user gave it; `nil` for standard output.
     private let path: String?
-    /// The file to replace when the output is complete, and the temporary file beside it; `nil` if the output is not a
-    /// regular file.
+    /// The path of the file to replace when the output is complete, and the path of the temporary file beside it. `nil`
+    /// if the output is not a regular file.
     private let replaced: (file: String, temporary: String)?
     private let descriptor: Int32
     private let draft: Draft?
@@ -16,10 +16,11 @@ public final class OutputFile {
 
     private static let piece = 65_536
 
-    /// Opens the output of an export.
+    /// Opens the output of an export. ``finish()`` puts a regular file under its name; a symbolic link remains, and its
+    /// target is replaced.
     ///
-    /// - Parameter path: The file; `-` or `nil` for standard output. ``finish()`` replaces a regular file, or the
-    ///   target of a symbolic link. Opening a named pipe waits for its reader.
+    /// - Parameter path: The path of the output; `-` or `nil` for standard output. Opening a named pipe waits for its
+    ///   reader.
     /// - Throws: `inputUnreadable` that names the file and the cause.
     public init(_ path: String?) throws(TrackingError) {
         signal(SIGPIPE, SIG_IGN)
@@ -53,20 +54,22 @@ public final class OutputFile {
         if let replaced = self.replaced { unlink(replaced.temporary) }
     }
 
-    /// `true` if the output is standard output, under any name.
+    /// `true` if the output is standard output, whether it was given as `-`, `nil` or a path such as `/dev/stdout`.
     public var isStandardOutput: Bool { self.path == nil }
 
-    /// Appends bytes to the output, buffered in pieces of 64 KiB.
+    /// Appends bytes to the output. Bytes are collected and written in pieces of 64 KiB.
     ///
-    /// - Throws: `inputUnreadable` if a file, ``Output/Failure`` if standard output cannot be written.
+    /// - Throws: `inputUnreadable` if a file cannot be written; ``Output/Failure`` if standard output cannot be
+    ///   written.
     public func write(_ bytes: [UInt8]) throws {
         self.waiting += bytes
         if self.waiting.count >= Self.piece { try self.flush() }
     }
 
-    /// Writes the remaining bytes. A regular file then replaces the earlier file of the same name.
+    /// Writes the bytes that were not written yet, and completes the output. A regular file then replaces the earlier
+    /// file of the same name.
     ///
-    /// - Throws: As ``write(_:)``.
+    /// - Throws: The errors of ``write(_:)``.
     public func finish() throws {
         try self.flush()
         guard let replaced = self.replaced else { return }
@@ -84,6 +87,7 @@ public final class OutputFile {
     }
 
     private static func error(_ path: String, _ code: Int32) -> TrackingError {
-        TrackingError(.inputUnreadable, "cannot write '\(path)': \(String(cString: strerror(code)))")
+        TrackingError(
+            .inputUnreadable, "cannot write '\(path)': \(String(cString: strerror(code))). Check the path and the disk")
     }
 }

@@ -7,10 +7,10 @@ import TrackingCore
 import TrackingRuntime
 import UnixSignals
 
-/// The start and the end of the programs `godwit` and `godwit-agent`, and their error output.
+/// The start and the end of the programs `godwit` and `godwit-agent`, and their output to standard error.
 public enum Program {
-    /// Runs the command that the arguments of this process name, and exits with the code of its outcome. Options from
-    /// the environment and the configuration file complete the arguments.
+    /// Runs the command that the arguments of this process name. If the command fails, the process exits with the exit
+    /// code of the error. Options from the environment and the configuration file complete the arguments.
     public static func run(_ root: any ParsableCommand.Type) async {
         self.openStandardDescriptors()
         // The limit of open files is raised before any part of the program reads it.
@@ -43,7 +43,7 @@ public enum Program {
         }
     }
 
-    /// Returns the usage text of the command that the arguments name, as the parser writes it.
+    /// Returns the usage text of the command that the arguments name.
     private static func usage(_ root: any ParsableCommand.Type) -> String {
         let arguments = Array(CommandLine.arguments.dropFirst())
         let (command, words) = LayeredArguments.command(arguments, root)
@@ -51,8 +51,8 @@ public enum Program {
         return "Usage: \(root.usageString(for: command))\n  See '\(name) --help' for more information."
     }
 
-    /// Opens `/dev/null` for each closed standard descriptor, because otherwise the next opened file or connection
-    /// would get its number. Writing to a standard output that was closed fails.
+    /// Opens `/dev/null` in place of each closed standard descriptor (input, output, error). Otherwise the next opened
+    /// file would get the descriptor's number. Writing to a standard output that was closed still fails.
     private static func openStandardDescriptors() {
         for descriptor in [STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO] where fcntl(descriptor, F_GETFD) < 0 {
             // `open` returns the lowest free number, which is this descriptor. Child programs inherit it.
@@ -60,11 +60,13 @@ public enum Program {
         }
     }
 
-    /// Runs a service until it ends, or until SIGINT, SIGTERM or SIGHUP (a closed terminal) asks it to end. SIGHUP
-    /// stays ignored if it was ignored at the start, as under `nohup`.
+    /// Runs a service until it ends, or until SIGINT, SIGTERM or SIGHUP (a closed terminal) asks it to end. SIGHUP is
+    /// ignored if it was already ignored at the start, as under `nohup`.
     ///
-    /// - Parameter other: A second service to run beside it. It is shut down first.
-    /// - Throws: The error of either service.
+    /// - Parameters:
+    ///   - service: The service to run.
+    ///   - other: A second service to run at the same time. On shutdown, it is the first to be shut down.
+    /// - Throws: The error with which either service failed.
     public static func run(_ service: some Service, beside other: (any Service)? = nil) async throws {
         let services = [service as any Service] + (other.map { [$0] } ?? [])
         let configuration = ServiceGroupConfiguration(
@@ -84,31 +86,32 @@ public enum Program {
             == unsafeBitCast(SIG_IGN, to: Int.self)
     }
 
-    /// Writes an error message to standard error and exits with a code.
+    /// Writes an error message to standard error and ends the program with an exit code.
     public static func end(_ message: String, _ code: ExitCode) -> Never {
         self.complain(message)
         self.finishErrors()
         SystemLibrary.exit(code.rawValue)
     }
 
-    /// Writes an error message to standard error after `Error: `. Returns at once, without waiting for the reader.
+    /// Writes an error message, after the prefix `Error: `, to standard error. Returns at once, without waiting for the
+    /// reader.
     public static func complain(_ message: String) {
         // The message may contain text from other programs, so control characters are escaped.
         let lines = message.split(separator: "\n", omittingEmptySubsequences: false).map { String($0).printable }
         ErrorOutput.standard.write("Error: \(lines.joined(separator: "\n"))\n")
     }
 
-    /// Writes a note that is not an error to standard error. The text includes its line end.
+    /// Writes a note to standard error; a note is not an error. The text must include its line end.
     public static func note(_ text: String) { ErrorOutput.standard.write(text) }
 
-    /// Writes the queued lines to standard error before the program ends, for at most half a second.
+    /// Writes the waiting lines to standard error before the program ends. Blocks for half a second at most.
     private static func finishErrors() {
         ErrorOutput.standard.release()
         ErrorOutput.standard.flush(within: .milliseconds(500))
     }
 
-    /// Starts logging to standard error, from the given level on. Logging never waits for the reader, and the program
-    /// goes on if the reader closes standard error.
+    /// Starts logging to standard error. Messages below the given level are dropped. Logging never waits for the
+    /// reader, and the program continues if the reader closes standard error.
     public static func startLogging(_ level: Logger.Level) {
         signal(SIGPIPE, SIG_IGN)
         LoggingSystem.bootstrap { label in

@@ -36,7 +36,7 @@ public struct ErrorProgress {
     /// - Parameter isWanted: `false` to draw nothing, for example because the output goes to the same terminal.
     public init(isWanted: Bool) { self.isShown = isWanted && isatty(STDERR_FILENO) == 1 }
 
-    /// Draws the progress bar on standard error, if it differs from the shown one.
+    /// Draws a progress bar on standard error. Does nothing if the bar is already shown in the same form.
     public mutating func show(_ bar: ProgressBar) {
         guard self.isShown, bar != self.shown else { return }
         self.shown = bar

@@ -10,8 +10,8 @@ public struct ServiceNotifier: Sendable {
     /// The time within which the service manager expects a report that the program is alive; `nil` if it expects none.
     public let watchdogInterval: Duration?
 
-    /// Reads the service manager's socket and watchdog from `NOTIFY_SOCKET`, `WATCHDOG_USEC` and `WATCHDOG_PID`.
-    /// Returns `nil` if the environment names no socket.
+    /// Reads the service manager's socket and watchdog interval from the environment variables `NOTIFY_SOCKET`,
+    /// `WATCHDOG_USEC` and `WATCHDOG_PID`. Returns `nil` if the environment names no socket.
     public init?(environment: [String: String]) {
         guard let address = environment["NOTIFY_SOCKET"], address.hasPrefix("/") || address.hasPrefix("@"),
             (2...107).contains(address.utf8.count)
@@ -37,10 +37,10 @@ public struct ServiceNotifier: Sendable {
     /// Reports to the service manager's watchdog once that the program is alive.
     public func watchdog() { self.send("WATCHDOG=1") }
 
-    /// Reports to the service manager's watchdog that the program is alive, twice in each interval, until the task is
-    /// cancelled. Returns at once if the service manager has no watchdog.
+    /// Reports to the service manager's watchdog that the program is alive, twice in each of its intervals, until the
+    /// task is cancelled. Returns at once if the service manager has no watchdog.
     ///
-    /// - Parameter check: Returns when the program has shown that it is alive. The report is sent after it returns.
+    /// - Parameter check: A function that returns once the program has shown that it works. Each report waits for it.
     public func keepAlive(_ check: @Sendable () async -> Void) async {
         guard let interval = self.watchdogInterval else { return }
         while !Task.isCancelled {

@@ -10,10 +10,11 @@ public struct Terminal: Sendable {
 
     private let saved: termios
     private let output: Output
-    /// `true` after the program was stopped with Ctrl-Z and continued. The shell has changed the terminal's settings
-    /// meanwhile.
+    /// `true` after the program was stopped with Ctrl-Z and continued. The shell changed the terminal's settings
+    /// meanwhile, so they must be set again.
     private static let wasStopped = Atomic<Bool>(false)
-    /// `true` after the end of standard input, which then always counts as readable.
+    /// `true` after standard input has ended. The program then no longer waits for it, because an ended input always
+    /// counts as readable.
     private static let hasInputEnded = Atomic<Bool>(false)
     private let waiter = Waiter()
 
@@ -36,12 +37,13 @@ public struct Terminal: Sendable {
         return (Int(size.ws_col), Int(size.ws_row))
     }
 
-    /// The lines for standard error that are held back while the terminal shows a table: their number and the newest of
-    /// them. They are written when the table ends. `nil` if there are none, and if standard error is not a terminal.
+    /// The lines for standard error that are held back while the terminal shows a table: their number and the newest
+    /// line. They are written when the table ends. `nil` if no line is held back.
     public static var heldErrors: (count: Int, newest: String)? { ErrorOutput.standard.held }
 
-    /// Prepares the terminal for a table: keys are read singly and without echo, and standard error is held back if it
-    /// is a terminal. ``restore()`` undoes both. Ctrl-Z shows the cursor until the program continues.
+    /// Prepares the terminal for a table. Keys are read singly and without echo. Lines for standard error are held back
+    /// if standard error is a terminal. ``restore()`` undoes both. Ctrl-Z stops the program and shows the cursor until
+    /// the program continues.
     public init(_ output: Output) {
         self.output = output
         if isatty(STDERR_FILENO) == 1 { ErrorOutput.standard.hold() }
@@ -59,8 +61,8 @@ public struct Terminal: Sendable {
         tcsetattr(STDIN_FILENO, TCSANOW, &settings)
     }
 
-    /// Installs the handler of Ctrl-Z, which shows the cursor, stops the program, and hides the cursor when the program
-    /// continues. The handler uses only calls that are safe in a signal handler.
+    /// Installs a signal handler for Ctrl-Z. It shows the cursor and stops the program. When the program continues, it
+    /// hides the cursor and clears the screen. The handler uses only calls that are safe in a signal handler.
     private static func handleStopSignal() {
         signal(SIGTSTP) { _ in
             let code = errno
@@ -92,7 +94,7 @@ public struct Terminal: Sendable {
         ErrorOutput.standard.release()
     }
 
-    /// Returns the keys that the user pressed since the last call; empty if there are none.
+    /// Returns the keys that the user pressed since the last call, without waiting; empty if there are none.
     public var keys: [Character] {
         if Self.wasStopped.exchange(false, ordering: .relaxed) { self.readSingleKeys() }
         var bytes = Self.typed(within: 0)
@@ -105,16 +107,18 @@ public struct Terminal: Sendable {
         return read.keys
     }
 
-    /// Waits until a key is pressed, ``wake()`` is called, or the limit has passed. Call it from one task at a time.
+    /// Waits until a key is pressed, ``wake()`` is called, or the time `limit` has passed. Only one task at a time may
+    /// call it.
     public func wait(for limit: Duration) async {
         let input = Self.hasInputEnded.load(ordering: .relaxed) ? nil : STDIN_FILENO
         _ = await self.waiter.next(until: DeviceClock.now.advanced(by: limit), descriptor: input)
     }
 
-    /// Ends the present or the next ``wait(for:)``, because there is something new to draw.
+    /// Ends the current call of ``wait(for:)``, or else the next one, because there is something new to draw.
     public func wake() { self.waiter.signal(.news) }
 
-    /// Returns the typed bytes, at most 64, after waiting at most this many milliseconds for the first one.
+    /// Returns the bytes that the user typed, at most 64. Waits at most the given number of milliseconds for the first
+    /// one.
     private static func typed(within milliseconds: Int32) -> [UInt8] {
         var descriptor = pollfd(fd: STDIN_FILENO, events: Int16(POLLIN), revents: 0)
         guard poll(&descriptor, 1, milliseconds) > 0 else { return [] }
@@ -126,9 +130,10 @@ public struct Terminal: Sendable {
         return count > 0 ? Array(buffer[..<count]) : []
     }
 
-    /// Draws the lines of a table over the last ones, at most one line fewer than the terminal has rows.
+    /// Draws a table over the one drawn before, from the top of the screen. Draws at most one line fewer than the
+    /// terminal has rows.
     ///
-    /// - Throws: As ``Output/write(_:)``.
+    /// - Throws: The errors of ``Output/write(_:)``.
     public func draw(_ lines: [String]) async throws {
         // Each line is erased before it is written: after a full line, the cursor is still on its last column.
         let text = lines.prefix(max(1, Self.size.height - 1)).map { "\u{1B}[K\($0)\n" }.joined()

@@ -1,8 +1,8 @@
 /// Decodes the bytes that a terminal sends for typed keys.
 enum TerminalKeys {
-    /// Returns the typed characters. Escape sequences, as of arrow and function keys, are skipped.
+    /// Decodes bytes into the typed characters. Escape sequences, as of arrow and function keys, are skipped.
     ///
-    /// - Returns: The characters, and `true` if an escape sequence is incomplete at the end.
+    /// - Returns: The characters, and `true` if the bytes end within an escape sequence.
     static func read(_ bytes: [UInt8]) -> (keys: [Character], isCut: Bool) {
         var typed: [UInt8] = []
         var rest = bytes[...]

@@ -2,7 +2,7 @@ private import SystemLibrary
 public import TrackingCore
 private import TrackingRuntime
 
-/// Converts times to text, and reads the wall clock.
+/// Converts times to text, and reads the device's wall clock.
 public enum TimeText {
     /// Returns a time as RFC 3339 text in UTC with milliseconds: `2026-05-04T09:30:00.250Z`.
     public static func rfc3339(_ time: UnixTime) -> String {
@@ -23,7 +23,7 @@ public enum TimeText {
         return self.clock(parts)
     }
 
-    /// The time of the device's wall clock.
+    /// The present time of the device's wall clock.
     public static var now: UnixTime { DeviceClock.wall }
 
     private static func split(_ time: UnixTime) -> (Int, Int) {
@@ -43,7 +43,7 @@ public enum TimeText {
 }
 
 extension Double {
-    /// Returns the number as text with this many digits after the decimal point.
+    /// Returns a number as text with this many digits after the decimal point.
     public func text(digits: Int) -> String {
         let scale = (0..<digits).reduce(1.0) { scale, _ in scale * 10 }
         guard abs(self) < 1e15 / scale else { return "\(self)" }

@@ -2,28 +2,29 @@ public import ArgumentParser
 import FoundationEssentials
 public import TrackingCore
 
-/// The options for the tracked trackables and their resolutions.
+/// The options for the trackables (the tracked things) and for their resolutions.
 public struct TrackableOptions: ParsableArguments {
-    /// The ids of the trackables to track.
+    /// The ids of the trackables (the things whose positions are published) to track.
     @Option(help: ArgumentHelp("Track this trackable: an id of 1 to 128 bytes. Repeatable.", valueName: "id"))
     public var trackable: [String] = []
 
-    /// The destination in degrees, if one trackable alone is given; `nil` for none.
+    /// The destination of the trackable, in degrees; `nil` for none. The option applies only if a single trackable is
+    /// given.
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp("Set the destination of the trackable, in degrees.", valueName: "lat,lon"))
     public var destination: Coordinate?
 
-    /// The distance to the destination, in metres, below which the trackable counts as near; `nil` for no limit by
-    /// distance.
+    /// The distance in metres to the destination below which the trackable counts as near its destination; `nil` if
+    /// distance does not count.
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp(
             "Count the trackable as near its destination below this distance (metres).", valueName: "metres"))
     public var proximity: Double?
 
-    /// The time to arrival, in seconds, below which the trackable counts as near its destination; `nil` for no limit by
-    /// time.
+    /// The time to arrival, in seconds, below which the trackable counts as near its destination; `nil` if time does
+    /// not count.
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp(
@@ -31,41 +32,47 @@ public struct TrackableOptions: ParsableArguments {
             valueName: "seconds", visibility: .hidden))
     public var arrival: Double?
 
-    /// The trackable's resolution, whether it is near or far from its destination and has a subscriber or not.
+    /// The trackable's resolution (accuracy, interval and displacement of its positions), for each case without an
+    /// option of its own. The four cases are near or far from the destination, with or without a subscriber. `nil` if
+    /// not given.
     @Option(
         help: ArgumentHelp(
             "Set the trackable's resolution: accuracy (MINIMUM LOW BALANCED HIGH MAXIMUM), interval in ms, displacement in metres, as HIGH/1000/1.",
             valueName: "a/i/d"))
     public var resolution: Resolution?
 
-    /// The trackable's resolution while it is far from its destination and has no subscriber; `nil` if not given.
+    /// The trackable's resolution (accuracy, interval, displacement) while it is far from its destination and has no
+    /// subscriber; `nil` if not given.
     @Option(
         help: ArgumentHelp(
             "Set the resolution far from the destination without a subscriber.", valueName: "a/i/d",
             visibility: .hidden))
     public var resolutionFar: Resolution?
 
-    /// The trackable's resolution while it is far from its destination and has a subscriber; `nil` if not given.
+    /// The trackable's resolution (accuracy, interval, displacement) while it is far from its destination and has a
+    /// subscriber; `nil` if not given.
     @Option(
         help: ArgumentHelp(
             "Set the resolution far from the destination with a subscriber.", valueName: "a/i/d", visibility: .hidden))
     public var resolutionFarWatched: Resolution?
 
-    /// The trackable's resolution while it is near its destination and has no subscriber; `nil` if not given.
+    /// The trackable's resolution (accuracy, interval, displacement) while it is near its destination and has no
+    /// subscriber; `nil` if not given.
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp(
             "Set the resolution near the destination without a subscriber.", valueName: "a/i/d", visibility: .hidden))
     public var resolutionNear: Resolution?
 
-    /// The trackable's resolution while it is near its destination and has a subscriber; `nil` if not given.
+    /// The trackable's resolution (accuracy, interval, displacement) while it is near its destination and has a
+    /// subscriber; `nil` if not given.
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp(
             "Set the resolution near the destination with a subscriber.", valueName: "a/i/d", visibility: .hidden))
     public var resolutionNearWatched: Resolution?
 
-    /// The charge of the battery, in percent, below which the interval between positions is stretched; `nil` for never.
+    /// The charge of the battery, in percent, below which positions are sent at longer intervals; `nil` for never.
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp(
@@ -74,8 +81,8 @@ public struct TrackableOptions: ParsableArguments {
             visibility: .hidden))
     public var batteryThreshold: Double?
 
-    /// The factor, 1 or more, by which the interval between positions is multiplied below the battery threshold; `nil`
-    /// for 1.
+    /// The factor, 1 or more, by which the interval between positions is multiplied while the battery is below its
+    /// threshold; `nil` for 1.
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp(
@@ -84,30 +91,32 @@ public struct TrackableOptions: ParsableArguments {
             visibility: .hidden))
     public var lowBatteryMultiplier: Double?
 
-    /// The finest resolution that a subscriber's request can reach; `nil` for the default.
+    /// The finest resolution (accuracy, interval, displacement) that a subscriber's request can obtain; `nil` for the
+    /// default limit.
     @Option(
         help: ArgumentHelp(
             "Limit subscribers' requests to this resolution or a coarser one. Default: \(Resolution.standardFloor.argumentText).",
             valueName: "a/i/d", visibility: .hidden))
     public var floor: Resolution?
 
-    /// The coarsest resolution that a subscriber's request can reach; `nil` for the default.
+    /// The coarsest resolution (accuracy, interval, displacement) that a subscriber's request can lead to; `nil` for
+    /// the default limit.
     @Option(
         help: ArgumentHelp(
             "Limit subscribers' requests to this resolution or a finer one. Default: \(Resolution.standardCeiling.argumentText).",
             valueName: "a/i/d", visibility: .hidden))
     public var ceiling: Resolution?
 
-    /// The condition for sending a position: after the resolution's interval and its displacement (both), or after one
-    /// of them (either).
+    /// The rule for sending the next position. `both`: after the interval has passed and the trackable has moved the
+    /// displacement. `either`: after one of them.
     @Option(
         help: ArgumentHelp(
             "Send a position after the resolution's interval and its displacement (both), or after one of them (either).",
             valueName: "rule", visibility: .hidden))
     public var filter = FilterRule.both
 
-    /// The longest time, in seconds, for which no position is sent while the trackable does not move; 0 for no limit,
-    /// `nil` for the default.
+    /// The longest time, in seconds, between two sent positions: after it, a position is sent even if the trackable
+    /// does not move. 0 for no such limit, `nil` for the default.
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp(
@@ -115,10 +124,10 @@ public struct TrackableOptions: ParsableArguments {
             valueName: "seconds", visibility: .hidden))
     public var maximumSilence: Double?
 
-    /// Creates the options with their defaults; the parser sets the values.
+    /// Creates the trackable options with their default values. The command-line parser then sets the given values.
     public init() {}
 
-    /// The trackable settings given as options. They apply if one trackable alone is given.
+    /// The settings that the options give for a trackable. They can apply only if a single trackable is given.
     public var single: TrackableSettings {
         TrackableSettings(
             destination: self.destination, proximity: self.proximity, arrival: self.arrival,
@@ -129,12 +138,13 @@ public struct TrackableOptions: ParsableArguments {
             filter: self.filter, maximumSilence: self.maximumSilence)
     }
 
-    /// Returns the tracked trackables with their settings, from the options or the file's key `trackables`.
+    /// Returns the trackables to track, with their settings. They come from the options and from the key `trackables`
+    /// of the configuration file.
     ///
     /// - Parameters:
     ///   - file: The configuration file; `nil` for none.
-    ///   - one: The single trackable to track in place of the given ones. The settings given as options apply to it.
-    ///     `nil` to track the given ones.
+    ///   - one: The single trackable to track instead of the given ones, if the options contain settings for it. `nil`
+    ///     to track the given ones.
     /// - Throws: `ValidationError` that names the ambiguous, missing or wrong setting.
     public func settings(
         file: ConfigurationFile?, one: TrackableID? = nil
@@ -167,44 +177,51 @@ public struct TrackableOptions: ParsableArguments {
     }
 }
 
-/// The settings of one trackable, from options or from an entry of `trackables` in the configuration file.
+/// The settings of one trackable. They come from command-line options, or from an entry of `trackables` in the
+/// configuration file.
 public struct TrackableSettings: Hashable, Sendable {
     /// The trackable's destination in degrees; `nil` for none.
     public var destination: Coordinate?
-    /// The distance to the destination, in metres, below which the trackable counts as near; `nil` for no limit by
-    /// distance.
+    /// The distance in metres to the destination below which the trackable counts as near its destination; `nil` if
+    /// distance does not count.
     public var proximity: Double?
-    /// The time to arrival, in seconds, below which the trackable counts as near its destination; `nil` for no limit by
-    /// time.
+    /// The time to arrival, in seconds, below which the trackable counts as near its destination; `nil` if time does
+    /// not count.
     public var arrival: Double?
-    /// The resolution in all four cases (near or far from the destination, with or without a subscriber); `nil` if not
-    /// given.
+    /// The trackable's resolution (accuracy, interval, displacement), for each case without a setting of its own. The
+    /// four cases are near or far from the destination, with or without a subscriber. `nil` if not given.
     public var resolution: Resolution?
-    /// The trackable's resolution while it is far from its destination and has no subscriber; `nil` if not given.
+    /// The trackable's resolution (accuracy, interval, displacement) while it is far from its destination and has no
+    /// subscriber; `nil` if not given.
     public var resolutionFar: Resolution?
-    /// The trackable's resolution while it is far from its destination and has a subscriber; `nil` if not given.
+    /// The trackable's resolution (accuracy, interval, displacement) while it is far from its destination and has a
+    /// subscriber; `nil` if not given.
     public var resolutionFarWatched: Resolution?
-    /// The trackable's resolution while it is near its destination and has no subscriber; `nil` if not given.
+    /// The trackable's resolution (accuracy, interval, displacement) while it is near its destination and has no
+    /// subscriber; `nil` if not given.
     public var resolutionNear: Resolution?
-    /// The trackable's resolution while it is near its destination and has a subscriber; `nil` if not given.
+    /// The trackable's resolution (accuracy, interval, displacement) while it is near its destination and has a
+    /// subscriber; `nil` if not given.
     public var resolutionNearWatched: Resolution?
-    /// The charge of the battery, in percent, below which the interval between positions is stretched; `nil` for never.
+    /// The charge of the battery, in percent, below which positions are sent at longer intervals; `nil` for never.
     public var batteryThreshold: Double?
-    /// The factor, 1 or more, by which the interval between positions is multiplied below the battery threshold; `nil`
-    /// for 1.
+    /// The factor, 1 or more, by which the interval between positions is multiplied while the battery is below its
+    /// threshold; `nil` for 1.
     public var lowBatteryMultiplier: Double?
-    /// The finest resolution that a subscriber's request can reach; `nil` for the default.
+    /// The finest resolution (accuracy, interval, displacement) that a subscriber's request can obtain; `nil` for the
+    /// default limit.
     public var floor: Resolution?
-    /// The coarsest resolution that a subscriber's request can reach; `nil` for the default.
+    /// The coarsest resolution (accuracy, interval, displacement) that a subscriber's request can lead to; `nil` for
+    /// the default limit.
     public var ceiling: Resolution?
-    /// The condition for sending a position: after the resolution's interval and its displacement (both), or after one
-    /// of them (either).
+    /// The rule for sending the next position. `both`: after the interval has passed and the trackable has moved the
+    /// displacement. `either`: after one of them.
     public var filter = FilterRule.both
-    /// The longest time, in seconds, for which no position is sent while the trackable does not move; 0 for no limit,
-    /// `nil` for the default.
+    /// The longest time, in seconds, between two sent positions: after it, a position is sent even if the trackable
+    /// does not move. 0 for no such limit, `nil` for the default.
     public var maximumSilence: Double?
 
-    /// The long names of the options that these settings give, for an error message.
+    /// The long names of the options whose values are set here, for an error message.
     fileprivate var names: [String] {
         let all: [(String, Bool)] = [
             ("destination", self.destination != nil), ("proximity", self.proximity != nil),
@@ -221,7 +238,8 @@ public struct TrackableSettings: Hashable, Sendable {
         return all.filter(\.1).map(\.0)
     }
 
-    /// Returns the longest time for which no position is sent; `nil` derives it from the trackable's resolution.
+    /// Returns the longest time between two sent positions of the trackable. `nil` if it is not set; the publisher then
+    /// derives it from the trackable's resolution.
     ///
     /// - Throws: `ValidationError` if the number of seconds is not 0 to 1,000,000,000.
     public func silence() throws -> Duration? {
@@ -232,10 +250,11 @@ public struct TrackableSettings: Hashable, Sendable {
         return .seconds(seconds)
     }
 
-    /// Makes the trackable's resolution constraints. Returns `nil` if there is no setting for resolution, battery or
-    /// proximity. A floor or a ceiling alone makes no constraints, because both only limit requests.
+    /// Makes the trackable's constraints: its own resolutions, its thresholds for being near, and its rule for a low
+    /// battery. Returns `nil` if none of these is set. A limit for subscribers' requests (`floor`, `ceiling`) alone
+    /// makes no constraints.
     ///
-    /// - Parameter default: The resolution in all cases for which the settings give none.
+    /// - Parameter default: The resolution to use in all cases if the settings give no resolution.
     /// - Throws: `ValidationError` for a value out of range.
     public func constraints(default: Resolution) throws -> ResolutionConstraints? {
         let members = [self.resolutionFar, self.resolutionFarWatched, self.resolutionNear, self.resolutionNearWatched]
@@ -282,7 +301,8 @@ extension TrackableSettings {
         "filter", "maximum-silence",
     ]
 
-    /// Reads the trackables under the key `trackables` of a configuration file; empty without the key.
+    /// Reads the list of trackables under the key `trackables` of a configuration file. The list is empty without that
+    /// key.
     ///
     /// - Throws: `ValidationError` that names the key, its line and the entry.
     static func list(_ file: ConfigurationFile) throws -> [(TrackableID, TrackableSettings)] {

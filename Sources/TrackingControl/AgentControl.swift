@@ -1,85 +1,99 @@
 public import TrackingCore
 
-/// The operations that a running agent offers to the user of the device and, where allowed, to a remote operator.
+/// The operations of a running agent, the publisher program on a device. The device's user may request all of them, a
+/// remote operator only some.
 ///
-/// The protocol separates the control interfaces from the agent. Each method returns when its work is done. A method
-/// that throws has changed nothing.
+/// The protocol separates the control interfaces (local socket, broker) from the agent. Each method returns when its
+/// work is done. A method that throws has changed nothing.
 public protocol AgentControl: Sendable {
     /// Returns the present state of the agent.
     func status() async -> AgentStatus
 
-    /// Waits until the part of the agent that makes decisions responds, which shows that the agent works. The state of
-    /// the log does not matter. Returns at once before the log is open, because no decisions are made then.
+    /// Waits until the agent's publisher has answered a query, which shows that the agent is alive. Returns at once
+    /// while the publisher is not running or still opens its log.
     ///
-    /// - Returns: The reason why the agent makes no decisions yet, for a human; `nil` if it does.
+    /// - Returns: "opening the log", as text for people, while the log is being opened; otherwise `nil`.
     func respond() async -> String?
 
-    /// Switches tracking on or off. While tracking is off, the agent samples and sends nothing and withdraws its
-    /// presence; the log remains. The switch survives a restart.
+    /// Switches tracking on or off. While tracking is off, the agent samples and sends nothing, and other clients no
+    /// longer see it as present. The log of unsent records remains. The switch survives a restart.
     func setOn(_ isOn: Bool) async throws(CommandFailure)
 
-    /// Sends one batch of pending records now, or waits for the batch that is being sent.
+    /// Sends one batch of pending records (records without an acknowledgement) of each trackable now. A batch that is
+    /// already being sent counts.
     ///
-    /// - Returns: The number of records in the batch.
+    /// - Returns: The number of records in the batches.
     func sendNow() async throws(CommandFailure) -> Int
 
-    /// Sends all pending records of the log, and returns when they are acknowledged.
+    /// Sends all pending records (those without an acknowledgement yet) of the tracked trackables, and returns when
+    /// they are acknowledged.
     ///
     /// - Parameter progress: Called after each batch, and at least every 10 s.
     /// - Returns: The number of records sent.
     func flush(_ progress: ControlProgress) async throws(CommandFailure) -> Int
 
-    /// Begins a trip. Throws `tripUnderWay` if a trip has begun.
+    /// Begins a trip of a trackable.
     ///
     /// - Parameters:
-    ///   - mode: The mode of travel, 1 to 64 bytes; `nil` lets the agent choose.
-    ///   - trackable: The trackable of the trip; `nil` for the only tracked one. With several tracked ones, `nil`
-    ///     throws `invalidArguments`.
+    ///   - mode: The mode of travel, such as `car`, 1 to 64 bytes; `nil` lets the agent choose.
+    ///   - trackable: The trackable that makes the trip; `nil` for the only tracked one.
+    /// - Throws: `tripUnderWay` if the trackable's trip has already begun; `invalidArguments` if `trackable` is `nil`
+    ///   and several trackables are tracked.
     func startTrip(mode: String?, of trackable: TrackableID?) async throws(CommandFailure) -> Trip
 
-    /// Ends the current trip. Throws `noTrip` if there is none. The parameter `trackable` is that of
-    /// ``startTrip(mode:of:)``.
+    /// Ends the current trip of a trackable.
+    ///
+    /// - Parameter trackable: The trackable that makes the trip; `nil` for the only tracked one.
+    /// - Throws: `noTrip` if no trip has begun; `invalidArguments` if `trackable` is `nil` and several trackables are
+    ///   tracked.
     func stopTrip(of trackable: TrackableID?) async throws(CommandFailure) -> Trip
 
-    /// Returns the pending records of the log, oldest first.
+    /// Returns the pending records of the log (those without an acknowledgement yet), oldest first.
     ///
-    /// - Parameter limit: The largest number of records, 1 to 200.
+    /// - Parameter limit: The largest number of records to return, 1 to 200.
     func queue(limit: Int) async throws(CommandFailure) -> [SpoolEntry]
 
-    /// Passes every pending record to `each`, oldest first, one at a time. Ends early when `each` throws.
+    /// Passes every pending record of the log (each record without an acknowledgement yet) to the function `each`,
+    /// oldest first, one at a time. Ends early when `each` throws.
     func exportQueue(_ each: (SpoolEntry) async throws -> Void) async throws
 
-    /// Deletes all pending records from the log.
+    /// Deletes all pending records (those without an acknowledgement yet) from the log.
     ///
     /// - Returns: The number of deleted records.
     func purgeQueue() async throws(CommandFailure) -> Int
 
-    /// Returns the quarantined records of the log, oldest first.
+    /// Returns the quarantined records of the log, oldest first. A quarantined record was rejected for good and set
+    /// aside.
     ///
-    /// - Parameter limit: The largest number of records, 1 to 200.
+    /// - Parameter limit: The largest number of records to return, 1 to 200.
     func quarantine(limit: Int) async throws(CommandFailure) -> [QuarantinedRecord]
 
-    /// Makes quarantined records pending again; all of them if `names` is `nil`.
+    /// Makes quarantined records pending again, so that the agent sends them again. A quarantined record was rejected
+    /// for good and set aside.
     ///
+    /// - Parameter names: The names of the records; `nil` for all quarantined records.
     /// - Returns: The number of records that are pending again.
     func retryQuarantined(_ names: [RecordName]?) async throws(CommandFailure) -> Int
 
-    /// Deletes quarantined records; all of them if `names` is `nil`.
+    /// Deletes quarantined records from the log. A quarantined record was rejected for good and set aside.
     ///
+    /// - Parameter names: The names of the records; `nil` for all quarantined records.
     /// - Returns: The number of deleted records.
     func dropQuarantined(_ names: [RecordName]?) async throws(CommandFailure) -> Int
 
-    /// Changes the agent's settings while it runs: all of the given settings, or none of them if one is invalid.
+    /// Changes the agent's settings while it runs. If one setting is invalid, none of them changes.
     ///
     /// - Parameters:
-    ///   - settings: Values by the long names of the options, in the form of the command line.
-    ///   - isFromAfar: `true` for a command that arrived through the broker. Such a command may not set secrets, the
-    ///     rights to command, or names of programs, files and brokers: `notAllowed`.
-    /// - Returns: The changes; a secret appears without values.
+    ///   - settings: The new values by the long names of the options, written as on the command line.
+    ///   - isFromAfar: `true` for a command that arrived through the broker. It may not change secrets, the right to
+    ///     command the agent, or the names of programs, files and brokers.
+    /// - Returns: The changed settings; for a secret, the values are left out.
+    /// - Throws: `notAllowed` for a setting that a command from the broker may not change.
     func configure(_ settings: [String: String], isFromAfar: Bool) async throws(CommandFailure) -> [SettingChange]
 
-    /// Tracks a trackable: alone if `isOnly` is `true`, otherwise in addition to the others. The change survives a
-    /// restart. A trackable that is already tracked gets the destination, if one is given.
+    /// Tracks a trackable: in place of all others if `isOnly` is `true`, otherwise in addition to them. The
+    /// destination, if one is given, is also set for a trackable that is already tracked. The change survives a
+    /// restart.
     func track(_ id: TrackableID, destination: Coordinate?, isOnly: Bool) async throws(CommandFailure)
 
     /// Stops tracking a trackable. The change survives a restart.
@@ -88,28 +102,36 @@ public protocol AgentControl: Sendable {
     /// Sets the destination of a trackable; `nil` removes the destination. The change survives a restart.
     func setDestination(_ destination: Coordinate?, of id: TrackableID) async throws(CommandFailure)
 
-    /// Takes a fix now and publishes it as a live position, whatever the resolution in force.
+    /// Requests a fix from the receiver now. The fix is published as the trackable's live position, even if the
+    /// resolution (interval and displacement) would skip it.
     func report() async throws(CommandFailure)
 
-    /// Tracks `id` in place of all tracked trackables. Throws `unsentPoints` with their number if earlier trackables
-    /// have unsent points and `unsent` is `refuse`.
+    /// Tracks the trackable `id` in place of all tracked trackables.
+    ///
+    /// - Parameters:
+    ///   - id: The trackable to track.
+    ///   - unsent: The treatment of points of the earlier trackables that are not sent yet: reject the change, delete
+    ///     the points, or send them first.
+    ///   - progress: Receives the progress of sending the unsent points.
+    /// - Throws: `unsentPoints` with their number, if there are unsent points and `unsent` is `refuse`.
     func bind(
         _ id: TrackableID, unsent: UnsentPoints, _ progress: ControlProgress
     ) async throws(CommandFailure)
 
-    /// Applies the values of a set-up link.
+    /// Applies the values of a set-up link, which gives the agent its broker, user, password and trackable.
     ///
     /// - Parameter isTrial: `true` to return the changes without applying them.
-    /// - Returns: The changes; the token appears as a change of the key `password` without values.
+    /// - Returns: The changed settings. The password of the link appears under the key `password`, without its values.
     func setUp(_ request: SetupRequest, isTrial: Bool) async throws(CommandFailure) -> [SettingChange]
 }
 
-/// Receives the progress of a command: the number of records that are sent, and the number of all records to send.
+/// A function that receives the progress of a command: the number of records sent so far, and the number of all records
+/// to send.
 public typealias ControlProgress = @Sendable (_ done: Int, _ total: Int) async -> Void
 
 /// One setting of the agent that a command changed, or would change.
 public struct SettingChange: Hashable, Sendable {
-    /// The long name of the option that changed, or of the setting `broker`, `user`, `password`, `trackable` or
+    /// The name of the setting: the long name of an option, or `broker`, `user`, `password`, `trackable` or
     /// `destination`.
     public var key: String
     /// The value before the change; `nil` if the setting had none or is secret.

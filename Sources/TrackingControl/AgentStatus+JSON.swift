@@ -1,7 +1,7 @@
 public import TrackingCore
 
 extension AgentStatus {
-    /// The agent's status as the members of a JSON object.
+    /// The agent's status as the members of a JSON object, by name.
     public var members: [String: JSONValue] {
         var members: [String: JSONValue] = [
             "time": .number(self.time.seconds), "on": .flag(self.isOn), "connection": .object(self.connection.members),
@@ -17,11 +17,12 @@ extension AgentStatus {
         return members
     }
 
-    /// The largest number of bytes of JSON that trackables take in one line on the control socket.
+    /// The largest number of bytes of JSON in one line of the status on the control socket. The list of trackables is
+    /// divided into pieces of at most this size.
     private static let pieceBytes = 65_536
 
-    /// The members of the status, divided into lines for the control socket. If the status is too large for one line,
-    /// the pieces contain its first trackables, and the members contain the last ones.
+    /// The status as JSON, divided into lines for the control socket because a line's length is limited. Each piece is
+    /// a list of trackables. The members contain the last part of that list, and everything else.
     var membersInPieces: (pieces: [[JSONValue]], last: [String: JSONValue]) {
         var pieces: [[JSONValue]] = [[]]
         var bytes = 0

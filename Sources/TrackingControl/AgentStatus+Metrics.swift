@@ -1,8 +1,8 @@
 import TrackingCore
 
 extension AgentStatus {
-    /// The agent's status as metrics in Prometheus' text format (0.0.4), without coordinates. Unknown values are
-    /// omitted.
+    /// The agent's status as metrics in Prometheus' text format (0.0.4). It contains no coordinates. Metrics with an
+    /// unknown value are omitted.
     public var metrics: String {
         var text = MetricsText()
         text.gauge(
@@ -41,11 +41,11 @@ extension AgentStatus {
         return text.text
     }
 
-    /// The largest number of bytes of metrics in one piece. As JSON, a piece fits into a line of the control socket,
-    /// whatever it contains.
+    /// The largest number of bytes of metrics text in one piece. A piece of this size always fits into a line of the
+    /// control socket, even when JSON escapes every character.
     private static let pieceBytes = 16_384
 
-    /// The text of the metrics, divided into pieces of complete lines for the control socket.
+    /// The metrics text, divided into pieces for the control socket. Each piece consists of complete lines.
     var metricsInPieces: [String] {
         var pieces: [String] = []
         for line in self.metrics.split(separator: "\n") {

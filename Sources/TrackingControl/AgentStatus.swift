@@ -1,6 +1,6 @@
 public import TrackingCore
 
-/// The state of a running agent: its connection, trackables, pending records, last fix and battery.
+/// The state of a running agent: its broker connection, trackables, unacknowledged records, last fix and battery.
 public struct AgentStatus: Hashable, Sendable {
     /// The state of the agent's connection to the broker.
     public struct Connection: Hashable, Sendable {
@@ -15,7 +15,7 @@ public struct AgentStatus: Hashable, Sendable {
         /// known.
         public var reason: String?
 
-        /// Creates the state of a connection.
+        /// Creates a description of the agent's connection to the broker.
         public init(isUp: Bool, broker: String, since: UnixTime? = nil, reason: String? = nil) {
             self.isUp = isUp
             self.broker = broker
@@ -26,23 +26,24 @@ public struct AgentStatus: Hashable, Sendable {
 
     /// The state of one tracked trackable.
     public struct Trackable: Hashable, Sendable {
-        /// The trackable's name.
+        /// The id of the trackable.
         public var id: TrackableID
-        /// The state of the trackable that its publisher reports.
+        /// The state in which the trackable is published: offline, publishing, online or failed.
         public var state: PublisherState
-        /// The resolution in force for the trackable, with the reason; `nil` while none is decided.
+        /// The resolution (accuracy, interval, displacement) by which the trackable is published now, with the
+        /// conditions that led to it; `nil` while none is decided.
         public var resolution: ResolutionInForce?
         /// The destination of the trackable in degrees; `nil` for none.
         public var destination: Coordinate?
-        /// The number and the size of the trackable's pending records.
+        /// The number and the size of the trackable's pending records, those without an acknowledgement yet.
         public var queue: SpoolAmount
-        /// The trackable's current trip, or its last one; `nil` if it had no trip.
+        /// The trackable's current trip, or its last one if no trip is in progress; `nil` if it had no trip.
         public var trip: Trip?
-        /// The failure of the trackable, or the reason for which the broker refuses its positions or records; `nil` for
-        /// none.
+        /// The reason why the trackable failed, or why the broker rejects its positions or records; `nil` if there is
+        /// no such problem.
         public var refusal: String?
 
-        /// Creates the state of a trackable.
+        /// Creates a description of the state of a trackable.
         public init(
             id: TrackableID, state: PublisherState, resolution: ResolutionInForce? = nil,
             destination: Coordinate? = nil, queue: SpoolAmount = SpoolAmount(), trip: Trip? = nil,
@@ -60,32 +61,35 @@ public struct AgentStatus: Hashable, Sendable {
 
     /// The time at which this status was made, by the device's clock.
     public var time: UnixTime
-    /// `true` while the agent is switched on, that is, while it samples and sends.
+    /// `true` while the agent is switched on: it then samples and sends positions.
     public var isOn: Bool
-    /// The connection to the broker.
+    /// The state of the agent's connection to the broker.
     public var connection: Connection
-    /// The tracking mode of the device.
+    /// The tracking mode of the device, which sets how often it records without a subscriber's request: `active`,
+    /// `balanced`, `passive` or `custom`.
     public var mode: TrackingMode
-    /// The resolution that the agent requests from the receiver; `nil` while it requests none.
+    /// The resolution (accuracy, interval, displacement) that the agent requests from the GPS receiver; `nil` while it
+    /// requests none.
     public var sensorResolution: Resolution?
-    /// The tracked trackables.
+    /// The trackables that the agent tracks.
     public var trackables: [Trackable] = []
-    /// The number and the size of all pending records, including those of trackables that are no longer tracked.
+    /// The number and the size of all records without an acknowledgement yet, including those of trackables that are no
+    /// longer tracked.
     public var queue = SpoolAmount()
-    /// The number of records that the log dropped because of a limit, since the log was created.
+    /// The number of records that the log dropped to stay within its limits, counted since the log was created.
     public var dropped = 0
-    /// The number of quarantined records in the log.
+    /// The number of quarantined records in the log: records that were rejected for good and set aside.
     public var quarantined = 0
-    /// The time at which a batch of records or a live position was last sent; `nil` for never.
+    /// The time at which the agent last sent a batch of records or a live position; `nil` for never.
     public var lastAttempt: UnixTime?
-    /// The time at which a batch of records or a live position was last acknowledged; `nil` for never.
+    /// The time at which a batch of records or a live position of the agent was last acknowledged; `nil` for never.
     public var lastAcknowledged: UnixTime?
-    /// The last fix of the receiver that was accepted; `nil` for none.
+    /// The last fix of the receiver that the agent accepted; `nil` for none.
     public var lastFix: Location?
     /// The charge of the battery, 0…1; `nil` if it is unknown.
     public var battery: Double?
 
-    /// Creates a status without optional values.
+    /// Creates a status with the required values only. The optional values are `nil`, and counts and lists are empty.
     public init(time: UnixTime, isOn: Bool, connection: Connection, mode: TrackingMode) {
         self.time = time
         self.isOn = isOn
@@ -93,7 +97,7 @@ public struct AgentStatus: Hashable, Sendable {
         self.mode = mode
     }
 
-    /// The current trip of any trackable, or else the trip that began last; `nil` for none.
+    /// The current trip of any trackable. If no trip is under way, the trip that began last; `nil` if there was none.
     public var trip: Trip? {
         let trips = self.trackables.compactMap(\.trip)
         return trips.first { $0.state == .active } ?? trips.max { $0.start < $1.start }

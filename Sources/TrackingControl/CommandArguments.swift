@@ -1,7 +1,7 @@
 import TrackingCore
 
-/// The arguments of a command to the agent. Each function reads one argument as its expected type, or throws
-/// `invalidArguments`.
+/// The arguments of a command to the agent. Each function reads one argument as its expected type. It throws
+/// `invalidArguments` if the argument has another type or form.
 struct CommandArguments {
     private let arguments: [String: JSONValue]
     private let origin: ControlDispatcher.Origin
@@ -14,7 +14,9 @@ struct CommandArguments {
     /// `true` for a command that arrived through the broker, `false` for one from the local socket.
     var isFromAfar: Bool { self.origin != .socket }
 
-    /// Returns the trackable that the command names, or the trackable of the topic on which the command arrived.
+    /// Returns the trackable that the command names, else the trackable in the MQTT topic on which the command arrived.
+    ///
+    /// - Throws: `invalidArguments` if there is neither.
     func trackable() throws(CommandFailure) -> TrackableID {
         guard let id = try self.trackableOrNone() else {
             throw Self.failure("the argument 'trackable' is missing. Name the trackable of the command")
@@ -22,8 +24,8 @@ struct CommandArguments {
         return id
     }
 
-    /// Returns the trackable that the command names, or the trackable of the topic on which the command arrived; `nil`
-    /// if there is neither.
+    /// Returns the trackable that the command names, else the trackable in the MQTT topic on which the command arrived;
+    /// `nil` if there is neither.
     func trackableOrNone() throws(CommandFailure) -> TrackableID? {
         guard let text = try self.text("trackable") else {
             if case .topic(let id) = self.origin { return id }
@@ -32,16 +34,20 @@ struct CommandArguments {
         do throws(TrackingError) { return try TrackableID(text) } catch { throw CommandFailure(error) }
     }
 
-    /// Returns the trackable that the command concerns; `nil` if the command and its topic name none. A command from
-    /// the broker may only concern the trackable of its topic, because the right to command one trackable does not
-    /// include the others of its device.
+    /// Returns the trackable to which the command applies; `nil` if neither the command nor its MQTT topic names one. A
+    /// command from the broker may only apply to the trackable of its topic.
+    ///
+    /// - Throws: `notAllowed` if a command from the broker names another trackable.
     func commandedOrNone() throws(CommandFailure) -> TrackableID? {
         let id = try self.trackableOrNone()
         if case .topic(let own) = self.origin, let id, id != own { throw Self.notOwn("'\(id)'", own) }
         return id
     }
 
-    /// Returns the trackable that the command concerns.
+    /// Returns the trackable to which the command applies.
+    ///
+    /// - Throws: `invalidArguments` if neither the command nor its MQTT topic names one; `notAllowed` if a command from
+    ///   the broker names a trackable other than that of its topic.
     func commanded() throws(CommandFailure) -> TrackableID {
         guard let id = try self.commandedOrNone() else {
             throw Self.failure("the argument 'trackable' is missing. Name the trackable of the command")
@@ -49,7 +55,11 @@ struct CommandArguments {
         return id
     }
 
-    /// Returns the error of a command from the broker that concerns a trackable other than that of its topic.
+    /// Makes the error for a command from the broker that would change a trackable other than that of its topic.
+    ///
+    /// - Parameters:
+    ///   - what: The thing that the command may not change, for the error message.
+    ///   - own: The trackable of the command's topic.
     static func notOwn(_ what: String, _ own: TrackableID) -> CommandFailure {
         CommandFailure(
             .notAllowed,
@@ -74,7 +84,8 @@ struct CommandArguments {
         return mode
     }
 
-    /// Returns the argument `limit`, the largest number of records to list: 1 to 200, or 50 if it is missing.
+    /// Returns the argument `limit`, the largest number of records to list: 1 to 200. Without the argument, the limit
+    /// is 50.
     func limit() throws(CommandFailure) -> Int {
         guard let value = self.arguments["limit"] else { return 50 }
         guard let limit = value.count, (1...200).contains(limit) else {
@@ -83,8 +94,8 @@ struct CommandArguments {
         return limit
     }
 
-    /// Returns the argument `records`, names of records in the form `STREAM:SEQ`; `nil` if it is missing, which means
-    /// all records.
+    /// Returns the argument `records`, a list of record names in the form `STREAM:SEQ` (a stream id and a record
+    /// number). Returns `nil` without the argument, which means all records.
     func records() throws(CommandFailure) -> [RecordName]? {
         guard let value = self.arguments["records"] else { return nil }
         let names = value.list?.compactMap { $0.text.flatMap { RecordName($0) } }
@@ -94,8 +105,8 @@ struct CommandArguments {
         return names
     }
 
-    /// Returns the settings of a CONFIGURE command: option names, each with its value as it is written on the command
-    /// line.
+    /// Returns the settings of a CONFIGURE command: the long names of options, each with its value written as on the
+    /// command line.
     func settings() throws(CommandFailure) -> [String: String] {
         var settings: [String: String] = [:]
         for (key, value) in self.arguments {
@@ -118,7 +129,8 @@ struct CommandArguments {
         return flag
     }
 
-    /// Returns the argument `unsent`, the handling of unsent points of replaced trackables; `refuse` if it is missing.
+    /// Returns the argument `unsent`: the treatment of unsent points when another trackable is tracked instead. It is
+    /// `refuse`, `clear` or `send`; `refuse` without the argument.
     func unsent() throws(CommandFailure) -> UnsentPoints {
         guard let text = try self.text("unsent") else { return .refuse }
         guard let unsent = UnsentPoints(rawValue: text) else {
@@ -127,7 +139,7 @@ struct CommandArguments {
         return unsent
     }
 
-    /// Returns the values of a set-up link that a SETUP command contains.
+    /// Returns the values of a set-up link (broker, user, token, trackable) from the arguments of a SETUP command.
     func setup() throws(CommandFailure) -> SetupRequest {
         let (broker, user) = (try self.text("broker"), try self.text("user"))
         let (token, trackable) = (try self.text("token"), try self.text("trackable"))

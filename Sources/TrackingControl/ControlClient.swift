@@ -1,9 +1,10 @@
 public import TrackingCore
 import TrackingRuntime
 
-/// A client's connection to a running agent's local socket. It is not `Sendable`: use it in the task that created it.
+/// A connection of a client program to the local socket of a running agent. The class is not `Sendable`: use it in the
+/// task that created it.
 public final class ControlClient {
-    /// The path of the socket that answered.
+    /// The path of the socket to which the client is connected.
     public let path: String
     private let channel: ByteChannel
     private var buffer = LineBuffer(limit: WireLimits.maximumPayloadBytes)
@@ -37,11 +38,14 @@ public final class ControlClient {
     /// Sends a command to the agent and waits for its answer.
     ///
     /// - Parameters:
-    ///   - limit: The longest wait for each line that the agent sends until its answer is complete; `nil` for no limit.
-    ///   - received: Receives the lines (progress and items) that the agent sends before the answer.
+    ///   - name: The name of the command.
+    ///   - arguments: The arguments of the command.
+    ///   - limit: The longest wait for each line that the agent sends, up to and including the answer; `nil` for no
+    ///     limit.
+    ///   - received: A function that receives the lines before the answer: progress reports and listed items.
     /// - Returns: The members of the command's result.
     /// - Throws: `CommandFailure` if the command failed; `TrackingError.agentUnreachable` if the agent ended or did not
-    ///   answer in time; the error of `received`.
+    ///   answer in time; any error that `received` throws.
     public func ask(
         _ name: Command.Name, _ arguments: [String: JSONValue] = [:], within limit: Duration? = .seconds(30),
         received: (ControlLine) throws -> Void = { _ in }
@@ -61,7 +65,8 @@ public final class ControlClient {
         }
     }
 
-    /// Asks the agent for its status and returns the members of an ``AgentStatus``, with any number of trackables.
+    /// Requests the agent's status over the socket. Returns it as the members of a JSON object, as ``AgentStatus``
+    /// parses them. The list of trackables is complete, however many lines it took.
     ///
     /// - Throws: The errors of ``ask(_:_:within:received:)``.
     public func status() async throws -> [String: JSONValue] {
@@ -82,7 +87,7 @@ public final class ControlClient {
                     guard let lines = self.buffer.append(bytes) else {
                         throw TrackingError(
                             .agentUnreachable,
-                            "the agent at '\(self.path)' sent a line that is too long. Use programs of one version")
+                            "the agent at '\(self.path)' sent too long a line. Use programs of the same version")
                     }
                     for line in lines { self.waiting.append(try ControlLine(line: line)) }
                 case .end:

@@ -2,26 +2,33 @@ public import TrackingCore
 
 /// The commands that an agent accepts on its local socket only.
 extension Command.Name {
-    /// Return the state of the agent.
+    /// The command to return the state of the agent.
     public static let status = Command.Name(rawValue: "STATUS")
-    /// Return the status in Prometheus' text format.
+    /// The command to return the agent's status in Prometheus' text format.
     public static let metrics = Command.Name(rawValue: "METRICS")
-    /// List pending records, at most `limit` of them.
+    /// The command to list pending records, those without an acknowledgement yet. The argument `limit` is the largest
+    /// number of records.
     public static let queueList = Command.Name(rawValue: "QUEUE_LIST")
-    /// Return every pending record, one in each line before the answer.
+    /// The command to return every pending record (each record without an acknowledgement yet). Each record is a line
+    /// of its own before the answer.
     public static let queueExport = Command.Name(rawValue: "QUEUE_EXPORT")
-    /// Delete every pending record.
+    /// The command to delete every pending record (each record without an acknowledgement yet) from the log.
     public static let queuePurge = Command.Name(rawValue: "QUEUE_PURGE")
-    /// List quarantined records, at most `limit` of them.
+    /// The command to list quarantined records, which were rejected for good and set aside. The argument `limit` is the
+    /// largest number of records.
     public static let quarantineList = Command.Name(rawValue: "QUARANTINE_LIST")
-    /// Make the quarantined records named in `records` pending again, or all of them without `records`.
+    /// The command to send quarantined records again, which were rejected for good and set aside. The argument
+    /// `records` names them; without it, all of them are sent again.
     public static let quarantineRetry = Command.Name(rawValue: "QUARANTINE_RETRY")
-    /// Delete the quarantined records named in `records`, or all of them without `records`.
+    /// The command to delete quarantined records, which were rejected for good and set aside. The argument `records`
+    /// names them; without it, all of them are deleted.
     public static let quarantineDrop = Command.Name(rawValue: "QUARANTINE_DROP")
-    /// Track `trackable` in place of the tracked ones. `unsent` decides about their unsent points.
+    /// The command to track the trackable in the argument `trackable` instead of the tracked ones. If those have unsent
+    /// points, the argument `unsent` decides: `refuse` rejects the command, `clear` deletes the points, `send` sends
+    /// them first.
     public static let bind = Command.Name(rawValue: "BIND")
-    /// Apply the values of a set-up link: `broker`, `user`, `token`, `trackable`. With `trial`, only return the
-    /// changes.
+    /// The command to apply the values of a set-up link: `broker`, `user`, `token`, `trackable`. With the argument
+    /// `trial`, the agent only returns the changes that it would make.
     public static let setUp = Command.Name(rawValue: "SETUP")
 
     /// The commands that the agent accepts from its local socket only, never through the broker.
@@ -31,14 +38,15 @@ extension Command.Name {
         .setUp,
     ]
 
-    /// The commands that the agent accepts through the broker, if it accepts commands from the broker at all.
+    /// The commands that the agent accepts through the broker. The agent accepts them only if commands from the broker
+    /// are enabled.
     public static let allowedRemotely: Set<Command.Name> = [
         .report, .sendNow, .flush, .startTrip, .stopTrip, .on, .off, .configure, .track, .add, .remove, .destination,
     ]
 }
 
 extension SettingChange {
-    /// The changed setting as a JSON object.
+    /// The changed setting (name, old value and new value) as a JSON object.
     var json: JSONValue {
         var members: [String: JSONValue] = ["key": .text(self.key)]
         members["before"] = self.before.map { .text($0) }
@@ -46,7 +54,7 @@ extension SettingChange {
         return .object(members)
     }
 
-    /// Parses a changed setting from a JSON object; returns `nil` for any other value.
+    /// Parses a changed setting from a JSON object; returns `nil` for JSON of another form.
     public init?(_ value: JSONValue) {
         guard let key = value["key"]?.text else { return nil }
         self.init(key: key, before: value["before"]?.text, after: value["after"]?.text)
@@ -54,7 +62,8 @@ extension SettingChange {
 }
 
 extension SpoolEntry {
-    /// The description of a pending record in a list: everything but its content.
+    /// The description of a pending record for a list, as members of a JSON object. It contains everything but the
+    /// record's content.
     var summary: [String: JSONValue] {
         var members: [String: JSONValue] = [
             "trackable": .text(self.trackable.rawValue), "stream": .text(self.stream.rawValue),
@@ -65,7 +74,8 @@ extension SpoolEntry {
         return members
     }
 
-    /// The complete pending record as a JSON object, with its content as text, so that every byte is preserved.
+    /// The complete pending record as a JSON object. The content of the record is one text member, so that every byte
+    /// of it is preserved.
     var item: JSONValue {
         var members = self.summary
         members["bytes"] = nil
@@ -75,7 +85,8 @@ extension SpoolEntry {
 }
 
 extension QuarantinedRecord {
-    /// The description of a quarantined record in a list.
+    /// The description of a quarantined record for a list, as members of a JSON object, with the reason for its
+    /// rejection.
     var summary: [String: JSONValue] {
         var members = self.entry.summary
         members["reason"] = .text(String(decoding: self.reason.utf8.prefix(200), as: UTF8.self))

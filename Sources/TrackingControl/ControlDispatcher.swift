@@ -2,35 +2,41 @@ public import TrackingCore
 
 /// Checks commands from the local socket and from the broker, lets the agent perform them, and returns the answers.
 public struct ControlDispatcher: Sendable {
-    /// The origin of a command.
+    /// The origin of a command: the local socket, or the broker.
     public enum Origin: Hashable, Sendable {
         /// The command arrived on the local socket. Every command is allowed.
         case socket
         /// The command arrived through the broker, on the command topic of this trackable. A command that names no
-        /// trackable concerns this one.
+        /// trackable applies to this one.
         case topic(TrackableID)
     }
 
     private let control: any AgentControl
 
-    /// Creates a dispatcher for an agent.
+    /// Creates a dispatcher that passes commands to an agent.
     public init(_ control: any AgentControl) { self.control = control }
 
-    /// Performs a command from the local socket and returns the answer. `say` sends lines (progress and items) before
-    /// the answer; see ``ControlServer/Handler``.
+    /// Performs a command from the local socket and returns the answer.
+    ///
+    /// - Parameters:
+    ///   - command: The command.
+    ///   - say: A function that sends lines (progress reports and listed items) to the client before the answer.
     public func answer(
         _ command: Command, say: (ControlLine) async throws -> Void
     ) async -> CommandAnswer {
         CommandAnswer(id: command.id, outcome: await self.outcome(command, .socket, say))
     }
 
-    /// Performs a command that arrived through the broker, on the topic of `trackable`, and returns the answer.
-    /// ``CommandGate`` has rejected expired and repeated commands before.
+    /// Performs a command that arrived through the broker, on the command topic of `trackable`, and returns the answer.
+    /// The caller must have rejected expired and repeated commands with ``CommandGate`` before.
     public func answer(_ command: Command, on trackable: TrackableID) async -> CommandAnswer {
         guard !Command.Name.localOnly.contains(command.name) else {
             let failure = CommandFailure(
                 .notAllowed,
-                "\(command.name.rawValue) is not accepted from the broker. Give it with godwit-agent on the device")
+                """
+                the command \(command.name.rawValue) is not accepted through the broker. \
+                Give it with godwit-agent on the device
+                """)
             return CommandAnswer(id: command.id, outcome: .failure(failure))
         }
         guard Command.Name.allowedRemotely.contains(command.name) else {
@@ -59,7 +65,7 @@ public struct ControlDispatcher: Sendable {
         }
     }
 
-    /// Lets the agent perform a checked command, and returns the members of its result.
+    /// Performs a command whose arguments are already checked, and returns the members of its result.
     private func perform(
         _ request: ControlRequest, id: String, _ say: (ControlLine) async throws -> Void
     ) async throws -> [String: JSONValue] {
@@ -161,8 +167,11 @@ public struct ControlDispatcher: Sendable {
         }
     }
 
-    /// Performs a long command and sends its progress to the client meanwhile. The command goes on if the client
-    /// disconnects.
+    /// Performs a long command and sends its progress to the client meanwhile. If the client disconnects, the command
+    /// continues.
+    ///
+    /// - Parameter work: The command. It receives a function to report its progress, and returns the members of the
+    ///   result.
     private func reportingProgress(
         _ id: String, _ say: (ControlLine) async throws -> Void,
         _ work: @escaping @Sendable (@escaping ControlProgress) async throws -> [String: JSONValue]

@@ -2,11 +2,11 @@ public import TrackingCore
 
 /// One line of JSON that an agent sends to a client of its control socket.
 public enum ControlLine: Hashable, Sendable {
-    /// The result or the failure of a command. It is the last line for this command.
+    /// The answer to a command: its result or its failure. No further line follows for this command.
     case answer(CommandAnswer)
     /// The progress of a long command: the number of records done, and the number of all records.
     case progress(id: String, done: Int, total: Int)
-    /// One of the items that a command returns before its answer, such as one record of an export.
+    /// One of several items that a command returns before its answer, such as one record of an export.
     case item(id: String, JSONValue)
 
     /// Returns the line as JSON with its line end.
@@ -24,21 +24,22 @@ public enum ControlLine: Hashable, Sendable {
             guard bytes.count <= WireLimits.maximumPayloadBytes else {
                 throw TrackingError(
                     .payloadTooLarge,
-                    "cannot send an item of \(bytes.count) bytes to the client: a line has at most \(WireLimits.maximumPayloadBytes) bytes"
+                    "cannot send an answer of \(bytes.count) bytes: the limit is \(WireLimits.maximumPayloadBytes)"
                 )
             }
             return bytes + newline
         }
     }
 
-    /// Parses a line from the agent, without its line end.
+    /// Parses a line that an agent sent, without its line end.
     ///
-    /// - Throws: `invalidPayload` or `payloadTooLarge`.
+    /// - Throws: `invalidPayload` for a line of another form; `payloadTooLarge` for a line that is too long.
     init(line: some Collection<UInt8>) throws(TrackingError) {
         let value = try JSONValue(json: line)
         guard let members = value.object, let id = members["id"]?.text else {
             throw TrackingError(
-                .invalidPayload, "a line from the agent is not a JSON object with an id. Use programs of one version")
+                .invalidPayload,
+                "cannot read the agent's answer: it is not a JSON object with an id. Use programs of the same version")
         }
         if let progress = members["progress"], let done = progress["done"]?.count, let total = progress["total"]?.count
         {
@@ -61,8 +62,8 @@ struct LineBuffer {
 
     /// Appends bytes that were received on the socket.
     ///
-    /// - Returns: The lines that are now complete, without line ends; `nil` when a line exceeds the limit, after which
-    ///   nothing more can be read.
+    /// - Returns: The lines that are now complete, without line ends. `nil` when a line exceeds the limit; the caller
+    ///   must then close the connection.
     mutating func append(_ bytes: ArraySlice<UInt8>) -> [[UInt8]]? {
         var lines: [[UInt8]] = []
         var rest = bytes

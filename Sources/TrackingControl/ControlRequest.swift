@@ -11,8 +11,8 @@ enum ControlRequest: Hashable, Sendable {
     case startTrip(mode: String?, TrackableID?)
     case stopTrip(TrackableID?)
     case configure([String: String], isFromAfar: Bool)
-    /// Track a trackable in place of the others. `check` is `nil` for a command from the local socket, which may
-    /// replace every trackable.
+    /// The command to track a trackable instead of all others. `check` tests if the command may replace the tracked
+    /// trackables. It is `nil` for a command from the local socket, which may replace any of them.
     case track(TrackableID, destination: Coordinate?, check: ReplacementCheck?)
     case add(TrackableID, destination: Coordinate?)
     case remove(TrackableID)
@@ -29,8 +29,8 @@ enum ControlRequest: Hashable, Sendable {
     /// Checks a command and its arguments.
     ///
     /// - Returns: `nil` for an unknown command.
-    /// - Throws: `invalidArguments` for an argument that breaks a rule; `notAllowed` for a trackable that a command
-    ///   from the broker may not name.
+    /// - Throws: `invalidArguments` for an argument that breaks a rule; `notAllowed` if a command from the broker names
+    ///   a trackable that it may not change.
     init?(_ command: Command, _ origin: ControlDispatcher.Origin) throws(CommandFailure) {
         let arguments = CommandArguments(command.arguments, origin: origin)
         switch command.name {
@@ -64,19 +64,22 @@ enum ControlRequest: Hashable, Sendable {
     }
 }
 
-/// Checks a TRACK command from the broker: it may replace the trackable of its topic, and no other one.
+/// Checks a TRACK command from the broker, which tracks a trackable instead of the tracked ones. It may replace the
+/// trackable of its own topic, but no other one.
 struct ReplacementCheck: Hashable, Sendable {
     private let own: TrackableID
 
-    /// Makes the check of a command from the broker; returns `nil` for a command from the local socket.
+    /// Makes the check for a TRACK command from the broker; returns `nil` for a command from the local socket, which
+    /// needs no check.
     init?(origin: ControlDispatcher.Origin) {
         guard case .topic(let own) = origin else { return nil }
         self.own = own
     }
 
-    /// Checks that the trackable `next` may replace all tracked trackables.
+    /// Checks that a command may replace all tracked trackables by `next`. It may replace the trackable of its topic
+    /// and `next` itself.
     ///
-    /// - Throws: `notAllowed` when the device tracks a trackable that the command may not replace.
+    /// - Throws: `notAllowed` when the device also tracks another trackable.
     func check(_ tracked: [TrackableID], for next: TrackableID) throws(CommandFailure) {
         guard tracked.contains(where: { $0 != self.own && $0 != next }) else { return }
         throw CommandArguments.notOwn("another trackable of the device", self.own)

@@ -3,32 +3,37 @@ public import Logging
 public import TrackingCore
 import TrackingRuntime
 
-/// Accepts commands on the agent's local socket: one JSON object in each line, answered with one or more lines.
+/// Accepts commands on the agent's local socket. Each command is one line with a JSON object. The agent answers with
+/// one or more lines.
 ///
-/// Commands of one client are performed one after the other; clients do not wait for each other. The size of a client's
-/// input is limited, and a client that does not read is disconnected.
+/// Commands of one client are performed one after the other; clients do not wait for each other. The length of a
+/// command is limited, and a client that does not read its answers is disconnected.
 public struct ControlServer: Sendable {
     /// The largest number of connected clients. A further client receives an error and is disconnected.
     public static let maximumClients = 16
 
-    /// Performs a command and returns its answer. `say` sends lines before the answer, and throws if the client has
-    /// disconnected.
+    /// A function that performs a command and returns its answer. Its parameter `say` sends lines to the client before
+    /// the answer, and throws if the client has disconnected.
     public typealias Handler =
         @Sendable (_ command: Command, _ say: (ControlLine) async throws -> Void) async -> CommandAnswer
 
-    /// The time within which a client must read one of many items. It is long, for a person who reads page by page.
+    /// The time within which a client must read an item, such as one record of a long export. It is long, because a
+    /// person may read the output page by page.
     static let itemPatience: Duration = .seconds(600)
-    /// The time within which a client must read a line that is not an item.
+    /// The time within which a client must read an answer or a progress report. A client that is slower is
+    /// disconnected.
     static let patience: Duration = .seconds(5)
 
     private let path: String
     private let handler: Handler
     private let logger: Logger
-    /// The time between the removal of the socket's file and its replacement, in which a cleaner of temporary files
-    /// also removes the folder.
+    /// The wait between the removal of the socket's file and its re-creation. A program that removes old temporary
+    /// files may first remove the file and then its folder.
     private let pause: Duration
 
     /// Creates a server for the control socket at `path`.
+    ///
+    /// - Parameter handler: The function that performs each command.
     public init(path: String, logger: Logger = Logger(label: "godwit.control"), handler: @escaping Handler) {
         self.init(path: path, pause: .seconds(1), logger: logger, handler: handler)
     }
@@ -42,8 +47,8 @@ public struct ControlServer: Sendable {
         self.logger = logger
     }
 
-    /// Accepts clients on the control socket until the task is cancelled, and then removes the socket. A socket whose
-    /// file was removed meanwhile is created again. Call this function once.
+    /// Accepts clients on the control socket until the task is cancelled, and then removes the socket's file. If
+    /// another program removes the file meanwhile, the server creates the socket again. Call this function once.
     ///
     /// - Parameter listening: Called once clients can connect.
     /// - Throws: `invalidConfiguration` if the path cannot be used or another agent listens on it.
@@ -68,7 +73,8 @@ public struct ControlServer: Sendable {
     private struct Door {
         let listener: ControlSocket.Listener
         let channel: ByteChannel
-        /// Wakes the server when the socket's file is removed; `nil` if the system has no watch left.
+        /// The file watch that wakes the server when the socket's file is removed. `nil` if the system could not
+        /// provide a file watch.
         private let changes: FileChanges?
 
         init(_ path: String) throws(TrackingError) {
@@ -77,13 +83,17 @@ public struct ControlServer: Sendable {
             self.changes = FileChanges(path) { [waiter = self.channel.waiter] in waiter.signal(.news) }
         }
 
-        /// The time of the next look at the socket's file; `nil` while the file is watched.
+        /// The time at which the server next checks that the socket's file exists. `nil` while a file watch reports its
+        /// removal.
         var nextLook: MonotonicTime? { self.changes == nil ? DeviceClock.now.advanced(by: .seconds(30)) : nil }
     }
 
-    /// Replaces a socket whose file was removed.
+    /// Creates the control socket again after its file was removed, once a short wait is over.
     ///
-    /// - Parameter time: The time of the replacement, or of the next attempt; `nil` while the file exists.
+    /// - Parameters:
+    ///   - door: The listening socket to replace.
+    ///   - time: The time of the re-creation, or of the next attempt. The function sets it, and sets it to `nil` while
+    ///     the file exists.
     private func replace(_ door: inout Door, at time: inout MonotonicTime?) {
         guard door.listener.isFileGone else { return time = nil }
         let now = DeviceClock.now
@@ -92,10 +102,13 @@ public struct ControlServer: Sendable {
         do throws(TrackingError) {
             door = try Door(self.path)
             time = nil
-            self.logger.warning("Control socket was removed and recreated", metadata: ["path": "\(self.path)"])
+            self.logger.warning(
+                "Control socket's file was removed and created again", metadata: ["path": "\(self.path)"])
         } catch {
             time = now.advanced(by: self.pause * 30)
-            self.logger.debug("Control socket is missing and could not be recreated", metadata: ["reason": "\(error)"])
+            self.logger.debug(
+                "Control socket's file is missing and could not be created again: commands do not reach the agent",
+                metadata: ["reason": "\(error)"])
         }
     }
 
@@ -121,7 +134,8 @@ public struct ControlServer: Sendable {
 
     private static func turnAway(_ descriptor: Int32) {
         let failure = CommandFailure(
-            .busy, "\(self.maximumClients) clients are connected to the agent, the most at a time. Try again")
+            .busy,
+            "cannot accept another client: the agent has \(self.maximumClients), which is the limit. Try again")
         if let line = try? ControlLine.answer(CommandAnswer(id: "?", outcome: .failure(failure))).encoded() {
             _ = send(descriptor, line, line.count, Int32(MSG_NOSIGNAL))
         }
@@ -135,14 +149,15 @@ public struct ControlServer: Sendable {
                 guard let lines = buffer.append(bytes) else {
                     let failure = CommandFailure(
                         .invalidArguments,
-                        "the command has more than \(Command.maximumBytes) bytes, the most for a line")
+                        "cannot read the command: it has more than \(Command.maximumBytes) bytes. Shorten it")
                     try await self.say(.answer(CommandAnswer(id: "?", outcome: .failure(failure))), on: channel)
                     return
                 }
                 for line in lines { try await self.perform(line, on: channel) }
             }
         } catch {
-            self.logger.debug("Client of the control socket disconnected", metadata: ["reason": "\(error)"])
+            self.logger.debug(
+                "Connection of a client to the control socket ended with an error", metadata: ["reason": "\(error)"])
         }
     }
 
@@ -154,7 +169,8 @@ public struct ControlServer: Sendable {
             try await self.say(.answer(CommandAnswer(id: "?", outcome: .failure(CommandFailure(error)))), on: channel)
             return
         }
-        self.logger.debug("Command received on the control socket", metadata: ["command": "\(command.name.rawValue)"])
+        self.logger.debug(
+            "Agent received a command on its control socket", metadata: ["command": "\(command.name.rawValue)"])
         let answer = await self.handler(command) { line in try await self.say(line, on: channel) }
         try await self.say(.answer(answer), on: channel)
     }
@@ -171,7 +187,7 @@ public struct ControlServer: Sendable {
 }
 
 extension ControlLine {
-    /// The time within which a client of the control socket must read this line.
+    /// The time within which a client of the control socket must read this line. It is longer for an item of a list.
     fileprivate var patience: Duration {
         if case .item = self { ControlServer.itemPatience } else { ControlServer.patience }
     }

@@ -2,7 +2,7 @@ private import SystemLibrary
 import TrackingCore
 import TrackingRuntime
 
-/// The agent's local control socket: its path, listening on it and connecting to it.
+/// The local control socket of an agent: functions for its path, for listening on it and for connecting to it.
 public enum ControlSocket {
     /// The largest number of bytes in the path of a socket.
     static let maximumPathBytes = 107
@@ -13,30 +13,31 @@ public enum ControlSocket {
         self.candidates(environment: environment)[0]
     }
 
-    /// Returns the paths at which a client looks for an agent's control socket, in order. Each user may also connect to
-    /// the system's agent in `/run`.
+    /// Returns the paths at which a client looks for an agent's control socket, in order: that of the user's own agent,
+    /// if `XDG_RUNTIME_DIR` is set, then that of the system's agent in `/run`.
     public static func candidates(environment: [String: String]) -> [String] {
         let system = "/run/godwit/agent.sock"
         guard let folder = environment["XDG_RUNTIME_DIR"], folder.hasPrefix("/") else { return [system] }
         return ["\(folder)/godwit/agent.sock", system]
     }
 
-    /// A listening socket, and the identity of its file, so that it removes no other file.
+    /// A listening socket of an agent. It stores the identity of its file, so that it never removes a file that another
+    /// program created at the same path.
     struct Listener {
         var descriptor: Int32
         var path: String
         fileprivate var file: FileName
 
-        /// `true` if the socket's file was removed, so that clients can no longer find this socket.
+        /// `true` if the socket's file no longer exists, so that clients can no longer find this socket.
         var isFileGone: Bool { FileName(path: self.path) == nil }
 
-        /// Removes the socket's file, if it still belongs to this socket.
+        /// Removes the socket's file, unless another file has replaced it.
         func removeFile() {
             if FileName(path: self.path) == self.file { unlink(self.path) }
         }
     }
 
-    /// The identity of the file at a path.
+    /// The identity of a file: its device and inode numbers.
     fileprivate struct FileName: Equatable {
         var device: dev_t
         var inode: ino_t
@@ -50,8 +51,8 @@ public enum ControlSocket {
         }
     }
 
-    /// Opens a control socket at `path` to which only its owner can connect. Replaces the file of an agent that has
-    /// ended, and creates a missing directory.
+    /// Opens a control socket at `path` for listening; only its owner can connect. A file left by an agent that has
+    /// ended is replaced, and a missing directory is created.
     ///
     /// - Throws: `invalidConfiguration` if the path cannot be used or another agent listens on it.
     static func listen(_ path: String) throws(TrackingError) -> Listener {

@@ -1,19 +1,20 @@
 public import TrackingCore
 
-/// The set-up link of the Overland app, `overland://setup?url=…&token=…`, which names a gateway. The gateway answers an
-/// agent that presents the token with the broker, the user and the trackable to use.
+/// The set-up link of the Overland app, `overland://setup?url=…&token=…`. It contains the URL of a gateway, a server
+/// that also accepts positions over HTTP. An agent presents the token to the gateway, which answers with the broker,
+/// the user and the trackable to use.
 ///
-/// Other parameters (`device_id`, `unique_id` …) concern the batches of the app and have no meaning for an agent. The
-/// description of this value does not contain the token.
+/// Other parameters of the link have no meaning for an agent. The description of this value does not contain the token.
 public struct OverlandLink: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
-    /// The gateway's URL for batches and for agents: `http[s]://…`.
+    /// The URL of the gateway, `http[s]://…`. The app sends its batches to this URL, and an agent requests its set-up
+    /// there.
     public let url: String
-    /// The token that the agent presents to the gateway, which is also its password at the broker.
+    /// The token that the agent presents to the gateway. It is also the agent's password at the broker.
     public let token: String
 
     private static let form = "a set-up link of Overland has the form overland://setup?url=…&token=…"
 
-    /// Returns `true` for a set-up link of the Overland app.
+    /// Returns `true` if a link has the scheme of the Overland app's set-up links, `overland:`.
     public static func isOne(_ link: String) -> Bool { link.hasPrefix("overland:") }
 
     /// Parses a set-up link of the Overland app.
@@ -41,9 +42,10 @@ public struct OverlandLink: Hashable, Sendable, CustomStringConvertible, CustomR
         self.token = token
     }
 
-    /// Returns the set-up values (broker, user, trackable) that the gateway's answer contains, with the link's token.
+    /// Returns the set-up values for an agent: broker, user and trackable from the gateway's answer, and the token of
+    /// the link.
     ///
-    /// - Throws: `invalidPayload` for anything but a gateway's answer; `invalidConfiguration` for an answer with
+    /// - Throws: `invalidPayload` for an answer that is not a JSON object; `invalidConfiguration` for an answer with
     ///   missing or invalid values.
     public func request(answer: some Collection<UInt8>) throws(TrackingError) -> SetupRequest {
         guard let members = try? JSONValue(json: answer), members.object != nil else {
@@ -66,8 +68,8 @@ public struct OverlandLink: Hashable, Sendable, CustomStringConvertible, CustomR
         return try SetupRequest(broker: broker, user: user, token: self.token, trackable: trackable)
     }
 
-    /// A fixed text without the token.
+    /// A fixed text for the set-up link, which does not contain the token.
     public var description: String { "set-up link of Overland" }
-    /// A mirror without children, so that no dump shows the token.
+    /// A mirror without children, so that `dump` and debuggers do not show the token of the link.
     public var customMirror: Mirror { Mirror(self, children: []) }
 }

@@ -2,17 +2,18 @@ private import SystemLibrary
 public import TrackingCore
 import TrackingRuntime
 
-/// Writes small files by replacing them as a whole, so that a reader sees either the complete old or the complete new
-/// content. A symbolic link remains, and its target is replaced. Only regular files are replaced.
+/// Writes small files in one step: a reader sees either the complete old or the complete new content. If the path is a
+/// symbolic link, its target is replaced and the link remains. Only regular files are replaced.
 public enum OwnFile {
-    /// Writes a file that every user may read, such as the metrics for node_exporter.
+    /// Writes a file that every user may read, such as the metrics for node_exporter. An existing file is replaced in
+    /// one step.
     ///
     /// - Throws: `inputUnreadable` with the name of the file.
     public static func writeShared(_ text: String, to path: String) throws(TrackingError) {
         try self.write(Array(text.utf8), to: path, mode: 0o644)
     }
 
-    /// Writes a file that only its owner may read, such as a password.
+    /// Writes a file that only its owner may read, such as a password. An existing file is replaced in one step.
     ///
     /// - Throws: `inputUnreadable` with the name of the file.
     public static func writeSecret(_ bytes: [UInt8], to path: String) throws(TrackingError) {
@@ -47,8 +48,8 @@ public enum OwnFile {
         self.syncFolder(of: path)
     }
 
-    /// Writes the directory to the disk, so that the new name survives a power failure. Errors are ignored: some file
-    /// systems do not support this.
+    /// Writes the directory of a new file to the disk, so that the file's name survives a power failure. Errors are
+    /// ignored, because some file systems do not support this.
     private static func syncFolder(of path: String) {
         let folder = path.lastIndex(of: "/").map { String(path[...$0]) } ?? "."
         let descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)

@@ -1,7 +1,7 @@
 public import TrackingCore
 
-/// The values of a set-up link, `godwit://setup?broker=…&user=…&token=…&trackable=…`. A setting whose value is missing
-/// remains unchanged.
+/// The values of a set-up link, `godwit://setup?broker=…&user=…&token=…&trackable=…`. A setting without a value in the
+/// link remains unchanged at the agent.
 ///
 /// The description of this value does not contain the token.
 public struct SetupRequest: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
@@ -9,16 +9,17 @@ public struct SetupRequest: Hashable, Sendable, CustomStringConvertible, CustomR
     public var broker: String?
     /// The user name at the broker; `nil` to leave it unchanged.
     public var user: String?
-    /// The password at the broker, which only the agent and its password file contain; `nil` to leave it unchanged.
+    /// The token, which becomes the agent's password at the broker; `nil` to leave the password unchanged.
     public var token: String?
     /// The only trackable to track from now on; `nil` to leave the trackables unchanged.
     public var trackable: TrackableID?
 
     private static let form = "a set-up link has the form godwit://setup?broker=…&user=…&token=…&trackable=…"
 
-    /// Creates the values of a set-up link.
+    /// Creates the values of a set-up link from texts.
     ///
-    /// - Throws: `invalidConfiguration` or `invalidName` with the name of the invalid part, without the token.
+    /// - Throws: `invalidConfiguration` or `invalidName` with the name of the invalid part. The error does not contain
+    ///   the token.
     public init(broker: String?, user: String?, token: String?, trackable: String?) throws(TrackingError) {
         if let broker {
             guard Self.isBroker(broker) else {
@@ -45,13 +46,13 @@ public struct SetupRequest: Hashable, Sendable, CustomStringConvertible, CustomR
         }
     }
 
-    /// Returns `true` if a text can be the address of a broker, without user and password.
+    /// Returns `true` if a text has the form of a broker's address (`mqtt[s]://host[:port]`) without user and password.
     public static func isBroker(_ text: String) -> Bool {
         let isURL = text.hasPrefix("mqtt://") || text.hasPrefix("mqtts://")
         return isURL && !text.contains("@") && (8...512).contains(text.utf8.count)
     }
 
-    /// Parses a set-up link of Godwit.
+    /// Parses a set-up link with the scheme `godwit`.
     ///
     /// - Throws: `invalidConfiguration` or `invalidName` with the reason, without the token.
     public init(link: String) throws(TrackingError) {
@@ -61,7 +62,7 @@ public struct SetupRequest: Hashable, Sendable, CustomStringConvertible, CustomR
             broker: values["broker"], user: values["user"], token: values["token"], trackable: values["trackable"])
     }
 
-    /// The values as the arguments of a SETUP command, the token included.
+    /// The values of the link as arguments of the agent's SETUP command. They include the token.
     public var arguments: [String: JSONValue] {
         var arguments: [String: JSONValue] = [:]
         arguments["broker"] = self.broker.map { .text($0) }
@@ -71,8 +72,8 @@ public struct SetupRequest: Hashable, Sendable, CustomStringConvertible, CustomR
         return arguments
     }
 
-    /// The names of the values that the link contains, without the values themselves.
+    /// The names of the values that the link contains. The values themselves are left out, because one is a secret.
     public var description: String { "set-up of \(self.arguments.keys.sorted().joined(separator: ", "))" }
-    /// A mirror without children, so that no dump shows the token.
+    /// A mirror without children, so that `dump` and debuggers do not show the token.
     public var customMirror: Mirror { Mirror(self, children: []) }
 }

@@ -1,14 +1,14 @@
 import Synchronization
 
-/// Counts the operations that run at a time, up to a limit.
+/// Counts the operations that are running, and limits how many may run at the same time.
 package final class Slots: Sendable {
     private let taken = Mutex(0)
     private let limit: Int
 
-    /// Creates a counter for at most `limit` operations; none runs yet.
+    /// Creates a counter that allows at most `limit` operations to run at the same time. None is running yet.
     package init(_ limit: Int) { self.limit = limit }
 
-    /// Begins an operation. Returns `false` if as many operations as the limit allows are running.
+    /// Counts one more running operation. Returns `false`, and counts nothing, if the limit is reached.
     package func enter() -> Bool {
         self.taken.withLock { taken in
             guard taken < self.limit else { return false }
@@ -17,6 +17,6 @@ package final class Slots: Sendable {
         }
     }
 
-    /// Ends an operation, so that another one can begin.
+    /// Counts one running operation less, so that another one can begin.
     package func leave() { self.taken.withLock { $0 -= 1 } }
 }

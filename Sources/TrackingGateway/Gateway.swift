@@ -24,7 +24,7 @@ public struct Gateway: Service {
     private let metrics: PrometheusRegistry
     private let figures: GatewayFigures
     private let logger: Logger
-    /// The services that run as long as the HTTP server.
+    /// The other services of the gateway, such as the intake and the live hub. They run as long as the HTTP server.
     private var services: [any Service] = []
     private var hub: LiveHub?
     private let tiles: MapTiles?
@@ -220,8 +220,8 @@ public struct Gateway: Service {
         return router
     }
 
-    /// Returns a function that makes records durable as `take` does, and that first judges the clock of the device by
-    /// the newest point of the batch.
+    /// Returns a function that makes records durable, as `take` does. Before that, it compares the newest point in the
+    /// batch with the gateway's clock. This detects a device whose clock is ahead.
     private func judged(_ take: @escaping PhoneRoutes.Take) -> PhoneRoutes.Take {
         guard let hub = self.hub else { return take }
         return { (id, batch) async throws(TrackingError) in

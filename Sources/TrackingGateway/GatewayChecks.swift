@@ -11,7 +11,8 @@ struct GatewayChecks: Sendable {
 
     /// The time for which the gateway reports that it is not ready after the broker dropped a message: 10 minutes.
     static let dropMemory = Duration.seconds(600)
-    /// The time that ingested records may wait for a recorder before the gateway is not ready.
+    /// The time that ingested records may wait until a recorder has stored them. After this time the gateway is not
+    /// ready.
     static let recorderPatience = Duration.seconds(60)
 
     var all: [HealthRoutes.Check] {
@@ -27,7 +28,7 @@ struct GatewayChecks: Sendable {
         return checks
     }
 
-    /// The reason for which the gateway is not ready if a disk that it writes to is full; `nil` if none is.
+    /// The reason for which the gateway is not ready when a disk that it writes to is full; `nil` when none is full.
     private var fullDisk: String? {
         let files =
             [("state folder", self.configuration.database)]
@@ -72,7 +73,7 @@ struct GatewayChecks: Sendable {
     }
 
     /// Returns the reason for which the gateway is not ready if ingested records have waited for ``recorderPatience``
-    /// or longer; otherwise `nil`.
+    /// or longer; otherwise `nil`. They wait until the recorders have stored and acknowledged them.
     ///
     /// - Parameters:
     ///   - count: The number of waiting records.

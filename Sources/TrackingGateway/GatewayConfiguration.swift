@@ -23,9 +23,9 @@ public struct GatewayConfiguration: Sendable {
     public var tiles: Tiles?
     /// The settings of the HTTP routes for phones.
     package var phones = PhoneRoutes.Configuration()
-    /// The default limit of requests with one token.
+    /// The default limit of the requests with one token: at once, and per second.
     package var rateLimit = RateLimit(burst: 1000, perSecond: 100)
-    /// The limit of requests with an invalid token or share link from one client address.
+    /// The limit of the requests with an invalid token or share link from one client address: at once, and per second.
     package var failureLimit = RateLimit(burst: 20, perSecond: 1)
     /// The longest time that a client may take to send a request's header or body, or to receive a part of the answer.
     /// Each received KB of a body adds a second, up to ten times this time.
@@ -39,14 +39,15 @@ public struct GatewayConfiguration: Sendable {
     package var webhookKinds = Set(Outbox.Kind.allCases)
     /// The service that publishes ingested records; `nil` if the gateway does not ingest records.
     public var intake: Intake?
-    /// Further services that run as long as the gateway, such as a recorder. They end after ``intake``.
+    /// Further services that run as long as the gateway, such as a recorder. At a shutdown they end after ``intake``,
+    /// because a recorder must still acknowledge the intake's records.
     public var companions: [any Service] = []
     /// The path of the history's file. The gateway is not ready while the file's disk is full. `nil` if the history is
     /// on a database server.
     public var historyFile: String?
-    /// `true` if the operator configured a history. The gateway is then not ready while the history does not exist.
+    /// `true` if the operator configured a history. While this history does not exist, the gateway is not ready.
     public var isHistoryConfigured = false
-    /// Is called with the port once the gateway listens on it.
+    /// A function that the gateway calls with its port once it listens.
     public var listening: @Sendable (Int) async -> Void
 
     /// The folder in which Debian's packages libjs-leaflet and libjs-leaflet.markercluster install their files.
@@ -66,7 +67,7 @@ public struct GatewayConfiguration: Sendable {
     ///   - host: The IP address or host name to listen on.
     ///   - port: The port to listen on; with 0 the system chooses a free port.
     ///   - database: The path of the gateway's own database.
-    ///   - listening: Is called with the port once the gateway listens on it.
+    ///   - listening: A function that the gateway calls with its port once it listens.
     public init(
         host: String, port: Int, database: String, listening: @escaping @Sendable (Int) async -> Void = { _ in }
     ) {
@@ -76,7 +77,8 @@ public struct GatewayConfiguration: Sendable {
         self.listening = listening
     }
 
-    /// `true` when all requests come through a TLS proxy, which reports the address of each client.
+    /// `true` when all requests come through a TLS proxy. The proxy then reports the address of each client in
+    /// `X-Forwarded-For`.
     var isBehindProxy: Bool { self.url?.hasPrefix("https:") == true }
 
     /// The part of the settings that concerns authentication and sessions.
@@ -93,8 +95,8 @@ public struct GatewayConfiguration: Sendable {
             isBehindProxy: self.isBehindProxy)
     }
 
-    /// The default limit of one token, in requests per second, > 0. A burst of ten seconds' worth of requests is
-    /// allowed.
+    /// The default limit of one token, in requests per second, > 0. A token may also send as many requests at once as
+    /// it may send in ten seconds.
     public var requestsPerSecond: Double {
         get { self.rateLimit.perSecond }
         set { self.rateLimit = RateLimit(perSecond: newValue) }

@@ -9,14 +9,15 @@ public import TrackingCore
 ///         for event in batch { … }                       // .connected: subscribe; .received; .published …
 ///     }
 ///
-/// The transport uses MQTT 5, and 3.1.1 where the broker's answer requires that. All connections of a process share the
-/// thread of one ``MQTTEventLoop``.
+/// The transport uses MQTT 5, and 3.1.1 if the broker does not support 5. All connections of a process share the thread
+/// of one ``MQTTEventLoop`` by default.
 ///
-/// The transport refuses a publish with a payload above 128 KB or a topic that MQTT forbids; the refusal is in
-/// `.published`. After the broker closed the connection three times in a row in response to a topic or filter, the
-/// transport refuses that one for a while, too. A received payload above 128 KB is cut to 128 KB and one byte, so that
-/// its decoder rejects it. The payloads of one batch are slices of one buffer: copy the payload of a message that you
-/// keep for long.
+/// - A publish with a payload above 128 KB, or with a topic that MQTT forbids, is not sent. The event `.published`
+///   contains the refusal.
+/// - If the broker closes the connection three times in a row after the same topic or filter, the transport refuses
+///   that topic or filter for a while.
+/// - A received payload above 128 KB is cut to 128 KB and one byte, so that its decoder rejects it.
+/// - The payloads of one batch are slices of one buffer. Copy a payload that you keep for long.
 public final class MQTTTransport: MessageTransport {
     private let connection: MQTTConnection
     private let loop: MQTTEventLoop
@@ -41,22 +42,22 @@ public final class MQTTTransport: MessageTransport {
             configuration: configuration, loop: loop, outbox: self.outbox, events: self.queue, unmatched: unmatched)
     }
 
-    /// The events, in order, in batches, for one task. The transport stops reading from the broker at the limits of
-    /// ``MQTTConfiguration/limits-swift.property`` while the events are not read. Other connections of the loop
-    /// continue.
+    /// The transport's events, in order and in batches. Only one task may read them. While too many events are unread
+    /// (``MQTTConfiguration/limits-swift.property``), the transport stops reading from the broker; other connections of
+    /// the same event loop continue.
     public var events: MQTTEvents { MQTTEvents(queue: self.queue) }
 
-    /// The thread of the loop; see ``MQTTEventLoop/executor``.
+    /// An executor that runs tasks on the thread of the connection's event loop; see ``MQTTEventLoop/executor``.
     public var executor: (any TaskExecutor)? { self.loop.executor }
 
-    /// Sends commands in order and returns at once. They are for the connection whose `.connected` was last read from
-    /// ``events``, and are ignored when that connection is gone.
+    /// Sends commands to the connection, in order, and returns at once. The commands are meant for the connection whose
+    /// events were last read from ``events``. If that connection is lost, its commands are ignored.
     public func send(_ commands: [TransportCommand]) {
         self.outbox.append(Outbox.Entry(commands: commands, connection: self.queue.knownConnection))
     }
 
-    /// Connects and stays connected until closed or until the task is cancelled. A cancellation ends the connection at
-    /// once, and the broker publishes its will. Call it once.
+    /// Connects, and reconnects after each loss, until the transport is closed or the task is cancelled. A cancellation
+    /// ends the connection without a DISCONNECT, so the broker publishes the client's will. Call this function once.
     public func run() async {
         await withTaskCancellationHandler {
             await self.connection.run()
@@ -66,18 +67,19 @@ public final class MQTTTransport: MessageTransport {
     }
 }
 
-/// The events of one ``MQTTTransport``, in batches. The sequence ends after the `.disconnected` without a retry.
+/// The events of one ``MQTTTransport``, in batches. The sequence ends after the event `.disconnected` that announces no
+/// further attempt to connect.
 public struct MQTTEvents: AsyncSequence, Sendable {
-    /// The position of one task in the events.
+    /// An iterator over the batches of events. Each batch is returned by one iterator only.
     public struct AsyncIterator: AsyncIteratorProtocol {
         let queue: EventQueue
 
-        /// Returns the next batch, which is not empty; `nil` at the end or when the task is cancelled, which loses no
-        /// event.
+        /// Returns the next batch, which is not empty, and waits until there is one. `nil` at the end of the events or
+        /// when the task is cancelled; a cancellation loses no event.
         public mutating func next() async -> [TransportEvent]? { await self.queue.next() }
 
-        /// Returns the next batch, which is not empty; `nil` at the end or when the task is cancelled, which loses no
-        /// event.
+        /// Returns the next batch, which is not empty, and waits until there is one. `nil` at the end of the events or
+        /// when the task is cancelled; a cancellation loses no event.
         public mutating func next(isolation actor: isolated (any Actor)?) async -> [TransportEvent]? {
             await self.queue.next()
         }
@@ -85,6 +87,6 @@ public struct MQTTEvents: AsyncSequence, Sendable {
 
     let queue: EventQueue
 
-    /// Creates an iterator. One task reads at a time.
+    /// Creates an iterator. Only one task may read events at a time.
     public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(queue: self.queue) }
 }

@@ -10,9 +10,10 @@ import Synchronization
 ///     let page = registry.text()
 ///
 /// Timers and aggregating recorders become histograms; a timer's values are in seconds. In the names of metrics and
-/// labels, `_` replaces each character that Prometheus forbids. The registry holds at most ``maximumSeries`` label sets
-/// for one metric name. A metric with a further label set is not reported, and each creation of one is counted in
-/// `godwit_metrics_left_out_total`.
+/// labels, `_` replaces each character that Prometheus forbids.
+///
+/// The registry reports at most ``maximumSeries`` different sets of labels for one metric name. A metric with a further
+/// set is not reported. The counter `godwit_metrics_left_out_total` counts each creation of such a metric.
 public final class PrometheusRegistry: MetricsFactory {
     /// The largest number of label sets (series) that the registry holds for one metric name. Further label sets are
     /// not reported.
@@ -28,7 +29,7 @@ public final class PrometheusRegistry: MetricsFactory {
     ///   text has no such line.
     public init(helps: [String: String] = [:]) { self.helps = helps }
 
-    /// One metric name with the series of all its label sets.
+    /// One metric name with its series: one series for each set of labels.
     private struct Family {
         let kind: SeriesValue.Kind
         /// The series of the metric, by their labels in Prometheus' notation: `{route="/healthz"}`.
@@ -51,9 +52,9 @@ public final class PrometheusRegistry: MetricsFactory {
         return text
     }
 
-    /// Returns the series of a metric name and a label set, and creates it if it does not exist. If the name already
-    /// has ``maximumSeries`` label sets, or is a metric of another kind, the returned series accepts values but is not
-    /// reported.
+    /// Returns the series for a metric name and a set of labels, and creates it if it does not exist. The returned
+    /// series accepts values but is not reported in two cases: the name already has ``maximumSeries`` sets of labels,
+    /// or it belongs to a metric of another kind.
     private func series(_ label: String, _ dimensions: [(String, String)], _ kind: SeriesValue.Kind) -> SeriesValue {
         let name = PrometheusText.name(label)
         let labels = PrometheusText.labels(dimensions)

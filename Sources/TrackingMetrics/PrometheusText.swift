@@ -11,8 +11,8 @@ enum PrometheusText {
         return "{" + pairs.map { "\($0.0)=\"\($0.1)\"" }.joined(separator: ",") + "}"
     }
 
-    /// Returns a metric's value as text: a whole number without a decimal point, and `NaN`, `+Inf` or `-Inf` where the
-    /// value is no finite number.
+    /// Returns a metric's value as text for Prometheus. A whole number has no decimal point. A value that is not finite
+    /// becomes `NaN`, `+Inf` or `-Inf`.
     static func number(_ value: Double) -> String {
         if value.isNaN { return "NaN" }
         if value.isInfinite { return value < 0 ? "-Inf" : "+Inf" }

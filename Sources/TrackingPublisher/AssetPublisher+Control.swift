@@ -4,7 +4,8 @@ package import TrackingRuntime
 
 /// Control of a running publisher: snapshots, settings, and commands from the broker.
 extension AssetPublisher {
-    /// Returns the publisher's state; `nil` once ``run()`` has ended, or when the wait is cancelled.
+    /// Returns a snapshot of the publisher and its trackables. `nil` once ``run()`` has ended, or when the waiting task
+    /// is cancelled.
     public func snapshot() async -> PublisherSnapshot? {
         guard case .success(.snapshot(let snapshot)) = await self.request({ .snapshot(request: $0) }) else {
             return nil
@@ -12,12 +13,12 @@ extension AssetPublisher {
         return snapshot
     }
 
-    /// `true` while ``run()`` opens the log. The publisher sends and answers nothing then. The salvage of a damaged
-    /// log may take minutes.
+    /// `true` until ``run()`` has opened the log, the publisher's durable store of records. The publisher neither sends
+    /// nor answers before. Opening a damaged log may take minutes, because its intact records are copied.
     public var isOpeningLog: Bool { self.shared.withLock { !$0.isDeciding && !$0.hasEnded } }
 
-    /// Takes one fix now, whatever the resolution in force, and returns when it was recorded. The fix is published
-    /// live as soon as the publisher is connected.
+    /// Takes one fix (a position from the receiver) now, even if the current resolution asks for none. Returns when the
+    /// fix was recorded in the log. The fix is published as soon as the publisher is connected.
     ///
     /// - Throws: `inputUnreadable` when the receiver delivers no position within 20 s, `invalidConfiguration` when
     ///   nothing is tracked, or `stopped`.
@@ -25,23 +26,25 @@ extension AssetPublisher {
         _ = try await self.request { .report(request: $0) }.get()
     }
 
-    /// Changes settings of the running publisher, and returns when they are in force.
+    /// Changes settings of the running publisher, and returns when the new settings are in force.
     ///
-    /// These settings do not change: the client and its session, the topic root, the lease, the recorders, live
-    /// publishing, and the permission for commands. The capture keeps its state: the clock, zones, pauses and motion.
+    /// Some settings never change: the client and its session, the topic root, the lease (the time after which a silent
+    /// publisher counts as gone), the recorders, live publishing, and the permission for commands. The publisher also
+    /// retains the state of its capture: the clock, zones, pauses and motion.
     ///
     /// - Parameter configuration: All settings from now on.
     public func configure(_ configuration: PublisherConfiguration) async {
         await self.mailbox.postAndWait(.configure(configuration))
     }
 
-    /// Posts a position. `receipt` is resumed at the moment at which ``publishAndWait(_:raw:)`` would return.
+    /// Passes a position to the publisher, and returns at once. The publisher resumes `receipt` when
+    /// ``publishAndWait(_:raw:)`` would return: everything published so far was acknowledged.
     package func publish(_ fix: Location, receipt: Receipt) {
         self.mailbox.post(.fix(fix, raw: fix), receipt: receipt)
     }
 
-    /// Answers a command. The answer is recorded as an event of the trackable, and published if the command requested
-    /// that.
+    /// Answers a command that the publisher received from an operator. The answer is recorded as an event of the
+    /// trackable. It is also published if the command requested that.
     ///
     /// - Parameters:
     ///   - answer: The result, or the reason for which the command was refused.
@@ -52,7 +55,10 @@ extension AssetPublisher {
 
     // MARK: - Requests
 
-    /// Posts a request with a number and waits for the answer. Returns `stopped` when the wait is cancelled.
+    /// Sends a request to the publisher's own task and waits for the answer. Returns the error `stopped` when the
+    /// waiting task is cancelled; the request is carried out nevertheless.
+    ///
+    /// - Parameter event: Makes the event of the request from its number.
     func request(
         _ event: @Sendable (UInt64) -> PublisherStateMachine.Event
     ) async -> Result<Answer, TrackingError> {
@@ -69,7 +75,10 @@ extension AssetPublisher {
         )
     }
 
-    /// Posts a request with a number. `reply` is called for each progress and for the answer.
+    /// Sends a request to the publisher's own task, and returns at once. The publisher calls `reply` for each report of
+    /// progress, and for the answer.
+    ///
+    /// - Parameter event: Makes the event of the request from its number.
     func request(
         _ event: @Sendable (UInt64) -> PublisherStateMachine.Event, _ reply: @escaping @Sendable (Reply) -> Void
     ) {
@@ -85,12 +94,12 @@ extension AssetPublisher {
         self.mailbox.post(event(number))
     }
 
-    /// Publishes and records an event for every trackable.
+    /// Records an event for each tracked trackable in the log, and publishes it.
     ///
     /// - Parameters:
     ///   - kind: The kind of the event.
-    ///   - detail: The event's own members, in a JSON object of at most ``WireLimits/maximumDetailBytes``.
-    /// - Throws: `payloadTooLarge` for a detail of more than ``WireLimits/maximumDetailBytes``, which readers reject.
+    ///   - detail: The event's own members, in a JSON object of at most ``WireLimits/maximumDetailBytes`` bytes.
+    /// - Throws: `payloadTooLarge` for a larger detail, which receivers would reject.
     public func recordEvent(
         _ kind: TrackingEvent.Kind, _ detail: [String: TrackingEvent.DetailValue] = [:]
     ) throws(TrackingError) {

@@ -2,31 +2,32 @@ import Synchronization
 public import TrackingCore
 import TrackingRuntime
 
-/// Access to the log: pending records, quarantined records, and sending on request.
+/// Access to the log, the publisher's durable store of records. Records are pending until they are acknowledged.
+/// Records that can never be accepted are set aside as quarantined.
 ///
-/// These functions also work without a connection, except those that send. They wait until ``AssetPublisher/run()``
-/// is called, and throw `stopped` after it has returned.
+/// Functions that only read or change the log also work without a connection to the broker. All functions wait until
+/// ``AssetPublisher/run()`` is called, and throw `stopped` after it has returned.
 extension AssetPublisher {
     // MARK: - Sending
 
-    /// Sends one batch of each trackable now, or joins a batch that is being sent, and returns when the broker
-    /// acknowledged them.
+    /// Sends one batch of pending records of each trackable now, and returns when the broker has acknowledged the
+    /// batches. A batch that is being sent already counts as the trackable's batch.
     ///
     /// - Returns: The number of records in the batches; 0 when no record is pending.
     /// - Throws: `brokerUnreachable` after 10 s without a connection; the broker's reason after 20 s without an
-    ///   acknowledgement; `stopped`, also when the wait is cancelled. The records are sent nevertheless as soon as
-    ///   that is possible.
+    ///   acknowledgement; `stopped`, also when the wait is cancelled. The records are sent nevertheless as soon as that
+    ///   is possible.
     public func sendNow() async throws(TrackingError) -> Int { try await self.records(.sendNow) }
 
-    /// Sends all pending records now, including those just published, and returns when all of them are safe according
-    /// to ``PublisherConfiguration/recording``. It does not wait for records that are added meanwhile, nor for
-    /// records of trackables that are not tracked.
+    /// Sends all pending records of the tracked trackables now, including those just published, and returns when all of
+    /// them are safe. Safe means acknowledged by the broker and by the recorders of
+    /// ``PublisherConfiguration/recording``. The call does not wait for records that are added meanwhile.
     ///
     /// - Parameter progress: Receives the number of safe records and the total, after each batch and every 10 s.
-    /// - Returns: The number of records that were sent, without those that were dropped, purged or quarantined
-    ///   meanwhile.
-    /// - Throws: `brokerUnreachable` after 10 s without a connection; the reason after 70 s in which no record became
-    ///   safe. The records are sent nevertheless as soon as that is possible.
+    /// - Returns: The number of records that were sent. Records that were dropped, purged or quarantined meanwhile do
+    ///   not count.
+    /// - Throws: `brokerUnreachable` after 10 s without a connection; the broker's reason after 70 s in which no record
+    ///   became safe. The records are sent nevertheless as soon as that is possible.
     public func flush(
         _ progress: @Sendable (_ done: Int, _ total: Int) async -> Void
     ) async throws(TrackingError) -> Int {
@@ -46,7 +47,8 @@ extension AssetPublisher {
 
     // MARK: - Pending records
 
-    /// Returns the pending records, in the order in which they were recorded.
+    /// Returns the pending records of the log, those that are not acknowledged yet, in the order in which they were
+    /// recorded.
     ///
     /// - Parameter limit: The largest number of records to return, ≥ 0.
     /// - Throws: `spoolFailed`, `spoolDamaged`, `stopped`.
@@ -56,10 +58,11 @@ extension AssetPublisher {
         }
     }
 
-    /// Passes the pending records to `each`, one after the other, in the order in which they were recorded. Records
-    /// that are added after the call began are not included. The memory use does not depend on the number of records.
+    /// Passes the pending records of the log, those that are not acknowledged yet, to `each`, in the order in which
+    /// they were recorded. Records that are added during the call are not included. The records are read in small
+    /// portions, so that their number does not matter for the memory.
     ///
-    /// - Parameter each: Receives a record. The next record follows when it returns.
+    /// - Parameter each: Receives one record. It gets the next record after it has returned.
     /// - Throws: `spoolFailed`, `spoolDamaged`, `stopped`, or the error of `each`, which ends the export.
     public func exportWaiting(_ each: (SpoolEntry) async throws -> Void) async throws {
         let last = try await self.log.inquire { (storage) throws(TrackingError) in try await storage.summary().lastPlace
@@ -76,9 +79,9 @@ extension AssetPublisher {
         }
     }
 
-    /// Removes all pending records, including those of trackables that are not tracked. Recorders are informed that
-    /// the records are gone. Records that are being sent may arrive nevertheless, and the newest position is still
-    /// published on the live lane.
+    /// Removes all pending records from the log, also those of trackables that are not tracked. The publisher informs
+    /// the recorders that these records are gone. Records that are being sent may arrive nevertheless. The newest
+    /// position is still published live.
     ///
     /// - Returns: The number of removed records.
     /// - Throws: `stopped`.
@@ -89,7 +92,8 @@ extension AssetPublisher {
         return count
     }
 
-    /// Returns figures about the log and about sending. ``LogFigures/failure`` is set when the log cannot be read.
+    /// Returns figures about the log and about sending, such as the number of pending records. If the log cannot be
+    /// read, ``LogFigures/failure`` contains the reason, and the figures of its contents are missing.
     public func logFigures() async -> LogFigures {
         var figures = LogFigures()
         do throws(TrackingError) {
@@ -107,7 +111,8 @@ extension AssetPublisher {
 
     // MARK: - Quarantined records
 
-    /// Returns the quarantined records, oldest first.
+    /// Returns the quarantined records of the log, oldest first. They were set aside because the broker or a recorder
+    /// can never accept them.
     ///
     /// - Parameter limit: The largest number of records to return, ≥ 0.
     /// - Throws: `spoolFailed`, `spoolDamaged`, `stopped`.
@@ -117,11 +122,11 @@ extension AssetPublisher {
         }
     }
 
-    /// Puts quarantined records back under new names, at the end of the current stream, and sends them at once on the
-    /// recording lane. Their old numbers remain declared gone.
+    /// Tries quarantined records once more. Each gets a new number at the end of the trackable's current stream,
+    /// becomes a pending record again, and is sent to the recorders at once. Its old number remains declared as gone.
     ///
-    /// - Parameter names: The records to put back; `nil` for all. Unknown names and unreadable records are skipped.
-    /// - Returns: The number of records that were put back.
+    /// - Parameter names: The records to try again; `nil` for all. Unknown names and unreadable records are skipped.
+    /// - Returns: The number of records that are tried again.
     /// - Throws: `spoolFailed`, `spoolDamaged`, `stopped`. The remaining records stay quarantined.
     public func retryQuarantined(_ names: [RecordName]?) async throws(TrackingError) -> Int {
         let wanted = names.map { Set($0) }
@@ -144,7 +149,7 @@ extension AssetPublisher {
         return count
     }
 
-    /// Deletes quarantined records.
+    /// Deletes quarantined records, which were set aside because they can never be accepted, from the log.
     ///
     /// - Parameter names: The records to delete; `nil` for all.
     /// - Returns: The number of deleted records.
@@ -172,15 +177,16 @@ extension AssetPublisher {
 
     // MARK: - Another trackable
 
-    /// Tracks a trackable in place of all other trackables.
+    /// Tracks a trackable, and stops tracking all others.
     ///
     /// - Parameters:
-    ///   - trackable: The name and the settings of the trackable.
-    ///   - unsent: The treatment of records of the other trackables that are not safe yet.
+    ///   - trackable: The id and the settings of the trackable.
+    ///   - unsent: The treatment of pending records of the other trackables: reject the change, delete the records, or
+    ///     send them first.
     ///   - progress: Receives the progress of sending these records, as in ``AssetPublisher/flush(_:)``.
-    /// - Throws: `unsentPoints`, with the number of records, when such records exist and `unsent` does not permit
-    ///   clearing them, or when sending them does not come to an end; otherwise the errors of
-    ///   ``AssetPublisher/flush(_:)``. An error changes nothing.
+    /// - Throws: `unsentPoints`, with the number of pending records, if `unsent` rejects the change, or if new records
+    ///   keep arriving while the pending ones are sent. Otherwise the errors of ``AssetPublisher/flush(_:)``. After an
+    ///   error, the same trackables are tracked as before.
     public func bind(
         _ trackable: Trackable, unsent: UnsentPoints, _ progress: @Sendable (_ done: Int, _ total: Int) async -> Void
     ) async throws(TrackingError) {
@@ -198,7 +204,8 @@ extension AssetPublisher {
         self.shared.withLock { $0.active = trackable.id }
     }
 
-    /// The number of rounds that send records which were added during the round before.
+    /// The largest number of attempts to send all pending records before another trackable is tracked. A further
+    /// attempt is necessary if records were added during the previous one.
     private static var bindRounds: Int { 20 }
 
     /// The number of records that one query of the log loads into memory.
@@ -206,7 +213,8 @@ extension AssetPublisher {
 
     // MARK: - Limits
 
-    /// Limits a log in memory to 100,000 records, because a memory log without limits would exhaust the memory.
+    /// Returns the limits of the log: those wanted, or 100,000 records for a log in memory without limits, which would
+    /// otherwise exhaust the memory.
     static func limits(_ wanted: SpoolLimits, _ spool: any SpoolStorage) -> SpoolLimits {
         guard spool is InMemorySpool, wanted == SpoolLimits() else { return wanted }
         return SpoolLimits(maximumCount: 100_000)

@@ -2,53 +2,57 @@ import Synchronization
 public import TrackingCore
 import TrackingRuntime
 
-/// The event streams of a publisher. Each has the elements from the moment at which it is read, and ends with
-/// ``AssetPublisher/run()``.
+/// The event streams of a publisher. Each stream delivers the elements that occur after it was requested. All streams
+/// end when ``AssetPublisher/run()`` returns.
 extension AssetPublisher {
-    /// The changes of the trackables' states and of their reasons.
+    /// The changes of the trackables' states (`OFFLINE`, `ONLINE` and so on) and of the reasons for them.
     ///
-    /// A trackable is OFFLINE when it is added. No state is delivered when a trackable is removed. A slow reader gets
-    /// the last 1,024.
+    /// A trackable is `OFFLINE` when it is added. No state is delivered when a trackable is removed. A slow reader gets
+    /// only the last 1,024 changes.
     public var states: AsyncStream<TrackableStateChange> { self.streams.states.listen() }
 
-    /// The captured fixes, each with the verdict of the update filter. A slow reader gets the last 4,096.
+    /// The recorded fixes (positions from the receiver), each with the decision of the update filter: to publish the
+    /// fix live, or the reason why not. A slow reader gets only the last 4,096 fixes.
     public var fixes: AsyncStream<CapturedFix> { self.streams.fixes.listen() }
 
-    /// The changes of the trackables' resolutions and of their reasons. A slow reader gets the last 1,024.
+    /// The changes of the trackables' resolutions in force, and of the reasons for them. A slow reader gets only the
+    /// last 1,024 changes.
     public var resolutions: AsyncStream<TrackableResolutionChange> { self.streams.resolutions.listen() }
 
-    /// The versions of all trips: the beginning, the progress once a minute, and the end. A slow reader gets the last
-    /// 256.
+    /// The trips of all trackables. A trip is delivered when it begins, with its progress once a minute, and when it
+    /// ends. A slow reader gets only the last 256 elements.
     public var trips: AsyncStream<Trip> { self.streams.trips.listen() }
 
-    /// The events of all trackables, each at the moment at which it happens. A slow reader gets the last 1,000.
+    /// The tracking events of all trackables, such as `LOW_BATTERY`, each when it happens. A slow reader gets only the
+    /// last 1,000 events.
     public var trackingEvents: AsyncStream<TrackableEvent> { self.streams.events.listen() }
 
     /// The number of events that slow readers of ``trackingEvents`` lost.
     public var lostTrackingEvents: Int { self.streams.events.lost }
 
-    /// The resolutions that are requested from the source. A slow reader gets the last one.
+    /// The resolutions that the publisher requests from its source of positions, such as the GPS receiver. A slow
+    /// reader gets only the last one.
     public var sensorResolutions: AsyncStream<Resolution> { self.streams.sensorResolutions.listen() }
 
-    /// The resolution that is requested from the source now; `nil` before the first request.
+    /// The resolution that the publisher requests from its source of positions now; `nil` before the first request.
     public var sensorResolution: Resolution? { self.shared.withLock { $0.sensor } }
 
-    /// The changes of the connection: `nil` for a new connection, otherwise the reason that it was lost or could not be
-    /// made. A slow reader gets the last 64.
+    /// The changes of the connection to the broker. An element is `nil` for a new connection. Otherwise, it contains
+    /// the reason for which the connection was lost or could not be made. A slow reader gets only the last 64 changes.
     public var connectionChanges: AsyncStream<Disconnection?> { self.streams.connections.listen() }
 
-    /// The commands from the broker, if the configuration allows commands. Answer each with ``answer(_:to:)``. A slow
-    /// reader gets the last 64.
+    /// The commands that operators send to this publisher through the broker, if the configuration allows commands.
+    /// Answer each command with ``answer(_:to:)``. A slow reader gets only the last 64 commands.
     public var commands: AsyncStream<ReceivedCommand> { self.streams.commands.listen() }
 
-    /// The number of fixes that were rejected for their time.
+    /// The number of fixes that were rejected because their time is impossible.
     public var refusedFixes: Int { self.refused.load(ordering: .relaxed) }
 
-    /// The number of messages that were skipped because they cannot be decoded or published.
+    /// The number of messages that the publisher skipped because it could not decode or publish them.
     public var badMessages: Int { self.bad.count }
 }
 
-/// The senders of a publisher's event streams.
+/// The sending ends of a publisher's event streams, with the number of elements that each holds for a slow reader.
 struct PublisherStreams: Sendable {
     let states = Broadcast<TrackableStateChange>(buffer: 1024)
     let fixes = Broadcast<CapturedFix>(buffer: 4096)
@@ -59,7 +63,7 @@ struct PublisherStreams: Sendable {
     let connections = Broadcast<Disconnection?>(buffer: 64)
     let commands = Broadcast<ReceivedCommand>(buffer: 64)
 
-    /// Ends every stream.
+    /// Ends all event streams of the publisher.
     func finish() {
         self.states.finish()
         self.fixes.finish()
@@ -73,7 +77,7 @@ struct PublisherStreams: Sendable {
 }
 
 extension TrackingError {
-    /// The error of a request to a publisher whose `run()` has returned.
+    /// The error for a request to a publisher that has ended.
     static var publisherEnded: TrackingError {
         TrackingError(.stopped, "cannot carry out the request: the publisher has ended. Make a new one.")
     }

@@ -4,7 +4,8 @@ public import TrackingCore
 import Synchronization
 import TrackingRuntime
 
-/// Tracks trackables: records every fix, publishes positions at the rate of their resolution, and sends the backlog.
+/// Tracks trackables: records every fix (a position from the receiver) in a log, publishes positions at the rate of
+/// their resolution, and sends pending records until they are acknowledged.
 ///
 ///     let publisher = AssetPublisher(configuration: configuration, transport: transport)
 ///     publisher.add(Trackable(try TrackableID("van-7")))
@@ -27,7 +28,7 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
 
     typealias Answer = PublisherStateMachine.Answer
 
-    /// A message about a request.
+    /// A message from the publisher's task about a request: its progress or its answer.
     enum Reply: Sendable {
         case progressed(done: Int, total: Int)
         case answered(Result<Answer, TrackingError>)
@@ -37,15 +38,17 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
         var active: TrackableID?
         var states: [TrackableID: PublisherState] = [:]
         var sensor: Resolution?
-        /// The reasons why tracked trackables failed, or why positions of them were never sent.
+        /// The failures by trackable: the reason why its tracking failed, or why positions of it were never sent. At
+        /// the end, `run()` throws the failure of the first trackable in order of ids.
         var failures: [TrackableID: TrackingError] = [:]
-        /// The receivers of the answers, by the number of the request.
+        /// The closures that receive the progress and the answer of each unanswered request, by the number of the
+        /// request.
         var requests: [UInt64: @Sendable (Reply) -> Void] = [:]
         var lastRequest: UInt64 = 0
-        /// `true` while the log is open and events are decided.
+        /// `true` once the log is open and the publisher's task handles events.
         var isDeciding = false
         var hasEnded = false
-        /// `true` after the program was asked to end, which is no failure.
+        /// `true` after a graceful shutdown was requested. Positions that are not sent then are no failure.
         var isShuttingDown = false
         var warnings = WarningLimit<TrackingError.Code>()
     }
@@ -54,10 +57,10 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
     ///
     /// - Parameters:
     ///   - configuration: The identity at the broker and the settings. ``configure(_:)`` changes settings later.
-    ///   - transport: The connection; it is run and closed by this publisher.
-    ///   - spool: The durable log of records until they are acknowledged. The default holds the last 100,000 records
-    ///     in memory, and loses them with the program.
-    ///   - policy: Decides resolutions. It is called on the transport's thread, so it must not block.
+    ///   - transport: The connection to the broker. The publisher runs and closes it.
+    ///   - spool: The log, which holds records until they are acknowledged. The default holds the last 100,000 records
+    ///     in memory, and loses them when the program ends.
+    ///   - policy: Decides the resolutions of trackables. It is called on the transport's thread, so it must not block.
     ///   - logger: Receives the publisher's log messages.
     public init(
         configuration: PublisherConfiguration, transport: Transport, spool: any SpoolStorage = InMemorySpool(),
@@ -83,18 +86,18 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
     /// - Parameter trackable: The name and the settings of the trackable.
     public func add(_ trackable: Trackable) { self.mailbox.post(.add(trackable)) }
 
-    /// Tracks a trackable and makes it the active one, which ``active`` names.
+    /// Tracks a trackable, as ``add(_:)`` does, and also makes it the ``active`` trackable.
     ///
-    /// - Parameter trackable: The name and the settings of the trackable.
+    /// - Parameter trackable: The id and the settings of the trackable.
     public func track(_ trackable: Trackable) {
         self.shared.withLock { $0.active = trackable.id }
         self.add(trackable)
     }
 
-    /// Changes the destination, the constraints or the filter of a tracked trackable. Does nothing when the trackable is
-    /// not tracked.
+    /// Changes the settings of a tracked trackable: its destination, its constraints on resolutions, or its update
+    /// filter. Does nothing when the trackable is not tracked.
     ///
-    /// - Parameter trackable: All settings from now on, under the name of the trackable.
+    /// - Parameter trackable: The id of the trackable, and all settings from now on.
     public func change(_ trackable: Trackable) { self.mailbox.post(.change(trackable)) }
 
     /// Stops tracking a trackable: clears its presence and resolution and ends its trip. The retained position
@@ -109,24 +112,24 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
         self.mailbox.post(.remove(id))
     }
 
-    /// Begins a trip of a trackable; its points have the trip's id.
+    /// Begins a trip of a trackable. Points that are recorded during the trip contain its id.
     ///
     /// - Parameters:
     ///   - mode: The kind of the trip.
-    ///   - id: The name of a tracked trackable.
-    /// - Returns: The first version of the trip.
-    /// - Throws: `tripUnderWay` when a trip exists already; `invalidName` when the trackable is not tracked;
-    ///   `stopped`, also when the wait is cancelled: the trip begins nevertheless.
+    ///   - id: The id of a tracked trackable.
+    /// - Returns: The trip as it begins.
+    /// - Throws: `tripUnderWay` when a trip exists already; `invalidName` when the trackable is not tracked; `stopped`,
+    ///   also when the wait is cancelled: the trip begins nevertheless.
     public func startTrip(_ mode: TripMode, of id: TrackableID) async throws(TrackingError) -> Trip {
         try await self.trip { .trip(id, mode, request: $0) }
     }
 
-    /// Ends the trip of a trackable.
+    /// Ends the current trip of a trackable.
     ///
-    /// - Parameter id: The name of a tracked trackable.
-    /// - Returns: The last version of the trip.
-    /// - Throws: `noTrip` when there is no trip; `invalidName` when the trackable is not tracked; `stopped`, also
-    ///   when the wait is cancelled: the trip ends nevertheless.
+    /// - Parameter id: The id of a tracked trackable.
+    /// - Returns: The trip with its end.
+    /// - Throws: `noTrip` when there is no trip; `invalidName` when the trackable is not tracked; `stopped`, also when
+    ///   the wait is cancelled: the trip ends nevertheless.
     public func stopTrip(of id: TrackableID) async throws(TrackingError) -> Trip {
         try await self.trip { .trip(id, nil, request: $0) }
     }
@@ -135,17 +138,19 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
         _ event: @Sendable (UInt64) -> PublisherStateMachine.Event
     ) async throws(TrackingError) -> Trip {
         guard case .trip(let trip) = try await self.request(event).get() else {
-            throw TrackingError(.stopped, "cannot change the trip of the trackable: the publisher gave no answer")
+            throw TrackingError(
+                .stopped, "cannot change the trip of the trackable: the publisher ended before it answered")
         }
         return trip
     }
 
-    /// Sends the backlog now, and returns at once. ``sendNow()`` and ``flush(_:)`` wait for the broker.
+    /// Begins to send pending records from the log now, and returns at once. ``sendNow()`` and ``flush(_:)`` also wait
+    /// until they are acknowledged.
     ///
-    /// - Parameter all: `true` sends everything, `false` one batch of each trackable.
+    /// - Parameter all: `true` sends all pending records, `false` one batch of each trackable.
     public func sendRecords(all: Bool) { self.mailbox.post(.sendRecords(all: all)) }
 
-    /// The trackable that was passed to `track(_:)` last, unless it was removed since.
+    /// The trackable that was passed to `track(_:)` last; `nil` if it was removed since.
     public var active: TrackableID? { self.shared.withLock { $0.active } }
 
     /// The state of a trackable; `nil` when it is not tracked.
@@ -155,60 +160,63 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
 
     /// Publishes a position, and returns when everything published so far was acknowledged.
     ///
-    /// For recordings that are read faster than they were made, so that no position is skipped. Returns early when the
-    /// broker rejects this device or everything that it tracks, because waiting does not help then. When the task is
-    /// cancelled, the position is published all the same. Rejects the same positions as ``publish(_:raw:)``.
+    /// Use this function to publish a recording faster than real time, so that no position is skipped. It returns early
+    /// when the broker rejects this device, or every trackable of it, because waiting does not help then. A
+    /// cancellation ends only the wait: the position is published nevertheless. It rejects the same positions as
+    /// ``publish(_:raw:)``.
     ///
     /// - Parameters:
     ///   - fix: The position.
-    ///   - raw: The position as the receiver measured it; `nil` when it is the same.
+    ///   - raw: The position as the receiver measured it, before any correction; `nil` when it is the same.
     public func publishAndWait(_ fix: Location, raw: Location? = nil) async {
         await self.mailbox.postAndWait(.fix(fix, raw: raw ?? fix))
     }
 
-    /// Publishes a position, and returns at once.
+    /// Passes a position to the publisher, which records and publishes it, and returns at once.
     ///
-    /// A position with a time that ``WireLimits/allows(_:)`` rejects, such as milliseconds in place of seconds, is not
-    /// recorded. It is logged, and counted in ``refusedFixes``.
+    /// A position with an impossible time (see ``WireLimits/allows(_:)``) is rejected, for example when its time is in
+    /// milliseconds in place of seconds. It is logged, and counted in ``refusedFixes``.
     ///
     /// - Parameters:
     ///   - fix: The position.
-    ///   - raw: The position as the receiver measured it; `nil` when it is the same.
+    ///   - raw: The position as the receiver measured it, before any correction; `nil` when it is the same.
     public func publish(_ fix: Location, raw: Location? = nil) { self.mailbox.post(.fix(fix, raw: raw ?? fix)) }
 
-    /// Returns once everything that was published before is in the log, or could not be written.
+    /// Waits until every position that was published before is written to the log, or writing it has failed.
     ///
-    /// A program that reads positions faster than the disk writes can call this function periodically to limit its
-    /// memory use.
+    /// A program that reads positions faster than the disk writes can call this function periodically. It thereby
+    /// limits the memory of positions that are not written yet.
     public func publishedIsLogged() async {
         // The log works in order, so this follows everything that was published.
         await self.mailbox.postAndWait(.timer)
         try? await self.log.inquire { (_) throws(TrackingError) in }
     }
 
-    /// Sets the charge of the battery, which fixes, events and resolutions depend on.
+    /// Sets the charge of the device's battery. The publisher adds it to fixes, reports a low battery as an event, and
+    /// adapts resolutions to it.
     ///
-    /// - Parameter percent: The charge in percent, 0…100; `nil` is unknown.
+    /// - Parameter percent: The charge in percent, 0…100; `nil` if it is unknown.
     public func batteryRead(_ percent: Double?) { self.mailbox.post(.battery(percent)) }
 
-    /// Stops in order: publishes the last fix, waits until everything is acknowledged, withdraws every presence, and
-    /// lets ``run()`` return.
+    /// Ends the publisher in order: publishes the last fix, waits until everything is acknowledged, withdraws the
+    /// presence of every trackable, and lets ``run()`` return.
     ///
-    /// A waiting reconnection and a rejected trackable are tried once more before the publisher gives up.
+    /// If the publisher waits before it connects again, it connects at once. A trackable that the broker rejected is
+    /// tried once more.
     ///
-    /// - Parameter limit: The longest time until ``run()`` returns, ≥ 0 s, not counting one more second for the goodbye;
-    ///   `nil` is no limit.
+    /// - Parameter limit: The longest time until ``run()`` returns, ≥ 0 s, not counting one more second for the goodbye
+    ///   to the broker; `nil` is no limit.
     public func finish(within limit: Duration? = nil) {
         self.mailbox.post(.stop(by: limit.map { self.clock.moment.now.advanced(by: $0) }))
     }
 
     // MARK: - Running
 
-    /// Runs until ``finish(within:)``, a graceful shutdown, or cancellation. Call it once.
+    /// Runs the publisher until ``finish(within:)``, a graceful shutdown, or cancellation. Call this function once.
     ///
     /// - Throws: `takenOver` when another program uses the client id; `spoolFailed` when the log cannot be opened.
-    ///   After ``finish(within:)`` it throws the broker's reason if the broker rejects this device or a trackable,
-    ///   and positions were therefore never sent.
+    ///   After ``finish(within:)``, the broker's reason if it rejected this device or a trackable, so that positions
+    ///   were never sent.
     public func run() async throws {
         do {
             let contents = try await self.spool.open(now: self.clock.moment.wall)
@@ -227,8 +235,8 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
         if let first = failures.min(by: { $0.key < $1.key }) { throw first.value }
     }
 
-    /// Runs the deciding task, the transport and the log. The tasks are short and run on the transport's executor; a
-    /// log with an executor of its own runs there.
+    /// Runs three tasks until the publisher ends: one that handles its events, the connection to the broker, and the
+    /// writer of the log. They run on the transport's executor. A log with an executor of its own is written there.
     @concurrent
     private func work(_ contents: SpoolContents) async {
         await withGracefulShutdownHandler {
@@ -259,7 +267,8 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
         }
     }
 
-    /// Decides about every event, in order. The machine is a local variable, so no other task can reach it.
+    /// Passes each event of the publisher to its state machine, in order, and performs the resulting actions. The state
+    /// machine is a local variable, so no other task can reach it.
     private func decide(_ group: inout DiscardingTaskGroup, _ contents: SpoolContents) async {
         var machine = PublisherStateMachine(
             configuration: self.configuration, policy: self.policy, logs: contents.trackables,
@@ -314,23 +323,26 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
             self.shared.withLock { $0.requests[request] }?(.progressed(done: done, total: total))
         case .commanded(let command):
             self.logger.debug(
-                "Command received",
+                "Publisher received a command for a trackable from the broker",
                 metadata: ["trackable": "\(command.trackable)", "name": "\(command.command.name.rawValue)"])
             self.streams.commands.deliver(command)
         case .commandsRefused(let id, let error):
             self.logger.warning(
-                "Broker refused the subscription to commands", metadata: ["trackable": "\(id)", "reason": "\(error)"])
+                "Broker rejected the subscription to a trackable's commands: the publisher receives none of them",
+                metadata: ["trackable": "\(id)", "reason": "\(error)"])
         case .logFailed(let id, let error):
             guard let suppressed = self.mayWarn(of: error) else { return }
             self.logger.error(
-                "Records not written to the log",
+                "Records could not be written to the device's log: they may be published live, but are not sent again",
                 metadata: ["trackable": "\(id)", "reason": "\(error)", "suppressed": "\(suppressed)"])
         case .numbersReused(let id, let stream):
             self.logger.warning(
-                "Log was restored from an earlier copy; a new stream begins",
+                "Device's log was restored from an older copy: a new stream begins, so that no record number repeats",
                 metadata: ["trackable": "\(id)", "stream": "\(stream)"])
         case .recordsRefused(let id, let error):
-            self.logger.warning("Broker refused records", metadata: ["trackable": "\(id)", "reason": "\(error)"])
+            self.logger.warning(
+                "Broker rejected a batch of records: the records stay in the device's log and are sent again",
+                metadata: ["trackable": "\(id)", "reason": "\(error)"])
         case .send(let commands): self.transport.send(commands)
         case .useSensorResolution(let resolution):
             self.shared.withLock { $0.sensor = resolution }
@@ -341,16 +353,19 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
                 if state == .failed { $0.failures[id] = reason }
             }
             self.logger.debug(
-                "Trackable state changed", metadata: ["trackable": "\(id)", "state": "\(state.rawValue)"])
+                "Publishing state of a trackable changed",
+                metadata: ["trackable": "\(id)", "state": "\(state.rawValue)"])
             self.streams.states.deliver(TrackableStateChange(trackable: id, state: state, reason: reason))
         case .fixRefused(let error):
             self.refused.add(1, ordering: .relaxed)
             guard let suppressed = self.mayWarn(of: error) else { return }
-            self.logger.warning("Fix rejected", metadata: ["reason": "\(error)", "suppressed": "\(suppressed)"])
+            self.logger.warning(
+                "Invalid fix rejected: the publisher neither publishes nor records it",
+                metadata: ["reason": "\(error)", "suppressed": "\(suppressed)"])
         case .extraLeftOut(let error):
             guard let suppressed = self.mayWarn(of: error) else { return }
             self.logger.warning(
-                "Extra members or trip id removed from a fix",
+                "Invalid extra members or trip id removed from a fix: the rest of the fix is used",
                 metadata: ["reason": "\(error)", "suppressed": "\(suppressed)"])
         case .captured(let id, let fix, let verdict):
             self.streams.fixes.deliver(CapturedFix(trackable: id, fix: fix, verdict: verdict))
@@ -367,12 +382,15 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
         case .givenUp(let id, let error):
             self.shared.withLock { if !$0.isShuttingDown { $0.failures[id] = $0.failures[id] ?? error } }
             self.logger.error(
-                "Publisher stopped with unsent positions", metadata: ["trackable": "\(id)", "reason": "\(error)"])
+                "Publisher stopped before all positions of a trackable were sent, because the broker rejected them",
+                metadata: ["trackable": "\(id)", "reason": "\(error)"])
         }
     }
 
-    /// Returns the number of warnings of this kind that were suppressed before this one; `nil` when this one is
-    /// suppressed as well.
+    /// Decides if a warning about an error may be logged now, because similar warnings are limited.
+    ///
+    /// - Returns: The number of similar warnings that were suppressed before this one; `nil` if this one must be
+    ///   suppressed too.
     private func mayWarn(of error: TrackingError) -> Int? {
         let now = self.clock.moment.now
         guard case .say(let suppressed) = self.shared.withLock({ $0.warnings.happened(error.code, now: now) }) else {
@@ -381,7 +399,7 @@ public final class AssetPublisher<Transport: MessageTransport>: Service {
         return suppressed
     }
 
-    /// Ends every stream, and answers every request with `stopped`.
+    /// Ends every event stream of the publisher, and answers every open request with the error `stopped`.
     private func end() {
         self.mailbox.close()
         let waiting = self.shared.withLock { shared in

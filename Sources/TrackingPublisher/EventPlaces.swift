@@ -1,21 +1,25 @@
 import TrackingCore
 
-/// The places of a trackable's events: its newest positions in the form in which they may be shown.
+/// The positions that a trackable's tracking events receive as their place. They are the two newest positions, in the
+/// form in which they may be shown: a privacy zone may hide or change them.
 struct EventPlaces: Hashable, Sendable {
     private var newest: Location?
     private var before: Location?
 
-    /// Adds a captured fix. The fix has no record name yet, and a name from its source is removed.
+    /// Stores the position of a newly captured fix as the newest one. The fix is not in the log yet. A number and
+    /// stream that its source gave to it are removed.
     mutating func moved(to shown: Location) {
         var nameless = shown
         (nameless.seq, nameless.stream) = (nil, nil)
         (self.before, self.newest) = (self.newest, nameless)
     }
 
-    /// The newest fix was recorded, and its place now has the record's name.
+    /// Replaces the newest position by the same position as recorded in the log, with its stream and number.
     mutating func recorded(_ point: Location) { self.newest = point }
 
-    /// Processes the capture's verdict on a fix.
+    /// Updates the positions after the capture decided not to record a fix. The position of a fix that was only paused
+    /// or filtered becomes the newest one. If positions are hidden now, both stored positions are removed. Mock
+    /// positions are ignored.
     mutating func saw(_ outcome: CaptureStateMachine.Outcome) {
         switch outcome.verdict {
         // While positions are hidden, an earlier position is not the place of a new event.
@@ -26,7 +30,8 @@ struct EventPlaces: Hashable, Sendable {
         }
     }
 
-    /// Returns the place of an event of this kind; `nil` when the place is unknown or must not be shown.
+    /// Returns the position that an event of this kind receives as its place; `nil` when it is unknown or must not be
+    /// shown.
     func place(of kind: TrackingEvent.Kind) -> Location? {
         switch kind {
         // The place would reveal the border of the zone.

@@ -1,38 +1,45 @@
 import TrackingCore
 
-/// Decides which update is sent next on one lane of one trackable. At most one update is in flight. The newest fix
-/// that passed the filter waits behind it, and skipped fixes are added to the next update.
+/// Decides which position of one trackable is published next on a live topic: that of filtered or that of raw
+/// positions.
+///
+/// At most one update is in flight, that is, published and not acknowledged. Meanwhile, the newest fix that passed the
+/// filter waits. All other fixes are skipped: the next update contains them beside its own position.
 struct LiveLane: Sendable {
-    /// The filter that selects the fixes to send.
+    /// The update filter, which selects the fixes that are published live.
     var filter: LocationFilter
-    /// The last update that was sent. It is published again when there is no other update.
+    /// The last update that was published, which can be published again; `nil` for none.
     private(set) var last: LocationUpdate?
-    /// The fixes without an update of their own, in order of capture.
+    /// The skipped fixes, which had no update of their own, in order of capture.
     private var skipped: [Location] = []
     private var inFlight: LocationUpdate?
-    /// The part of the update in flight that is sent again when the update is lost.
+    /// The update in flight, without the skipped fixes that were cut off to make the message smaller. It is sent again
+    /// when the update in flight is lost.
     private var retried: LocationUpdate?
     private var waiting: Location?
-    /// The moment at which silence began.
+    /// The time at which an update was last published, or at which the silence was last ended.
     private var silentSince: MonotonicTime?
-    /// The limit of skipped fixes per update. Fixes above it remain in the log and are sent on the recording lane.
+    /// The largest number of skipped fixes that one update contains. It is reduced when the broker rejects an update.
+    /// Further fixes remain in the log and are sent to recorders in batches.
     private var passengers = SendLimit(maximum: LocationUpdate.maximumSkipped)
-    /// The number of consecutive updates with skipped fixes that were lost.
+    /// The number of consecutive updates with skipped fixes that were lost before the broker acknowledged them.
     private var losses = 0
 
     init(filter: LocationFilter) {
         self.filter = filter
     }
 
-    /// `true` while no update is in flight or waits.
+    /// `true` while no update is in flight and no fix waits to be published.
     var isIdle: Bool { self.inFlight == nil && self.waiting == nil }
 
-    /// `true` while a position waits to be sent.
+    /// `true` while a fix waits to be published.
     var isWaiting: Bool { self.waiting != nil }
 
-    /// The moment at which an update must be sent even if the trackable does not move; `nil` when there is none.
+    /// The time at which an update must be published even if the trackable does not move; `nil` when there is no such
+    /// time.
     ///
-    /// - Parameter isHolding: `true` while waiting updates are held back.
+    /// - Parameter isHolding: `true` while the publisher intentionally delays waiting fixes. A waiting fix then does
+    ///   not prevent this update.
     func silenceDeadline(isHolding: Bool) -> MonotonicTime? {
         let silence = self.filter.effectiveMaximumSilence
         guard silence > .zero, let silentSince = self.silentSince, isHolding ? self.inFlight == nil : self.isIdle
@@ -40,9 +47,11 @@ struct LiveLane: Sendable {
         return silentSince.advanced(by: silence)
     }
 
-    /// Processes a captured fix, which is sent, waits or is skipped.
+    /// Processes a captured fix: it waits to be published, or it is skipped, as the update filter decides.
     ///
-    /// - Parameter isAsked: `true` for a requested fix, which is sent whatever its time and distance.
+    /// - Parameter isAsked: `true` for a fix that was requested explicitly. It is published even if it is too soon
+    ///   after, or too close to, the previous one.
+    /// - Returns: The decision of the filter.
     mutating func captured(
         _ fix: Location, isAsked: Bool = false, now: MonotonicTime, wallClock: UnixTime?
     ) -> LocationFilter.Verdict {
@@ -57,9 +66,10 @@ struct LiveLane: Sendable {
         return verdict
     }
 
-    /// Returns the update to publish now; `nil` while one is in flight, or when no waiting fix is in the log.
+    /// Returns the update to publish now. `nil` while another update is in flight, when no fix waits, or when the
+    /// waiting fix is not in the log yet.
     ///
-    /// - Parameter written: The highest number of the records in the log.
+    /// - Parameter written: The highest number of a record that is written to the log.
     mutating func next(written: UInt64 = .max, now: MonotonicTime) -> LocationUpdate? {
         guard self.inFlight == nil, let location = self.waiting, location.seq ?? 0 <= written else { return nil }
         self.waiting = nil
@@ -68,30 +78,33 @@ struct LiveLane: Sendable {
         return self.launch(update, now: now)
     }
 
-    /// Returns the last update unchanged, for new subscribers and for the end of a silence.
+    /// Returns the last update for publishing it again unchanged, for example for new subscribers. `nil` while another
+    /// update is in flight or waits.
     mutating func again(now: MonotonicTime) -> LocationUpdate? {
         guard self.isIdle, let last = self.last else { return nil }
         self.filter.repeated(now: now)
         return self.launch(last, now: now)
     }
 
-    /// Returns the last update, which replaces one that may not be shown any more, before any waiting update.
+    /// Returns the last update for publishing it again after some of its positions were hidden, so that it replaces the
+    /// published one. It goes before a waiting fix. `nil` while another update is in flight.
     mutating func replaced(now: MonotonicTime) -> LocationUpdate? {
         guard self.inFlight == nil, let last = self.last else { return nil }
         if self.waiting?.seq == last.location.seq { self.waiting = nil }
         return self.launch(last, now: now)
     }
 
-    /// The effect of hiding positions.
+    /// The result of hiding positions that may not be shown any more.
     struct Hiding: Hashable {
-        /// `true` when the update in flight counts as lost; its answer is ignored.
+        /// `true` when the update in flight contained such a position. The update then counts as lost, and the broker's
+        /// answer to it is ignored.
         var isTakenBack = false
-        /// `true` when the last update contains a position that may not be shown any more.
+        /// `true` when the last published update contained such a position, so that it must be replaced.
         var isOutdated = false
     }
 
-    /// Replaces each stored position by the result of `shown`; `nil` removes it. The log still contains the removed
-    /// positions.
+    /// Hides positions that may not be shown any more. Each waiting, skipped and published position is replaced by the
+    /// result of `shown`, or removed if the result is `nil`. The log still contains the removed positions.
     mutating func hide(_ shown: (Location) -> Location?) -> Hiding {
         var hiding = Hiding()
         if let lost = self.inFlight, (lost.skipped + [lost.location]).contains(where: { shown($0) != $0 }) {
@@ -108,23 +121,24 @@ struct LiveLane: Sendable {
         return hiding
     }
 
-    /// Ends a silence that has lasted too long: the newest skipped fix is sent. If there is none, as after a
-    /// rejection of the last update, the silence begins anew.
+    /// Ends a time without updates that has lasted too long: the newest skipped fix now waits to be published. If there
+    /// is none, the time of silence begins anew.
     ///
-    /// - Parameter wallClock: The device's clock; `nil` when it is not set. A fix ahead of it is never a live update.
+    /// - Parameter wallClock: The device's clock; `nil` when it is not set. A fix whose time is ahead of this clock is
+    ///   not used.
     mutating func endSilence(now: MonotonicTime, wallClock: UnixTime?) {
         self.silentSince = now
         guard self.isIdle, let place = self.newestKeptBack(wallClock: wallClock) else { return }
         self.waiting = self.skipped.remove(at: place)
     }
 
-    /// Sends the last fix, whatever the filter decided, because no more fixes follow. The skipped fixes are added to
-    /// it.
+    /// Prepares the last update before the publisher ends: the newest fix waits to be published, whatever the filter
+    /// decided. The other skipped fixes are added to the update.
     ///
-    /// A fix ahead of the clock is not sent, unless nothing was sent before and every fix is ahead. The clock may be
-    /// wrong then.
+    /// A fix whose time is ahead of the device's clock is not used. Exception: if nothing was published before and
+    /// every fix is ahead, the newest is used, because the clock may be wrong.
     ///
-    /// - Parameter wallClock: See ``endSilence(now:wallClock:)``.
+    /// - Parameter wallClock: The device's clock; `nil` when it is not set.
     mutating func finish(wallClock: UnixTime?) {
         let isUnpublished = self.waiting == nil && self.inFlight == nil && self.last == nil
         let timely = self.skipped.lastIndex { Self.isTimely($0, wallClock) }
@@ -137,7 +151,8 @@ struct LiveLane: Sendable {
         self.waiting = newest
     }
 
-    /// Returns the newest skipped fix that is not ahead of the clock, unless a waiting or sent fix is newer.
+    /// Returns the index of the newest skipped fix that is not ahead of the device's clock. `nil` if there is none, or
+    /// if the waiting or last published fix is newer.
     private func newestKeptBack(wallClock: UnixTime?) -> Int? {
         let shown = self.waiting ?? self.last?.location
         let places = self.skipped.indices.filter { place in
@@ -151,9 +166,9 @@ struct LiveLane: Sendable {
         LivePosition.fault(of: fix, at: wallClock) == nil
     }
 
-    /// The broker acknowledged the update in flight.
+    /// Registers that the broker acknowledged the update in flight.
     ///
-    /// - Returns: The records in the update.
+    /// - Returns: The numbers of the records that the update contained.
     @discardableResult
     mutating func acknowledged() -> SeqSet {
         defer { self.inFlight = nil }
@@ -162,18 +177,21 @@ struct LiveLane: Sendable {
         return self.inFlight?.seqs ?? SeqSet()
     }
 
-    /// The numbers of the records in flight.
+    /// The numbers of the records that the update in flight contains.
     var seqsInFlight: SeqSet { self.inFlight?.seqs ?? SeqSet() }
 
-    /// The update in flight was too small for its oldest skipped fixes, which the recording lane sends.
+    /// Registers that the oldest `count` skipped fixes were cut off from the update in flight, because the message
+    /// would have been too large. They are sent to recorders in batches.
     mutating func leftOut(_ count: Int) {
         guard count > 0 else { return }
         self.inFlight?.skipped.removeFirst(count)
         self.retried = self.inFlight
     }
 
-    /// Suppresses positions up to and including the given one. Skipped fixes are removed, and the recording lane
-    /// sends them. A later position remains.
+    /// Stops publishing positions up to and including the given one. All skipped fixes are removed; recorders get them
+    /// in batches. A waiting or published position remains only if it is later than the given one.
+    ///
+    /// - Parameter watermark: The last position that must not be published any more; `nil` for every position so far.
     mutating func forget(through watermark: Location?) {
         self.skipped = []
         if self.waiting?.came(after: watermark) == false { self.waiting = nil }
@@ -184,15 +202,17 @@ struct LiveLane: Sendable {
         self.retried?.skipped = []
     }
 
-    /// Removes the acknowledged update, which may have been cleared since, so that it is not repeated.
+    /// Forgets the last published update once it is acknowledged. It is then never repeated, because the position may
+    /// have been cleared at the broker meanwhile.
     mutating func forgetTaken() { if self.isIdle { self.last = nil } }
 
-    /// Removes skipped fixes that the recording lane has sent.
+    /// Removes the skipped fixes with these numbers, because they were sent to recorders in a batch.
     mutating func forget(_ seqs: SeqSet) {
         self.skipped.removeAll { $0.seq.map(seqs.contains) ?? false }
     }
 
-    /// The update in flight was lost. Its fix waits again, or is skipped if a newer one waits already.
+    /// Registers that the update in flight was lost before the broker acknowledged it. Its fix waits again; if a newer
+    /// fix waits already, the lost one is skipped.
     mutating func failed() {
         guard self.inFlight != nil else { return }
         if self.retried?.skipped.isEmpty == false {
@@ -214,10 +234,11 @@ struct LiveLane: Sendable {
         }
     }
 
-    /// The broker rejected the size or the content of the update in flight. The fix is sent again without skipped
-    /// ones. If it had none, it is left to the recording lane.
+    /// Registers that the broker rejected the size or the content of the update in flight. The fix is published again
+    /// without skipped fixes. If the update contained none, the fix is not published again, and is only sent to
+    /// recorders.
     ///
-    /// - Returns: `true` when the fix is sent again.
+    /// - Returns: `true` if the fix is published again.
     mutating func refusedForContent() -> Bool {
         guard let lost = self.inFlight else { return false }
         self.passengers.refused(to: 0)
@@ -258,22 +279,22 @@ struct LiveLane: Sendable {
 }
 
 extension Location {
-    /// Returns `true` when this position came after another one, by their numbers within a stream, otherwise by their
-    /// times. Returns `false` when there is no other one.
+    /// Returns `true` if this position came after `other`. Positions of the same stream are compared by their numbers,
+    /// others by their times. Returns `false` if `other` is `nil`.
     func came(after other: Location?) -> Bool {
         guard let other else { return false }
         guard let seq, let last = other.seq, self.stream == other.stream else { return self.time > other.time }
         return seq > last
     }
 
-    /// Returns `true` when `other` is newer, by its time, and for equal times by its number.
+    /// Returns `true` if `other` is newer than this position. The times are compared, and for equal times the numbers.
     fileprivate func isBefore(_ other: Location) -> Bool {
         (self.time, self.seq ?? 0) < (other.time, other.seq ?? 0)
     }
 }
 
 extension LocationUpdate {
-    /// The numbers of the records in the update.
+    /// The numbers of all records in the update: of its position and of its skipped fixes.
     var seqs: SeqSet {
         var seqs = SeqSet()
         for location in self.skipped + [self.location] { location.seq.map { seqs.insert($0) } }

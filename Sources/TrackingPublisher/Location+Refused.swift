@@ -1,8 +1,9 @@
 import TrackingCore
 
 extension Location {
-    /// The fix without an `extra` and an id of a trip that readers refuse, and the reason where one was removed. With
-    /// them, the position and every update that has it as a skipped point would never be published live.
+    /// The fix without the members that readers would reject, and the reason if a member was removed.
+    ///
+    /// The removed members are the free-form `extra` and an invalid trip id.
     var withoutRefusedMembers: (fix: Location, refusal: TrackingError?) {
         guard self.extra != nil || self.tripID != nil else { return (self, nil) }
         var fix = self
@@ -20,15 +21,16 @@ extension Location {
 }
 
 extension Resolution {
-    /// The same accuracy, as soon as possible.
+    /// The same accuracy without a minimum distance, and with an interval of at most one second.
     var atOnce: Resolution {
         // Both are in range.
         try! Resolution(
             accuracy: self.accuracy, desiredInterval: min(self.desiredInterval, .seconds(1)), minimumDisplacement: 0)
     }
 
-    /// The same accuracy and interval without a distance: the update filter needs each fix to show that the device is
-    /// alive.
+    /// The same accuracy and interval with a minimum distance of zero, for thinning the fixes of a source.
+    ///
+    /// A stationary device still needs a fix at each interval: the fix shows that the device is alive.
     var withoutDisplacement: Resolution? {
         try? Resolution(accuracy: self.accuracy, desiredInterval: self.desiredInterval, minimumDisplacement: 0)
     }

@@ -1,38 +1,39 @@
 public import TrackingCore
 
-/// The contents of the log, and the progress of sending.
+/// The contents of the device's log of records, and the publisher's progress of sending records to the broker.
 public struct LogFigures: Hashable, Sendable {
-    /// The backlog by trackable, of trackables that are not tracked any more as well.
+    /// The amount of unacknowledged records of each trackable. Trackables that are no longer tracked are included.
     public var trackables: [TrackableID: SpoolAmount] = [:]
-    /// The whole backlog.
+    /// The amount of unacknowledged records of all trackables together.
     public var total = SpoolAmount()
-    /// The number of records that were removed to keep a limit, in the life of the log.
+    /// The number of records that were removed because the log exceeded its limits, since the log was created.
     public var dropped = 0
-    /// The number of quarantined records.
+    /// The number of quarantined records: records that were set aside because they can never be accepted.
     public var quarantined = 0
-    /// The progress of sending.
+    /// The publisher's progress of sending positions and records to the broker.
     public var sending = SendingFigures()
-    /// The reason why the log could not be read, so that its contents are not known; `nil` where it was read.
+    /// The reason why the device's log could not be read; `nil` if it was read. With a reason, the log's contents are
+    /// unknown.
     public var failure: TrackingError?
 
-    /// Makes figures of an empty log.
+    /// Makes the figures of an empty log.
     public init() {}
 }
 
-/// The progress of sending, since the program started.
+/// The publisher's progress of sending positions and records to the broker since the program started.
 public struct SendingFigures: Hashable, Sendable {
-    /// The time at which an update or a batch was last published, by the device's clock.
+    /// The time at which the publisher last published a position or a batch of records, by the device's clock.
     public var lastAttempt: UnixTime?
-    /// The time at which an update or a batch was last acknowledged, by the device's clock.
+    /// The time at which the broker last acknowledged a position or a batch of records, by the device's clock.
     public var lastAcknowledged: UnixTime?
-    /// The broker's reasons for rejecting messages, by trackable; empty where it accepts all.
+    /// The reason why the broker rejects a trackable's messages, by trackable. It is empty if the broker rejects none.
     public var refusals: [TrackableID: TrackingError]
 
-    /// Makes figures; the defaults are those of a program that has sent nothing.
+    /// Makes figures of sending. The default values describe a program that has sent nothing.
     ///
     /// - Parameters:
-    ///   - lastAttempt: The time at which an update or a batch was last published, by the device's clock.
-    ///   - lastAcknowledged: The time at which an update or a batch was last acknowledged, by the device's clock.
+    ///   - lastAttempt: The time at which a position or a batch was last published, by the device's clock.
+    ///   - lastAcknowledged: The time at which the broker last acknowledged one, by the device's clock.
     ///   - refusals: The broker's reasons for rejecting messages, by trackable.
     public init(
         lastAttempt: UnixTime? = nil, lastAcknowledged: UnixTime? = nil, refusals: [TrackableID: TrackingError] = [:]

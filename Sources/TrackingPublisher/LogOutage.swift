@@ -1,24 +1,27 @@
 import TrackingCore
 
-/// Decides when a damaged log that was closed is opened again, and how long records wait for it.
+/// Decides when the program tries again to open its log, and which new records wait in memory meanwhile.
+///
+/// The log is the device's database of records. The program closes it when it is damaged.
 struct LogOutage: Sendable {
     typealias Instant = ContinuousClock.Instant
 
     /// The time between two attempts to open the log.
     static let pause: Duration = .seconds(10)
-    /// The longest time that records wait. After it they are given up, so that the live lane continues.
+    /// The longest time for which new records wait in memory for a closed log. Later they count as not written to the
+    /// log, so that live positions continue.
     static let patience: Duration = .seconds(60)
-    /// The approximate limit of the waiting records, in bytes.
+    /// The approximate limit of all records that wait in memory for the closed log, in bytes.
     static let maximumBytes = 16 << 20
     /// The approximate size of a record in addition to its payload, in bytes.
     private static let overhead = 200
 
-    /// The time between two attempts, which is shorter in tests than ``pause``.
+    /// The time between two attempts to open the log. Tests use a shorter time than ``pause``.
     let pause: Duration
     private var closedSince: Instant?
     private var lastTry: Instant?
     private var isAlarmDue = false
-    /// The reason that the last attempt failed.
+    /// The error of the last failed attempt to open the log; `nil` once the log is open.
     private(set) var error: TrackingError?
 
     init(pause: Duration = LogOutage.pause) { self.pause = pause }
@@ -26,24 +29,24 @@ struct LogOutage: Sendable {
     /// `true` while the log is closed.
     var isClosed: Bool { self.closedSince != nil }
 
-    /// The worker requests another attempt.
+    /// Returns `true` if the log may be opened now, and remembers the attempt.
     ///
-    /// - Returns: `true` when the attempt is due. Attempts are at least ``pause`` apart, except the last one.
+    /// Attempts are at least ``pause`` apart. The last attempt before the program ends is always allowed.
     mutating func mayTry(isLast: Bool = false, now: Instant) -> Bool {
         if !isLast, let lastTry = self.lastTry, now < lastTry.advanced(by: self.pause) { return false }
         self.lastTry = now
         return true
     }
 
-    /// The log is open again.
+    /// Handles that the log was opened again: the outage is over.
     mutating func opened() {
         self.closedSince = nil
         self.error = nil
     }
 
-    /// An attempt to open the log failed.
+    /// Handles that an attempt to open the log failed.
     ///
-    /// - Returns: `true` for a new error, which is to be logged.
+    /// - Returns: `true` if the error differs from the error of the attempt before. Only such an error is logged.
     mutating func failed(_ error: TrackingError, now: Instant) -> Bool {
         defer { self.error = error }
         self.closedSince = self.closedSince ?? now
@@ -51,13 +54,15 @@ struct LogOutage: Sendable {
         return error != self.error
     }
 
-    /// Returns `true` once after each failure: the worker is to wake after a ``pause`` even without a job.
+    /// Returns `true` once after each failed attempt. The caller then schedules the next attempt after a ``pause``.
     mutating func takeAlarm() -> Bool {
         defer { self.isAlarmDue = false }
         return self.isAlarmDue
     }
 
-    /// Returns the number of these records, counted from the first, that wait until the log is open.
+    /// Returns how many of the given records may continue to wait for the closed log, counted from the first record.
+    ///
+    /// The rest is given up: it exceeds the limit of time or of memory.
     func patience(with entries: [SpoolEntry], now: Instant) -> Int {
         guard let closedSince = self.closedSince, now < closedSince.advanced(by: Self.patience) else { return 0 }
         var bytes = 0

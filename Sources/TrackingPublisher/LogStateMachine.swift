@@ -1,40 +1,44 @@
 import TrackingCore
 
-/// Decides for ``LogWorker`` which records share a transaction, when removals are due, when the log is trimmed, and
-/// which records wait for a log that is closed for damage. It uses no file and no clock: the time is an argument.
+/// Decides about the device's log: transactions of new records, removals of acknowledged records, and trimming to
+/// limits.
 ///
-/// ``LogWorker`` adds jobs, carries out each decision, and reports the outcome.
+/// It also decides which records wait while the log is closed because of damage. It uses no file and no clock: the time
+/// is an argument. ``LogWorker`` adds jobs, carries out each decision, and reports the outcome.
 struct LogStateMachine: Sendable {
     typealias Instant = ContinuousClock.Instant
     typealias Place = LogWorker.Place
 
-    /// One transaction of new records and values.
+    /// One transaction that writes new records and named values to the log.
     struct Write: Hashable, Sendable {
-        /// The records, oldest first.
+        /// The new records, oldest first.
         var entries: [SpoolEntry]
-        /// The values by name; `nil` deletes a value.
+        /// The values to store beside the records, by name; `nil` deletes a value.
         var state: [String: [UInt8]?]
-        /// `true` for the last transaction of the waiting records. Only that one has values.
+        /// `true` if this transaction writes the last of the records that wait to be written. Only that transaction also
+        /// writes the named values of the log.
         var isLast: Bool
     }
 
     /// The most records of one transaction.
     static let maximumWrite = 10_000
-    /// The number of records from which removals are due at once: five batches of the usual size.
+    /// The number of acknowledged records from which their removal is due at once.
     static let removalsAtOnce = 1000
-    /// The longest time that a removal waits.
+    /// The longest time for which acknowledged records wait for their removal from the log.
     static let longestRemovalWait: Duration = .seconds(1)
 
     private(set) var outage: LogOutage
     private var trimming = LogTrimming()
-    /// The records to write, in order.
+    /// The new records that are not written to the log yet, in order.
     private(set) var entries: [SpoolEntry] = []
-    /// The values to write.
+    /// The named values that are not written to the log yet.
     private var state: [String: [UInt8]?] = [:]
-    /// The values that could not be written: they are written with the next transaction, unless there is a newer value.
+    /// The values that the log failed to write. The next transaction writes them, unless a newer value has the same
+    /// name.
     private var unwritten: [String: [UInt8]?] = [:]
-    /// The acknowledged records to remove. Several removals share one transaction. If the program is killed before
-    /// it, these records are sent once more.
+    /// The acknowledged records to remove from the log, collected so that several removals share one transaction.
+    ///
+    /// If the program is killed before the removal, these records are sent once more.
     private var removals: [Place: SeqSet] = [:]
     private var removalsSince: Instant?
 
@@ -54,8 +58,10 @@ struct LogStateMachine: Sendable {
         self.removalsSince = self.removalsSince ?? now
     }
 
-    /// Moves look-ups to the front, so that a look-up between two records does not divide their transaction. A look-up
-    /// stays behind the marked records of its own trackable, which it has to find.
+    /// Moves look-ups to the front of the jobs, so that records around a look-up can share one transaction.
+    ///
+    /// A look-up searches the log for ingested records that arrived before. It stays behind new ingested records of the
+    /// same trackable, because it must find them.
     static func findingFirst(_ jobs: [LogWorker.Job]) -> [LogWorker.Job] {
         var (first, others): ([LogWorker.Job], [LogWorker.Job]) = ([], [])
         var marked = Set<TrackableID>()
@@ -74,7 +80,7 @@ struct LogStateMachine: Sendable {
 
     // MARK: - Writing
 
-    /// Returns the next transaction; `nil` when nothing waits or the log is closed.
+    /// Returns the next transaction to write; `nil` if nothing waits to be written or the log is closed.
     func nextWrite() -> Write? {
         guard !self.outage.isClosed, !self.entries.isEmpty || !self.state.isEmpty else { return nil }
         let part = Array(self.entries.prefix(Self.maximumWrite))
@@ -83,30 +89,30 @@ struct LogStateMachine: Sendable {
             entries: part, state: isLast ? self.unwritten.merging(self.state) { $1 } : [:], isLast: isLast)
     }
 
-    /// The log has written or rejected a transaction. A transaction remains pending as a whole when the log was
-    /// closed meanwhile.
+    /// Handles that the log has written or rejected a transaction, which is no longer pending.
     ///
-    /// - Parameter isWritten: `false` when the log rejected the transaction. Its records are lost to the log; its
-    ///   values are retried.
+    /// - Parameter isWritten: `false` if the log rejected the transaction. Its records are then lost, and its values
+    ///   are retried.
     mutating func didWrite(_ write: Write, isWritten: Bool) {
         self.entries.removeFirst(write.entries.count)
         guard write.isLast else { return }
         (self.state, self.unwritten) = ([:], isWritten ? [:] : write.state)
     }
 
-    /// The worker ends, so the values that could not be written are retried.
+    /// Handles that the worker ends: values that could not be written are pending again for a last transaction.
     mutating func willEnd() { self.state.merge(self.unwritten) { new, _ in new } }
 
     // MARK: - Removing
 
-    /// Returns `true` when the removals are due, because they are many or old.
+    /// Returns `true` if acknowledged records are to be removed from the log now, because many wait or they waited
+    /// long.
     func areRemovalsDue(now: Instant) -> Bool {
         guard let since = self.removalsSince else { return false }
         return self.removals.values.reduce(0) { $0 + $1.count } >= Self.removalsAtOnce
             || since.advanced(by: Self.longestRemovalWait) <= now
     }
 
-    /// Removes and returns the pending removals; returns none while the log is closed.
+    /// Takes and returns the acknowledged records to remove from the log. It returns none while the log is closed.
     mutating func takeRemovals() -> [Place: SeqSet] {
         guard !self.outage.isClosed else { return [:] }
         defer { (self.removals, self.removalsSince) = ([:], nil) }
@@ -115,13 +121,13 @@ struct LogStateMachine: Sendable {
 
     // MARK: - Trimming
 
-    /// Returns the limits to trim the log to now; `nil` when no trimming is due or the log is closed.
+    /// Returns the limits to which the log is to be trimmed now; `nil` if no trimming is due or the log is closed.
     ///
     /// - Parameters:
-    ///   - limits: The limits in force.
+    ///   - limits: The configured limits of the log.
     ///   - grew: `true` after records were written.
-    ///   - knowsAges: Returns `false` while the clock cannot determine the age of records; no record is dropped for
-    ///     its age then.
+    ///   - knowsAges: Returns `false` if the device's clock cannot be trusted to judge the age of records. The result
+    ///     then has no limit of age.
     mutating func trimIfDue(_ limits: SpoolLimits, grew: Bool, knowsAges: () -> Bool, now: Instant) -> SpoolLimits? {
         guard !self.outage.isClosed, var due = self.trimming.due(limits, grew: grew, now: now) else { return nil }
         if due.maximumAge != nil, !knowsAges() { due.maximumAge = nil }
@@ -135,20 +141,22 @@ struct LogStateMachine: Sendable {
     /// - Parameter isLast: `true` at the end of the worker. That attempt is made even if the one before was recent.
     mutating func mayReopen(isLast: Bool = false, now: Instant) -> Bool { self.outage.mayTry(isLast: isLast, now: now) }
 
-    /// The log is open again.
+    /// Handles that the closed log was opened again.
     mutating func didReopen() { self.outage.opened() }
 
-    /// The log could not be opened.
+    /// Handles that an attempt to open the closed log failed.
     ///
-    /// - Returns: `true` for a new error, which is to be logged.
+    /// - Returns: `true` if the error differs from the error of the attempt before. Only such an error is logged.
     mutating func didFailToReopen(_ error: TrackingError, now: Instant) -> Bool {
         self.outage.failed(error, now: now)
     }
 
-    /// Removes and returns the records that no longer wait for a closed log, with the reason; `nil` while the log is
+    /// Takes and returns the records that are given up while the log is closed, with the log's error; `nil` while it is
     /// open.
     ///
-    /// - Parameter all: `true` at the end of the worker, when no record can wait.
+    /// A record is given up if it waited too long, or if too many bytes wait.
+    ///
+    /// - Parameter all: `true` to give up every waiting record, at the end of the program.
     mutating func giveUp(all: Bool = false, now: Instant) -> (entries: [SpoolEntry], reason: TrackingError)? {
         guard let error = self.outage.error else { return nil }
         let kept = all ? 0 : self.outage.patience(with: self.entries, now: now)
@@ -156,7 +164,7 @@ struct LogStateMachine: Sendable {
         return (Array(self.entries[kept...]), error)
     }
 
-    /// Returns the moments at which the worker has to wake although no job comes; each moment is returned once.
+    /// Returns the new times at which the log's worker must wake even without a job. Each time is returned once.
     mutating func takeAlarms(now: Instant) -> [Instant] {
         [
             self.outage.takeAlarm() ? now.advanced(by: self.outage.pause) : nil, self.trimming.takeAlarm(now: now),

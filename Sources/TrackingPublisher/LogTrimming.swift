@@ -9,11 +9,11 @@ struct LogTrimming: Sendable {
 
     /// The longest time between two checks of ages.
     private static let longestPause: Duration = .seconds(3600)
-    /// The shortest time between two checks of ages.
+    /// The shortest time between two checks for records that are older than the log's limit of age.
     private static let shortestPause: Duration = .seconds(1)
 
     private var limits = SpoolLimits()
-    /// The next check of ages; `nil` when the limits contain no age.
+    /// The time of the next check of the records' ages; `nil` if the limits contain no age.
     private var agesDue: Instant?
     private var alarm: Instant?
 
@@ -36,7 +36,8 @@ struct LogTrimming: Sendable {
         return due == SpoolLimits() ? nil : due
     }
 
-    /// Returns the moment of the next check of ages; `nil` when an alarm for it was returned before.
+    /// Returns the time of the next check of ages; `nil` if none is planned, or if the worker already wakes by that
+    /// time.
     mutating func takeAlarm(now: Instant) -> Instant? {
         if let alarm = self.alarm, alarm <= now { self.alarm = nil }
         guard let agesDue = self.agesDue, self.alarm.map({ agesDue < $0 }) ?? true else { return nil }
@@ -44,7 +45,7 @@ struct LogTrimming: Sendable {
         return agesDue
     }
 
-    /// Returns a tenth of the age. Records therefore remain at most a tenth longer than the limit.
+    /// Returns the time between two checks of ages: a tenth of the age limit, from one second to one hour.
     private static func pause(for age: Duration) -> Duration {
         min(self.longestPause, max(self.shortestPause, age / 10))
     }

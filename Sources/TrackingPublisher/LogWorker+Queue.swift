@@ -12,7 +12,7 @@ extension LogWorker {
 
         private struct State {
             var jobs: [Job] = []
-            /// The number of calls of ``add(_:isUrgent:)`` since the worker was woken last.
+            /// The number of calls of ``add(_:isUrgent:)`` since the log's worker was last woken.
             var suppressed = 0
             var isClosed = false
         }
@@ -21,13 +21,14 @@ extension LogWorker {
         /// Urgent jobs wake the worker at once.
         private static let mostSuppressed = 5
 
-        /// The limits of the log.
+        /// The limits of the log's size and of its records' age.
         var limits: SpoolLimits {
             get { self.bounds.withLock { $0 } }
             set { self.bounds.withLock { $0 = newValue } }
         }
 
-        /// See ``LogWorker/knowsAges``.
+        /// `true` if the device's clock is known to be good enough to judge the age of records; see
+        /// ``LogWorker/knowsAges``.
         var knowsAges: Bool {
             get { self.ages.withLock { $0 } }
             set { self.ages.withLock { $0 = newValue } }

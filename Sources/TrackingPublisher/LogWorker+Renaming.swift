@@ -1,7 +1,9 @@
 import Logging
 import TrackingCore
 
-/// Operations that change the names of records: quarantine them, put them back, or record them under new names.
+/// Operations that move records of the log: to the quarantine, back from it, or to new numbers.
+///
+/// A record's name consists of its stream, which is one life of the log, and its number.
 extension LogWorker {
     func quarantine(
         _ name: RecordName, of id: TrackableID, _ reason: TrackingError, _ post: Post
@@ -9,7 +11,7 @@ extension LogWorker {
         do throws(TrackingError) {
             try await self.storage.quarantine(name.seq, of: name.stream, reason: reason.message)
             self.logger.warning(
-                "Record quarantined",
+                "Record quarantined on the device because it cannot be accepted: it is no longer sent",
                 metadata: ["trackable": "\(id)", "record": "\(name)", "reason": "\(reason)"])
             post(id, .setAside(name.stream, name.seq))
             return nil
@@ -19,8 +21,9 @@ extension LogWorker {
         }
     }
 
-    /// Records the given records under new names, and then removes them under the old ones. A record that cannot be
-    /// decoded remains.
+    /// Copies records of the log to new names, and then removes them under the old names.
+    ///
+    /// A record's name consists of its stream and its number. A record that cannot be decoded stays under its old name.
     func renumber(
         _ seqs: SeqSet, of stream: StreamID, from first: RecordName, _ id: TrackableID, _ post: Post
     ) async -> TrackingError? {
@@ -48,7 +51,8 @@ extension LogWorker {
             let reason =
                 error
                 ?? TrackingError(
-                    .spoolFailed, "cannot record the records under new names: they could not be read from the log")
+                    .spoolFailed,
+                    "cannot record the records again under new names: the log could not read them. They count as lost")
             post(id, .appendFailed(next.stream, SeqSet([next.seq...numbers.upperBound]), reason))
         }
         return error

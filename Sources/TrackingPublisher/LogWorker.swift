@@ -2,18 +2,18 @@ import Logging
 import TrackingCore
 import TrackingRuntime
 
-/// Performs a publisher's operations on its log, in order, on its own task, and posts each outcome as an event.
+/// Performs a publisher's operations on its log of records, in order, on its own task.
 ///
-/// ``LogStateMachine`` decides which records share a transaction, when removals are due and which records wait.
-/// Records that arrive during a write are written together in the next transaction, without a delay for further ones.
-/// Removals wait while batches are read. A damaged log that was closed is opened again, and records wait for it: see
-/// ``LogOutage``.
+/// It posts each outcome to the publisher as an event. ``LogStateMachine`` decides about transactions and removals.
+/// Records that arrive during a write share the next transaction. A log that was closed because of damage is opened
+/// again, and records wait for it: see ``LogOutage``.
 struct LogWorker: Sendable {
     typealias Post = @Sendable (TrackableID, PublisherStateMachine.LogEvent) -> Void
 
     enum Job: Sendable {
         case action(TrackableID, PublisherStateMachine.LogAction)
-        /// A query that answers its caller itself. It returns an error of the storage, or `nil`.
+        /// A caller's query of the log's storage. The closure answers the caller itself, and returns the storage's
+        /// error or `nil`.
         case question(@Sendable (any SpoolStorage) async -> TrackingError?)
     }
 
@@ -24,9 +24,12 @@ struct LogWorker: Sendable {
     private let isClockSynchronized: @Sendable () -> Bool
     private let outage: LogOutage
 
+    /// Makes a worker for a log.
+    ///
     /// - Parameters:
-    ///   - outage: The rules for a log that cannot be opened again.
-    ///   - isClockSynchronized: Returns `true` when the clock is trusted; called while ``knowsAges`` is false.
+    ///   - outage: Decides when the worker tries again to open a damaged log, and which new records wait meanwhile.
+    ///   - isClockSynchronized: Returns `true` if the device's clock is synchronized; called while ``knowsAges`` is
+    ///     false.
     init(
         storage: any SpoolStorage, limits: SpoolLimits, logger: Logger, outage: LogOutage = LogOutage(),
         isClockSynchronized: @escaping @Sendable () -> Bool = { SystemClockTrust.isSynchronized },
@@ -40,19 +43,19 @@ struct LogWorker: Sendable {
         self.outage = outage
     }
 
-    /// Adds operations and returns at once. Operations that are added together are written together.
+    /// Adds operations to the queue and returns at once. New records that are added together can share a transaction.
     ///
-    /// - Parameter goesOn: `true` when a message is sent at the same time. Its answer will cause further operations,
-    ///   so a removal alone does not wake the worker.
+    /// - Parameter goesOn: `true` if a message is sent to the broker at the same time. Removals of records alone then
+    ///   do not wake the worker, because the broker's answer will wake it.
     func ask(_ actions: [(TrackableID, PublisherStateMachine.LogAction)], goesOn: Bool = false) {
         guard !actions.isEmpty else { return }
         let isUrgent = !goesOn || actions.contains { if case .remove = $0.1 { false } else { true } }
         self.queue.add(actions.map { .action($0.0, $0.1) }, isUrgent: isUrgent)
     }
 
-    /// Asks the storage a question after all operations that were added before.
+    /// Runs a query on the log's storage after all operations that were added before.
     ///
-    /// - Throws: `stopped` when the worker has ended, or the error of the question.
+    /// - Throws: `stopped` if the worker has ended, or the error of the query.
     func inquire<Value: Sendable>(
         _ question: @escaping @Sendable (any SpoolStorage) async throws(TrackingError) -> Value
     ) async throws(TrackingError) -> Value {
@@ -83,8 +86,9 @@ struct LogWorker: Sendable {
         self.queue.wake()
     }
 
-    /// `true` when the clock can determine the age of records. While it is `false` and the clock is not synchronized,
-    /// no record and no record mark is removed for its age.
+    /// `true` if the device's clock can determine the age of records.
+    ///
+    /// While it is `false` and the clock is not synchronized, nothing is removed from the log because of its age.
     var knowsAges: Bool {
         get { self.queue.knowsAges }
         nonmutating set { self.queue.knowsAges = newValue }
@@ -113,7 +117,7 @@ struct LogWorker: Sendable {
         self.giveUp(all: true, &machine, post)
     }
 
-    /// Wakes the worker at the moments that the machine names, although no job comes.
+    /// Starts tasks that wake the worker at the times that the state machine returns, even if no job arrives.
     private func setAlarms(_ group: inout DiscardingTaskGroup, _ machine: inout LogStateMachine) {
         for end in machine.takeAlarms(now: .now) {
             group.addTask {
@@ -160,8 +164,10 @@ struct LogWorker: Sendable {
         }
     }
 
-    /// Writes the waiting records and values. After damage the log is opened again and the transaction repeated once;
-    /// while the log cannot be opened, the records wait.
+    /// Writes the waiting records and values to the log, and reports each outcome.
+    ///
+    /// If the log turns out to be damaged, it is opened again and the transaction is tried once more. While the log
+    /// cannot be opened, the records wait.
     private func append(_ machine: inout LogStateMachine, _ post: Post) async {
         let hasEntries = !machine.entries.isEmpty
         while let write = machine.nextWrite() {
@@ -170,7 +176,9 @@ struct LogWorker: Sendable {
             if machine.outage.isClosed { break }
             machine.didWrite(write, isWritten: error == nil)
             if write.entries.isEmpty, let error {
-                self.logger.warning("Values not written to the log", metadata: ["reason": "\(error)"])
+                self.logger.warning(
+                    "Current trips and counters could not be written to the device's log; the publisher tries again",
+                    metadata: ["reason": "\(error)"])
             }
             self.report(write.entries[...], error, post)
         }
@@ -185,7 +193,7 @@ struct LogWorker: Sendable {
         }
     }
 
-    /// Posts a failure for the records that can no longer wait for a closed log.
+    /// Reports records as not written if they can no longer wait for the closed log.
     private func giveUp(all: Bool = false, _ machine: inout LogStateMachine, _ post: Post) {
         guard let (entries, error) = machine.giveUp(all: all, now: .now) else { return }
         self.report(entries[...], error, post)
@@ -197,7 +205,8 @@ struct LogWorker: Sendable {
                 post(place.trackable, .appendFailed(place.stream, seqs, error))
             } else {
                 self.logger.trace(
-                    "Records written to the log", metadata: ["stream": "\(place.stream)", "seqs": "\(Self.text(seqs))"])
+                    "Records written to the device's log",
+                    metadata: ["stream": "\(place.stream)", "seqs": "\(Self.text(seqs))"])
                 post(place.trackable, .appended(place.stream, seqs))
             }
         }
@@ -233,7 +242,7 @@ struct LogWorker: Sendable {
         case .action(let id, let action):
             guard let error = await self.perform(action, of: id, post) else { return }
             self.logger.warning(
-                "Operation on the device's log of records failed",
+                "Reading or changing records in the device's log failed",
                 metadata: ["trackable": "\(id)", "reason": "\(error)"])
             if error.code == .spoolDamaged { await self.reopen(&machine, post) }
         }
@@ -290,10 +299,9 @@ struct LogWorker: Sendable {
         }
     }
 
-    /// Closes the damaged file and opens the log again. The storage salvages the readable records and begins new
-    /// streams.
+    /// Closes the damaged log and opens it again. The storage salvages the readable records into a new log.
     ///
-    /// - Returns: `true` when the log is open again; `false` also when no attempt is due (``LogOutage``).
+    /// - Returns: `true` if the log is open again; `false` if opening failed or no attempt is due yet.
     @discardableResult
     private func reopen(_ machine: inout LogStateMachine, isLast: Bool = false, _ post: Post) async -> Bool {
         guard machine.mayReopen(isLast: isLast, now: .now) else { return false }
@@ -306,18 +314,21 @@ struct LogWorker: Sendable {
             return true
         } catch {
             if machine.didFailToReopen(error, now: .now) {
-                self.logger.error("Log cannot be opened again", metadata: ["reason": "\(error)"])
+                self.logger.error(
+                    "Device's log could not be reopened after damage: new records wait in memory for at most a minute",
+                    metadata: ["reason": "\(error)"])
             }
             return false
         }
     }
 
-    /// Logs the damage of a log that was opened, and the result of a salvage.
+    /// Logs the damage that was found when the log of records was opened, and the number of salvaged records.
     static func deliver(_ contents: SpoolContents, _ logger: Logger) {
         if let salvage = contents.salvage { Self.deliver(salvage, logger) }
         if let damage = contents.damage {
             logger.error(
-                "Damaged log file cannot be replaced: the device continues with it", metadata: ["reason": "\(damage)"])
+                "Device's log is damaged and could not be replaced: the device continues with the damaged file",
+                metadata: ["reason": "\(damage)"])
         }
     }
 
@@ -326,7 +337,7 @@ struct LogWorker: Sendable {
             "\(part.trackable) \(part.stream): \(Self.text(part.seqs))"
         }
         logger.error(
-            "Damaged log moved aside",
+            "Device's log was damaged: its file was moved aside and its readable records were copied to a new log",
             metadata: [
                 "file": "\(salvage.path)", "reason": "\(salvage.reason)", "salvaged": "\(salvage.count)",
                 "missing": "\(missing.joined(separator: "; "))", "orphans": "\(salvage.orphans)",
@@ -334,7 +345,7 @@ struct LogWorker: Sendable {
             ])
     }
 
-    /// Returns the numbers as text, such as `1-3 5`.
+    /// Returns the numbers of records as text, such as `1-3 5`.
     private static func text(_ seqs: SeqSet) -> String {
         let ranges = seqs.ranges.map {
             $0.lowerBound == $0.upperBound ? "\($0.lowerBound)" : "\($0.lowerBound)-\($0.upperBound)"
@@ -364,6 +375,6 @@ struct LogWorker: Sendable {
         return places
     }
 
-    /// The number of records that are renumbered in one transaction.
+    /// The largest number of records that get new numbers in one transaction.
     static let renumberedAtOnce = 1000
 }

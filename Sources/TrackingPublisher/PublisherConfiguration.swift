@@ -2,55 +2,62 @@ public import TrackingCore
 
 /// The configuration of a publisher.
 public struct PublisherConfiguration: MemberConfiguration, Hashable {
-    /// The name of the connection; the same one the transport uses.
+    /// The MQTT client id of the publisher's connection.
     public var client: ClientID
-    /// This run of the program.
+    /// The id of this run of the program.
     public var session: SessionID
-    /// The root of the topics in the broker's tree.
+    /// The prefix of all topics that the publisher uses.
     public var topicRoot = TopicRoot.standard
-    /// The time for which other members believe a heartbeat, in whole seconds; clamped to 1…86,400.
+    /// The lease: the time after a heartbeat for which other clients count this publisher as alive. Whole seconds;
+    /// clamped to 1…86,400.
     public var lease: Duration = .seconds(90)
-    /// The resolution of trackables without constraints and without requests.
+    /// The resolution (accuracy, interval and distance between updates) of a trackable without constraints and
+    /// requests.
     public var defaultResolution = Resolution.standard
-    /// The finest resolution that a request can reach; a trackable or its constraints may override it. `nil` is no
-    /// floor.
+    /// The finest resolution that subscribers can get by request. A trackable or its constraints may override it; `nil`
+    /// sets no limit.
     public var floor: Resolution? = .standardFloor
-    /// The coarsest resolution that a request can reach; a trackable or its constraints may override it. `nil` is no
-    /// ceiling.
+    /// The coarsest resolution that subscribers can get by request. A trackable or its constraints may override it;
+    /// `nil` sets no limit.
     public var ceiling: Resolution? = .standardCeiling
-    /// A constant resolution of the receiver, in place of the finest that the trackables call for.
+    /// A constant resolution for the receiver. With `nil`, the receiver gets the finest resolution of all trackables.
     public var sensorResolution: Resolution?
     /// `true` where positions are also published as the receiver measured them, on the raw lane; needs ``sendsLive``.
     public var sendsRawLocations = false
-    /// `true` where positions are published live; `false` where they are sent in batches only.
+    /// `true` if new positions are published at once as live positions; `false` if they are sent in batches of records
+    /// only.
     public var sendsLive = true
-    /// Defers sending until the device has covered some distance; `nil` sends at once.
+    /// The rule that delays sending until the device has covered some distance; `nil` sends without delay.
     public var deferral: SendDeferral?
     /// `true` where the beginning and the orderly end of the tracking are recorded as events.
     public var recordsLifecycle = false
-    /// The settings of the recording lane, which sends the log's records.
+    /// The settings for sending the log's records in batches to recorders, the programs that store the history.
     public var recording = SpoolStateMachine.Configuration()
     /// The limits of the log; the oldest records are removed first.
     public var limits = SpoolLimits()
-    /// Filters and marks each fix before it is recorded; `nil` records every fix.
+    /// Filters and annotates each fix before it is recorded; `nil` records every fix.
     public var capture: CaptureStateMachine?
-    /// `true` where fixes that come sooner than the source was asked for are not recorded: for a source that cannot be
-    /// slowed down. Needs ``capture``.
+    /// `true` if fixes are dropped that arrive sooner than the requested interval. It is for a source that cannot be
+    /// slowed down. It needs ``capture``.
     public var thinsFixes = false
     /// Begins, measures and ends the trips of each trackable.
     public var trips = TripStateMachine(seed: 0)
     /// Detects a low battery, for trackables whose constraints have no threshold; `nil` reports none.
     public var lowBattery: LowBatteryDetector?
-    /// The rule for the unsent records of a superseded trackable.
+    /// The rule for unsent records of a trackable after another publisher took the trackable over.
     public var onCollision = CollisionRule.keep
-    /// The time for which a trackable is tracked after its last ingested record, ≥ 0 s. The default is longer than the 15
-    /// minutes after which OwnTracks repeats its position.
+    /// The time for which a trackable stays tracked after the last record that another system supplied for it, ≥ 0 s.
+    ///
+    /// The default of 20 minutes exceeds the 15 minutes after which OwnTracks repeats its position.
     public var intakeLease: Duration = .seconds(1200)
-    /// `true` while fixes are captured and published. While it is `false`, presences are withdrawn and the log remains.
+    /// `true` while fixes are recorded and published.
+    ///
+    /// With `false`, the publisher clears its presence messages at the broker. The records in the log remain.
     public var isOn = true
     /// `true` where commands on the trackables' command topics are accepted.
     public var takesCommands = false
-    /// `true` where the client id is random and of this run alone: an orderly goodbye then clears the liveness.
+    /// `true` if the client id is random and never used again. At an orderly end, the publisher then clears its
+    /// retained liveness message.
     public var isClientRandom = false
 
     /// Makes a configuration with the default values.
@@ -63,8 +70,13 @@ public struct PublisherConfiguration: MemberConfiguration, Hashable {
         self.session = session
     }
 
-    /// Returns this configuration with the settings of another one that cannot change while a publisher runs: the
-    /// identity at the broker, and the recorders that acknowledge.
+    /// Returns a copy of this configuration that keeps the settings of the running publisher that cannot change while
+    /// it runs.
+    ///
+    /// These are the identity at the broker, the lease, the use of commands, live sending, and the acknowledging
+    /// recorders.
+    ///
+    /// - Parameter old: The configuration of the running publisher.
     func withIdentity(of old: PublisherConfiguration) -> PublisherConfiguration {
         var next = self
         (next.client, next.session, next.topicRoot, next.lease) = (old.client, old.session, old.topicRoot, old.lease)
@@ -82,21 +94,22 @@ public struct Trackable: Hashable, Sendable {
     public var id: TrackableID
     /// The destination; without one, the trackable is never near.
     public var destination: Coordinate?
-    /// The trackable's own resolutions, thresholds and floor; without them, only requests and the default resolution
-    /// count.
+    /// The trackable's own rules for its resolution, such as its own resolutions and thresholds. With `nil`, only
+    /// requests, the default resolution and the limits count.
     public var constraints: ResolutionConstraints?
-    /// The finest resolution that a request can reach for this trackable, in place of the publisher's floor;
+    /// The finest resolution that a request can reach for this trackable, in place of ``PublisherConfiguration/floor``;
     /// ``constraints`` may override it.
     public var floor: Resolution?
-    /// The coarsest resolution that a request can reach for this trackable, in place of the publisher's ceiling;
-    /// ``constraints`` may override it.
+    /// The coarsest resolution that a request can reach for this trackable, in place of
+    /// ``PublisherConfiguration/ceiling``; ``constraints`` may override it.
     public var ceiling: Resolution?
     /// The rule that combines the interval and the displacement between updates.
     public var filter = FilterRule.both
-    /// The longest time without an update, ≥ 0 s; `nil` is the larger of 60 s and ten intervals of the trackable's own
-    /// resolution, zero is never.
+    /// The longest time between two published positions, ≥ 0 s; zero sets no limit.
+    ///
+    /// With `nil`, it is the larger of 60 s and ten intervals of the trackable's own resolution.
     public var maximumSilence: Duration?
-    /// `true` where the last position is published again after a long silence.
+    /// `true` if the publisher publishes the last position again after the maximum silence.
     var isRepeated = true
 
     /// Makes a trackable without destination and constraints.
@@ -107,8 +120,8 @@ public struct Trackable: Hashable, Sendable {
 
 /// The rule for the unsent records of a trackable that another publisher took over.
 public enum CollisionRule: String, Hashable, Sendable, CaseIterable {
-    /// The records are sent on the recording lane all the same.
+    /// The records are still sent in batches to recorders.
     case keep
-    /// The records are removed.
+    /// The publisher removes the records from its log without sending them.
     case clear
 }

@@ -14,17 +14,17 @@ public struct TrackableStateChange: Hashable, Sendable {
 public struct TrackableEvent: Hashable, Sendable {
     /// The trackable.
     public let trackable: TrackableID
-    /// The event, with its number in the stream.
+    /// The event. It includes the number of its record in the device's log.
     public let event: TrackingEvent
 }
 
-/// A captured fix.
+/// A fix that the publisher recorded for one trackable.
 public struct CapturedFix: Hashable, Sendable {
     /// The trackable.
     public let trackable: TrackableID
-    /// The fix, with its name in the stream.
+    /// The fix, with its stream and its number in the device's log.
     public let fix: Location
-    /// The verdict of the update filter: sent on the live lane, or the reason why not.
+    /// The decision of the update filter: the fix is published live, or the reason why it is not.
     public let verdict: LocationFilter.Verdict
 }
 
@@ -32,6 +32,6 @@ public struct CapturedFix: Hashable, Sendable {
 public struct TrackableResolutionChange: Hashable, Sendable {
     /// The trackable.
     public let trackable: TrackableID
-    /// The resolution in force, and its reasons.
+    /// The resolution now in force, and the reasons for it.
     public let inForce: ResolutionInForce
 }

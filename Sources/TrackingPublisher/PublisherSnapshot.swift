@@ -2,11 +2,11 @@ public import TrackingCore
 
 /// The state of a publisher at one moment.
 public struct PublisherSnapshot: Hashable, Sendable {
-    /// The connection.
+    /// The state of the publisher's connection to the broker.
     public struct Link: Hashable, Sendable {
         /// `true` while there is a connection.
         public var isUp = false
-        /// The time of the last change, by the device's clock; `nil` before the first attempt.
+        /// The time at which the connection was made or lost, by the device's clock; `nil` before the first attempt.
         public var since: UnixTime?
         /// The reason why there is no connection; `nil` where it is not known.
         public var reason: String?
@@ -18,21 +18,24 @@ public struct PublisherSnapshot: Hashable, Sendable {
         public var id: TrackableID
         /// The state of the trackable.
         public var state: PublisherState
-        /// The reason of the failure; `nil` while it did not fail.
+        /// The reason why the trackable failed and is no longer published; `nil` if it did not fail.
         public var failure: TrackingError?
         /// The resolution in force, and its reasons.
         public var resolution: ResolutionInForce
         /// The destination; `nil` where there is none.
         public var destination: Coordinate?
-        /// The trip under way as it is at this moment, else the last one of this run.
+        /// The present trip, or else the last trip that ended in this run of the program; `nil` if there is neither.
         public var trip: Trip?
     }
 
-    /// The records of the log that wait for a recorder.
+    /// The records in the log that a recorder has not acknowledged. A recorder is a program that stores the history.
     public struct Unrecorded: Hashable, Sendable {
         /// The number of records.
         public var count: Int
-        /// The time since a record was last acknowledged, or since the oldest began to wait.
+        /// The time for which the records have waited without progress.
+        ///
+        /// It counts from the last acknowledgement by a recorder, or else from the time at which the oldest record
+        /// began to wait.
         public var wait: Duration
         /// The recorders that must acknowledge the records; empty when any recorder may acknowledge them.
         public var recorders: [ClientID]
@@ -44,13 +47,13 @@ public struct PublisherSnapshot: Hashable, Sendable {
     public var link: Link
     /// The tracked trackables, in order of name.
     public var trackables: [Trackable]
-    /// The resolution that the source is asked for; `nil` before the first request.
+    /// The resolution that the publisher last requested from the source of fixes; `nil` before the first request.
     public var sensorResolution: Resolution?
     /// The last fix that was recorded; `nil` while there is none.
     public var lastFix: Location?
     /// The charge of the battery in percent, 0…100; `nil` is unknown.
     public var battery: Double?
-    /// The records that wait for a recorder; `nil` where none waits.
+    /// The records that a recorder has not acknowledged; `nil` if there are none or no recorder is needed.
     public var unrecorded: Unrecorded?
 }
 

@@ -1,18 +1,18 @@
-public import TrackingCore
+package import TrackingCore
 
-/// The answers, the requests to the log and the actions of a publisher.
+/// The outputs of a publisher's state machine: answers to the caller, requests to the device's log, and other actions.
 extension PublisherStateMachine {
-    /// The result of a request.
-    public enum Answer: Hashable, Sendable {
-        /// The trip that began or ended.
+    /// The result of a caller's request to the publisher.
+    package enum Answer: Hashable, Sendable {
+        /// The trip that the request began or ended.
         case trip(Trip)
-        /// A number of records.
+        /// The number of records that the request sent, removed or put back.
         case records(Int)
-        /// The trackable is tracked in place of all others.
+        /// The requested trackable is now tracked, and all others are not.
         case bound
-        /// The names of the ingested records, in their order.
+        /// The names (stream and number) that the ingested records got in the log, in the order of the request.
         case taken([RecordName])
-        /// The figures of sending.
+        /// The figures about sending: the last attempt, the last acknowledgement, and the broker's rejections.
         case sending(SendingFigures)
         /// The requested fix was recorded.
         case reported
@@ -20,72 +20,84 @@ extension PublisherStateMachine {
         case snapshot(PublisherSnapshot)
     }
 
-    /// A request to the log.
-    public enum LogAction: Hashable, Sendable {
-        /// Append a record, with the mark by which it is recognized when it arrives again; answered by `appended` or
-        /// `appendFailed`.
+    /// A request of the publisher to the device's log of records.
+    package enum LogAction: Hashable, Sendable {
+        /// Append a record. The log answers with `appended` or `appendFailed`.
+        ///
+        /// A mark identifies an ingested record by its time and content, so that a repetition can be found later.
         case append(StreamID, SpoolRecord, mark: RecordMark? = nil)
-        /// Look up these marks; answered by `found` or `findFailed`. No record with one of them is being written.
+        /// Find records that the log already received, by their marks (time and digest of the content).
+        ///
+        /// The log answers with `found` or `findFailed`. The publisher asks only while none of these records is being
+        /// written.
         case find([RecordMark])
-        /// Read records; answered by `loaded` or `readFailed`.
+        /// Read records of the log. The log answers with `loaded` or `readFailed`.
         case read(RecordQuery)
-        /// Remove these records. Not answered.
+        /// Remove these records from the log. The log does not answer.
         case remove(StreamID, SeqSet)
-        /// Store this value in the transaction of the next record; `nil` removes it. Not answered.
+        /// Store a named value in the log together with the next records; `nil` deletes the value. The log does not
+        /// answer.
         case keep(String, [UInt8]?)
-        /// Quarantine a record; answered by `setAside` or `setAsideFailed`.
+        /// Quarantine a record: set it aside with a reason, because it can never be accepted. The log answers with
+        /// `setAside` or `setAsideFailed`.
         case quarantine(StreamID, UInt64, TrackingError)
-        /// Record these anew from this name on, and remove their old names; answered by `appended` and `appendFailed`.
+        /// Record these records again under consecutive new names from `from` on, and remove the old ones.
+        ///
+        /// The log answers with `appended`, and with `appendFailed` for numbers that it did not use.
         case renumber(StreamID, SeqSet, from: RecordName)
-        /// Put quarantined records back; answered by `putBack` or `putBackFailed`.
+        /// Return quarantined records to the records that wait to be sent. The log answers with `putBack` or
+        /// `putBackFailed`.
         case putBack(StreamID, [PutBackRecord], request: UInt64)
-        /// Forget this stream, whose end every recorder knows. Not answered.
+        /// Remove the remaining data of a stream, one life of the log. It has no records left, and the recorders know
+        /// its end. The log does not answer.
         case forget(StreamID)
     }
 
     /// An action to carry out.
-    public enum Action: Hashable, Sendable {
+    package enum Action: Hashable, Sendable {
         /// Give these commands to the connection, in order.
         case send([TransportCommand])
-        /// Ask the source for this resolution.
+        /// Request this resolution from the source of fixes.
         case useSensorResolution(Resolution)
-        /// Deliver a trackable's state, with the reason where there is one.
+        /// Deliver a trackable's new state to the caller, with the reason if there is one.
         case stateChanged(TrackableID, PublisherState, TrackingError?)
-        /// Ask the log.
+        /// Pass this request to the device's log of records.
         case log(TrackableID, LogAction)
-        /// Deliver an event, which has its number in the stream.
+        /// Deliver a recorded event to the caller. It includes the number of its record.
         case eventRecorded(TrackableID, TrackingEvent)
-        /// Deliver a version of a trip.
+        /// Deliver the present state of a trip to the caller, after the trip began, changed or ended.
         case tripChanged(TrackableID, Trip)
-        /// Answer a request.
+        /// Deliver the answer to the caller's request with this number.
         case answered(request: UInt64, Result<Answer, TrackingError>)
-        /// Report the progress of a request.
+        /// Report to the caller how many of the requested records are sent.
         case progressed(request: UInt64, done: Int, total: Int)
-        /// Deliver a command, to be answered by the event `answer`.
+        /// Deliver a received command to the caller, which must answer it with the event `answer`.
         case commanded(ReceivedCommand)
         /// Log that the broker refuses the subscription to commands of this trackable.
         case commandsRefused(TrackableID, TrackingError)
-        /// Keep the log within these limits from now on.
+        /// Apply these new limits to the log from now on.
         case limitsChanged(SpoolLimits)
-        /// Log that records could not be written.
+        /// Log that records of this trackable could not be written to the device's log.
         case logFailed(TrackableID, TrackingError)
-        /// Log that the durable log was restored from an earlier copy, and that this stream of it ends.
+        /// Log that the device's log was restored from an older copy, so that record numbers were used twice. The given
+        /// stream of the log ends, and a new one begins.
         case numbersReused(TrackableID, StreamID)
-        /// Log that the broker does not accept batches.
+        /// Log that the broker rejects the batches of records of this trackable.
         case recordsRefused(TrackableID, TrackingError)
-        /// Log that a fix was rejected.
+        /// Log that a fix of the source was rejected, with the reason.
         case fixRefused(TrackingError)
-        /// Log that the `extra` or the id of the trip was left out of a fix.
+        /// Log that the member `extra` or an invalid trip id was removed from a fix, because readers would reject the
+        /// fix.
         case extraLeftOut(TrackingError)
-        /// Deliver a captured fix, with the verdict of the update filter.
+        /// Deliver a recorded fix to the caller, with the filter's decision whether it is published live.
         case captured(TrackableID, Location, LocationFilter.Verdict)
-        /// Deliver a trackable's resolution.
+        /// Deliver a trackable's resolution in force to the caller.
         case resolutionChanged(TrackableID, ResolutionInForce)
-        /// Log that a message was skipped because it cannot be decoded or published.
+        /// Log that a message was skipped: a received one that cannot be decoded, or one that cannot be published.
         case badMessage(topic: String, TrackingError)
-        /// Deliver that the connection was made (`nil`), lost, or could not be made.
+        /// Deliver a change of the connection to the caller: made (`nil`), lost, or failed.
         case connectionChanged(Disconnection?)
-        /// Remove the state of a trackable that is not tracked any more.
+        /// Remove the stored state that callers see of a trackable that is no longer tracked.
         case removed(TrackableID)
         /// Log that the publisher stops with unsent positions of this trackable, because the broker rejects them.
         case givenUp(TrackableID, TrackingError)
@@ -93,7 +105,8 @@ extension PublisherStateMachine {
 }
 
 extension [PublisherStateMachine.Action] {
-    /// The same actions with neighbouring commands in one action, so that they reach the connection together.
+    /// The same actions, with adjacent `send` actions merged into one, so that their commands reach the connection
+    /// together.
     var joined: [PublisherStateMachine.Action] {
         self.reduce(into: []) { joined, action in
             guard case .send(let more) = action else { return joined.append(action) }

@@ -1,6 +1,6 @@
 import TrackingCore
 
-/// The requests of the caller: trackables, records, a fix, settings, and commands from the broker that it carries out.
+/// The requests of the program that uses the publisher: trackables, records, a fix, settings, and answers to commands.
 extension PublisherStateMachine {
     mutating func requested(_ event: Event, at moment: Moment) -> [Action] {
         switch event {
@@ -59,7 +59,9 @@ extension PublisherStateMachine {
         return self.with(trackable.id, at: moment) { $0.change(trackable, battery: battery, $1) }
     }
 
-    /// Stops tracking a trackable: clears its presence and resolution and ends its trip. The retained position remains.
+    /// Stops tracking a trackable: ends its trip and clears its retained presence and resolution at the broker.
+    ///
+    /// The retained position remains. The messages of a trackable that another publisher took over are not cleared.
     mutating func remove(_ id: TrackableID, at moment: Moment) -> [Action] {
         var departure: Departure?
         let trip = self.with(id, at: moment) { trackable, context in
@@ -87,7 +89,7 @@ extension PublisherStateMachine {
         return trip + actions + ended + self.updateSensorResolution()
     }
 
-    /// Ignores the broker's answers to requests about trackables that were removed or switched off.
+    /// Ignores the broker's later answers to messages about the given trackables.
     private mutating func ignoreAnswers(about isConcerned: (TrackableID) -> Bool) {
         self.member.withdrawRequests { purpose in
             guard case .trackable(let id, let publication) = purpose else { return false }
@@ -95,8 +97,9 @@ extension PublisherStateMachine {
         }
     }
 
-    /// Records an event of the given kind, the beginning or the orderly end of tracking, for each of these trackables.
-    /// Does nothing unless the configuration requires such events.
+    /// Records an event of the given kind for each of these trackables: tracking began, or it ends in order.
+    ///
+    /// Does nothing unless the configuration enables such events.
     mutating func recordLifecycle(
         _ kind: TrackingEvent.Kind, of ids: some Sequence<TrackableID>, at moment: Moment
     ) -> [Action] {
@@ -106,14 +109,17 @@ extension PublisherStateMachine {
 
     // MARK: - Ingested records
 
-    /// Ingests records of a trackable from a remote source. The trackable is tracked at least until `intakeLease` has
-    /// passed without further records.
+    /// Ingests records of a trackable that another system supplied, such as over HTTP.
+    ///
+    /// The trackable is tracked until the configured `intakeLease` has passed without further records. While the
+    /// publisher is off or stopping, the request fails.
     private mutating func ingest(
         _ batch: IntakeQueue.Batch, of id: TrackableID, by deadline: MonotonicTime, at moment: Moment
     ) -> [Action] {
         guard self.stop == nil, self.configuration.isOn else {
             let error = TrackingError(
-                .stopped, "cannot ingest records of '\(id)': the publisher stops, or is off. Send them again later.")
+                .stopped,
+                "cannot ingest records of '\(id)': the publisher is stopping or switched off. Send them again later.")
             return [.answered(request: batch.request, .failure(error))]
         }
         let leaseEnd = moment.now.advanced(by: self.configuration.intakeLease)
@@ -121,16 +127,19 @@ extension PublisherStateMachine {
             + self.with(id, at: moment) { trackable, _ in trackable.ingest(batch, by: deadline) }
     }
 
-    /// Tracks every dormant trackable that has records in the log, until these are acknowledged. A recorder that may be
-    /// started later gets at least ``RemoteSource/drainPause`` to answer.
+    /// Tracks every dormant trackable (in the log, but not tracked) that has pending records, so that they are sent.
+    ///
+    /// If a recorder may be started later, tracking lasts at least ``RemoteSource/drainPause``.
     private mutating func drain(at moment: Moment) -> [Action] {
         let pending = self.table.dormant.filter(\.trackable.isPending).map(\.id)
         let pause = self.configuration.recording.expectsLaterRecorder ? RemoteSource.drainPause : .zero
         return pending.flatMap { self.lease($0, until: moment.now.advanced(by: pause), at: moment) }
     }
 
-    /// Tracks every dormant trackable that has records in the log, because a recorder sent an answer. Does this at most
-    /// once in ``RemoteSource/drainPause``.
+    /// Tracks every dormant trackable (in the log, but not tracked) with pending records, because a recorder answered.
+    ///
+    /// Does this at most once in ``RemoteSource/drainPause``, and only if the configuration expects recorders that
+    /// start later.
     mutating func drainForRecorder(at moment: Moment) -> [Action] {
         guard self.configuration.recording.expectsLaterRecorder, self.table.hasDormant,
             self.lastDrain.map({ $0.advanced(by: RemoteSource.drainPause) <= moment.now }) ?? true
@@ -139,7 +148,8 @@ extension PublisherStateMachine {
         return self.drain(at: moment)
     }
 
-    /// Tracks a trackable whose records come from a remote source, at least until `leaseEnd`.
+    /// Tracks a trackable whose records another system supplies, until `leaseEnd` or later. Adds the trackable if it is
+    /// not tracked.
     private mutating func lease(_ id: TrackableID, until leaseEnd: MonotonicTime, at moment: Moment) -> [Action] {
         var actions: [Action] = []
         // The publisher that had superseded this one has left, so the trackable is added anew.
@@ -186,18 +196,21 @@ extension PublisherStateMachine {
         }
     }
 
-    /// Attempts to connect at once, without waiting for the end of the backoff. Does nothing while there is a
-    /// connection.
+    /// Requests an immediate attempt to connect to the broker, without the rest of the wait. Does nothing unless the
+    /// publisher is offline.
     func tryNow() -> [Action] { self.member.session.isOffline ? [.send([.tryNow])] : [] }
 
-    /// Publishes the unsent ends of trips, and pending records: all of them, or one batch of each trackable.
+    /// Publishes what waits to be sent: pending records, and unpublished ends of trips.
+    ///
+    /// - Parameter all: `true` for all records; `false` for one batch of each trackable.
     mutating func sendRecords(all: Bool, at moment: Moment) -> [Action] {
         self.deferral.isReleaseDue = true
         return self.publishDepartures(of: self.table.departed, at: moment)
             + self.withAll(at: moment) { $0.sendRecords(all: all, $1) }
     }
 
-    /// Publishes the ends of the last trips of dormant trackables.
+    /// Publishes the final state of the last trip of each given trackable that is no longer tracked. Does nothing
+    /// without an announced connection, or while the publisher is off.
     mutating func publishDepartures(of ids: [TrackableID], at moment: Moment) -> [Action] {
         guard self.member.session.isAnnounced, self.configuration.isOn else { return [] }
         let configuration = self.configuration
@@ -206,8 +219,9 @@ extension PublisherStateMachine {
         }
     }
 
-    /// Removes all records of all trackables from the log, those of dormant trackables included, and answers the
-    /// request with their number.
+    /// Removes all records of all trackables from the log and answers the request with their number.
+    ///
+    /// Records of trackables that are not tracked are removed as well.
     private mutating func purge(_ number: UInt64, at moment: Moment) -> [Action] {
         let tracked = self.table.all.reduce(0) { $0 + $1.backlog.spool.queued }
         let dormant = self.table.dormant.filter { $0.trackable.count > 0 }
@@ -217,9 +231,10 @@ extension PublisherStateMachine {
         return actions + [.answered(request: number, .success(.records(count)))]
     }
 
-    /// Tracks one trackable, and stops tracking all others. If records of the others are not acknowledged yet and
-    /// `unsent` is not `clear`, changes nothing and answers the request with the error `unsentPoints`. Otherwise,
-    /// removes all records of the others from the log.
+    /// Tracks one trackable and stops tracking all others, whose records are removed from the log.
+    ///
+    /// If other trackables have unacknowledged records, `unsent` must be `clear`. Otherwise nothing changes, and the
+    /// request fails with the error `unsentPoints`.
     private mutating func bind(
         _ trackable: Trackable, unsent: UnsentPoints, _ number: UInt64, at moment: Moment
     ) -> [Action] {
@@ -245,7 +260,7 @@ extension PublisherStateMachine {
 
     // MARK: - A fix now
 
-    /// The longest wait for a fix of the receiver after a caller requested one.
+    /// The longest time for which a caller's request for a new fix waits for the receiver.
     static let longestReport: Duration = .seconds(20)
 
     /// Requests a fix from the receiver at once. The next fix is recorded and published, even if the filters would skip
@@ -262,18 +277,21 @@ extension PublisherStateMachine {
         return self.updateSensorResolution()
     }
 
-    /// Handles that the fix which callers wait for was recorded: answers their requests. The fix is published now, even
-    /// while sending is deferred.
+    /// Handles that a fix was processed: answers the callers that requested a fix.
+    ///
+    /// The fix is then published now, even if sending is deferred.
     mutating func reported() -> [Action] {
         if !self.reports.isEmpty { self.deferral.isReleaseDue = true }
         return self.endReports(nil)
     }
 
-    /// Answers the requests of the callers that wait for a fix with an error, because ``longestReport`` has passed.
+    /// Answers the callers that requested a fix with an error, because no fix arrived within ``longestReport``.
     mutating func reportFailed() -> [Action] {
         let seconds = Self.longestReport.components.seconds
         return self.endReports(
-            TrackingError(.inputUnreadable, "no position from the receiver within \(seconds) s"))
+            TrackingError(
+                .inputUnreadable,
+                "cannot report a position: the receiver delivered none within \(seconds) s. Check the receiver"))
     }
 
     private mutating func endReports(_ error: TrackingError?) -> [Action] {
@@ -311,7 +329,8 @@ extension PublisherStateMachine {
         return actions + (next.isOn ? self.switchedOn(at: moment) : self.switchedOff(at: moment))
     }
 
-    /// Replaces the settings of the capture. The capture's knowledge of the clock, the zones and the motion remains.
+    /// Replaces the settings of the capture, which filters and annotates fixes. Its knowledge of clock and motion
+    /// remains.
     private mutating func configure(_ next: CaptureStateMachine?, at moment: Moment) -> [Action] {
         guard let next, self.capture != nil else {
             self.capture = next
@@ -320,8 +339,9 @@ extension PublisherStateMachine {
         return self.recordEvents(self.capture?.configure(as: next, at: moment) ?? [], at: moment)
     }
 
-    /// Handles that the publisher was switched off: stops publishing every trackable, then publishes the publisher's
-    /// goodbye. The broker's answers to messages in flight are ignored.
+    /// Handles that the caller switched the publisher off: withdraws every trackable, then publishes the goodbye.
+    ///
+    /// The broker's answers to messages already sent are ignored.
     private mutating func switchedOff(at moment: Moment) -> [Action] {
         self.ignoreAnswers { _ in true }
         var actions = self.endReports(

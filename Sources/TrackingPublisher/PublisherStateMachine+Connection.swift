@@ -1,6 +1,6 @@
 import TrackingCore
 
-/// The messages of the connection.
+/// The events of the broker connection: connections, answers to subscriptions and publishes, and received messages.
 extension PublisherStateMachine {
     mutating func happened(_ event: TransportEvent, at moment: Moment) -> [Action] {
         switch event {
@@ -14,8 +14,10 @@ extension PublisherStateMachine {
 
     // MARK: - Connecting
 
-    /// A connection was made. Brokers answer a subscription before they send its retained messages, and one
-    /// subscription after the other: the answer to the last one follows every retained message of the first.
+    /// Handles a new connection: subscribes to the topics of all trackables, and at last to the own liveness topic.
+    ///
+    /// The broker answers subscriptions in order. So the last answer follows all retained messages, and announcements
+    /// wait for it.
     private mutating func connected(_ connection: Int, at moment: Moment) -> [Action] {
         self.link.connected(at: moment.wall)
         self.member.connected(connection, now: moment.now)
@@ -31,8 +33,10 @@ extension PublisherStateMachine {
             + [self.subscribe(own, .settling(ids, leftTo: left))]
     }
 
-    /// The trackables that stopped being tracked without a connection. Another publisher may track them by now, and
-    /// its retained messages are not to be touched.
+    /// The trackables that stopped being tracked and whose retained messages may still need clearing.
+    ///
+    /// The publisher checks on each connection if another publisher tracks them by now. Then their messages must not be
+    /// touched.
     private var leftBehind: [TrackableID] {
         let resolutions = self.member.uncleared.compactMap { if case .resolution(let id) = $0 { id } else { nil } }
         return Set(resolutions).union(self.table.departed).subtracting(self.table.tracked).map { $0 }
@@ -76,8 +80,10 @@ extension PublisherStateMachine {
         }
     }
 
-    /// The retained messages were received: the publisher announces itself, then its trackables, then clears the
-    /// messages that were not known to be cleared.
+    /// Handles that all retained messages were received after connecting.
+    ///
+    /// The publisher announces itself and then its trackables. Then it repeats the clearing of messages that the broker
+    /// has not confirmed.
     private mutating func settled(
         _ ids: [TrackableID], leftTo left: [TrackableID], at moment: Moment
     ) -> [Action] {
@@ -109,7 +115,7 @@ extension PublisherStateMachine {
         self.withAll(at: moment) { $0.failed(error, $1) } + [.send([.close(within: .zero)])]
     }
 
-    /// Announces a trackable, whose retained messages were received.
+    /// Announces a trackable to subscribers, after its retained messages were received.
     mutating func enter(_ id: TrackableID, at moment: Moment) -> [Action] {
         let others = self.others(on: id)
         return self.with(id, at: moment) { $0.enter(others, $1) }
@@ -191,7 +197,7 @@ extension PublisherStateMachine {
 
     // MARK: - Members
 
-    /// Carries out the events of members and of the own membership.
+    /// Carries out the events about other clients and about this client's own connection.
     mutating func handle(_ events: [MemberStateMachine<Purpose>.Event], at moment: Moment) -> [Action] {
         events.flatMap { event -> [Action] in
             switch event {
@@ -223,7 +229,7 @@ extension PublisherStateMachine {
         }
     }
 
-    /// Schedules another announcement of a trackable within a second, for a member that arrived.
+    /// Schedules another announcement of a trackable within a second, for example because a subscriber arrived.
     mutating func announceSoon(_ id: TrackableID, at moment: Moment) {
         guard var random = self.table[id]?.random else { return }
         self.member.announceSoon(id, now: moment.now, using: &random)
@@ -237,7 +243,7 @@ extension PublisherStateMachine {
             + ids.flatMap { id in self.with(id, at: moment) { $0.announce($1) } }
     }
 
-    /// The other publishers of a trackable.
+    /// The other publishers of a trackable, as far as their presence messages show.
     func others(on id: TrackableID) -> OtherPublishers {
         let presence = self.member.presence
         return OtherPublishers(presences: presence.standingPublishers(on: id), owner: presence.owner(of: id))
@@ -245,11 +251,12 @@ extension PublisherStateMachine {
 
     // MARK: - Requests
 
-    /// Receives a request. Above the limit of its client, the latest request waits, and is decoded when it takes
-    /// effect.
+    /// Receives a subscriber's request for a resolution of a trackable.
     ///
-    /// - Parameter payload: The request; empty where the client drops it.
-    /// - Throws: `payloadTooLarge` above ``RequestLimiter/maximumBytes``, `invalidPayload` that names the member.
+    /// If the client sends requests too fast, only its latest request waits and takes effect later.
+    ///
+    /// - Parameter payload: The encoded request; empty if the client withdraws its request.
+    /// - Throws: `payloadTooLarge` above ``RequestLimiter/maximumBytes``; `invalidPayload` for an invalid request.
     private mutating func received(
         request payload: ArraySlice<UInt8>, on id: TrackableID, of client: ClientID, at moment: Moment
     ) throws(TrackingError) -> [Action] {
@@ -266,7 +273,7 @@ extension PublisherStateMachine {
         return try self.requested(payload, on: id, by: client, at: moment)
     }
 
-    /// Puts waiting requests into effect.
+    /// Applies the resolution requests that waited because their clients sent requests too fast.
     mutating func waitingRequestsDue(at moment: Moment) -> [Action] {
         var actions: [Action] = []
         for waiting in self.requestLimits.takeDue(now: moment.now) {
@@ -290,7 +297,7 @@ extension PublisherStateMachine {
         return self.with(id, at: moment) { $0.requested(request, by: client, presence, $1) }
     }
 
-    /// Receives a command: each is carried out once, and none that is too late.
+    /// Receives a command from the broker and delivers it to the caller. Repeated and expired commands are ignored.
     private mutating func received(
         command payload: ArraySlice<UInt8>?, _ properties: MessageProperties, on id: TrackableID,
         at moment: Moment
@@ -313,7 +320,9 @@ extension PublisherStateMachine {
         .send([self.member.subscribe(filters, purpose)])
     }
 
-    /// Clears the presence on a trackable, and the resolution where no other publisher may have published it.
+    /// Clears this publisher's retained presence of a trackable.
+    ///
+    /// The retained resolution is cleared too, unless other publishers have a presence on the trackable.
     mutating func withdraw(_ id: TrackableID) -> Action {
         let isAlone = self.member.presence.standingPublishers(on: id).isEmpty
         return .send(
@@ -321,12 +330,15 @@ extension PublisherStateMachine {
                 + (isAlone ? self.member.clear(.resolution(id)) : []))
     }
 
-    /// Withdraws the own liveness.
+    /// Publishes the goodbye: the retained liveness message that this client is offline.
+    ///
+    /// If the client id is never used again, the liveness message is cleared instead.
     mutating func publishGoodbye() -> Action {
         .send([self.member.publishGoodbye(isClientRandom: self.configuration.isClientRandom)])
     }
 
-    /// The filters of a publisher for one of its trackables.
+    /// The topic filters for one trackable: presences of publishers and subscribers, resolution requests, and
+    /// acknowledgements of recorders.
     func filters(of id: TrackableID) -> [TopicFilter] {
         let recording = self.configuration.recording
         let named = recording.recorders.sorted().map { TopicFilter.topic(.ack(id, $0)) }
@@ -334,14 +346,16 @@ extension PublisherStateMachine {
         return [.publishers(id), .subscribers(id), .requests(id)] + acknowledgements
     }
 
-    /// Subscribes to the command topics, where commands are accepted.
+    /// Subscribes to the command topics of these trackables, if the configuration accepts commands.
     mutating func subscribeToCommands(of ids: [TrackableID]) -> [Action] {
         guard self.configuration.takesCommands, !ids.isEmpty else { return [] }
         return [self.subscribe(ids.map { .topic(.command($0)) }, .commands(ids))]
     }
 
-    /// Subscribes to the positions of trackables with a remote source. The command `godwit erase`, for example, clears
-    /// them. If the broker rejects the subscription, a clearing is not noticed.
+    /// Subscribes to the position topics of those trackables whose records another system supplies.
+    ///
+    /// The subscription shows when somebody clears a retained position, for example with the command `godwit erase`. If
+    /// the broker rejects the subscription, such a clearing goes unnoticed.
     mutating func subscribeToClearings(of ids: [TrackableID]) -> [Action] {
         guard self.member.session.isConnected else { return [] }
         let remote = ids.filter { self.table[$0]?.feed.isRemote == true }

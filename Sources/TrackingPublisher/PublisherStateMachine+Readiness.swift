@@ -1,10 +1,13 @@
 import TrackingCore
 
-/// The conditions that callers wait for, and a snapshot of the publisher's state. These members change nothing.
+/// Conditions that callers of the publisher wait for, and a snapshot of its state. Reading them changes nothing.
 extension PublisherStateMachine {
-    /// `true` while the connection is announced and everything captured so far was acknowledged or skipped. A
-    /// rejected trackable does not delay the others.
-    public var isReadyForFix: Bool {
+    /// `true` if the publisher has caught up: it is announced at the broker, and every recorded position was
+    /// acknowledged or skipped.
+    ///
+    /// Trackables that the broker rejects are ignored, unless it rejects all. While the publisher is off, or sending is
+    /// deferred or manual, positions only have to be written to the log.
+    package var isReadyForFix: Bool {
         // If records are published only on request, a record in the log needs no further step.
         if !self.configuration.isOn || !self.configuration.sendsByItself || self.isHolding {
             return self.table.all.allSatisfy(\.backlog.isWritten)
@@ -15,9 +18,11 @@ extension PublisherStateMachine {
             && open.allSatisfy { $0.isIdle && ($0.status.since != nil || $0.failure != nil) }
     }
 
-    /// `true` while a program that reads a recording in bulk may continue: everything is acknowledged, or the broker
-    /// rejects this device or everything that it tracks, which waiting does not change.
-    public var isReadyForNextFix: Bool {
+    /// `true` if a program that replays a recording may continue with the next fix.
+    ///
+    /// This is so when the publisher has caught up. It is also so when the broker rejects the device or all its
+    /// trackables.
+    package var isReadyForNextFix: Bool {
         self.isReadyForFix || self.hasFailed || self.link.rejection != nil
             || (!self.table.isEmpty && self.areAllRejected)
     }
@@ -26,7 +31,9 @@ extension PublisherStateMachine {
         self.table.all.allSatisfy { $0.status.rejection != nil || $0.failure != nil }
     }
 
-    /// `true` while nothing is left to wait for before the goodbye. A trackable that is still rejected is given up.
+    /// `true` if a stopping publisher has nothing left to wait for, and may publish its goodbye.
+    ///
+    /// Trackables that the broker still rejects are given up.
     var isReadyToLeave: Bool {
         if !self.configuration.isOn { return self.table.all.allSatisfy(\.backlog.isWritten) }
         if self.hasFailed { return self.isCollisionOver || self.link.rejection != nil }
@@ -36,8 +43,9 @@ extension PublisherStateMachine {
         return self.member.session.isAnnounced && self.areAllRejected
     }
 
-    /// `true` while everything that a superseded publisher still publishes is sent: the backlog, its declaration, and
-    /// the collision.
+    /// `true` if a publisher whose trackables were taken over by others has sent everything that it still may send.
+    ///
+    /// That is its pending records, the event of the takeover, and its report of records that are gone.
     private var isCollisionOver: Bool {
         self.areRecordsOut
             && self.table.all.allSatisfy { trackable in
@@ -46,7 +54,7 @@ extension PublisherStateMachine {
             }
     }
 
-    /// `true` while no record is in flight, and none waits that could be published.
+    /// `true` if no batch of records is on its way to the broker, and no pending record could be published now.
     var areRecordsOut: Bool {
         !self.configuration.sendsByItself
             || self.table.all.allSatisfy { trackable in
@@ -56,12 +64,13 @@ extension PublisherStateMachine {
             }
     }
 
-    /// `true` while nothing can be published any more: every trackable failed.
-    public var hasFailed: Bool { !self.table.isEmpty && self.table.all.allSatisfy { $0.failure != nil } }
+    /// `true` if at least one trackable is tracked and every one failed for good, so that no new position can be
+    /// published.
+    package var hasFailed: Bool { !self.table.isEmpty && self.table.all.allSatisfy { $0.failure != nil } }
 
     // MARK: - Snapshot
 
-    /// The state at `moment`.
+    /// Returns the publisher's state at the given time, for callers.
     func snapshot(at moment: Moment) -> PublisherSnapshot {
         let trackables = self.table.all.map { trackable in
             PublisherSnapshot.Trackable(

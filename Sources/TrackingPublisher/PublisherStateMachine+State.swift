@@ -1,56 +1,62 @@
 import TrackingCore
 
-/// The parts of a publisher's state.
+/// The types of the parts of a publisher's state.
 extension PublisherStateMachine {
     enum Timer: Hashable, Sendable {
-        /// Something of this trackable is due.
+        /// Something is due for this trackable, such as a retry or the repetition of its position.
         case trackable(TrackableID)
-        /// The callers that wait for a fix get an error.
+        /// The callers that wait for a requested fix get an error.
         case report
-        /// The publisher closes the connection, whatever is unsent.
+        /// The stopping publisher closes the connection, even if records are unsent.
         case leave
     }
 
     enum Stop: Hashable, Sendable {
-        /// The publisher waits for acknowledgements. Can transition to: `closing`.
+        /// The publisher stops and waits for acknowledgements until `by` at the latest. Can transition to: `closing`.
         case finishing(by: MonotonicTime?)
-        /// The goodbye was published. Final.
+        /// The stopping publisher has published its goodbye and closes the connection. Final.
         case closing
     }
 
-    /// The reason for a request to the broker.
+    /// The purpose of a subscription or publish, by which the broker's answer is handled.
     enum Purpose: Hashable, Sendable {
-        /// The first subscription of a connection: three filters or more for each of these trackables, in this order.
+        /// The first subscription of a connection. It has at least three filters for each of these trackables, in this
+        /// order.
         case connecting([TrackableID])
-        /// The last subscription of a connection: its answer follows every retained message. `leftTo` are trackables
-        /// that are not tracked, and whose publishers were asked for.
+        /// The last subscription of a connection. The broker's answer shows that all retained messages were received.
+        ///
+        /// `leftTo` are trackables that are no longer tracked. The connection also asked if other publishers track
+        /// them.
         case settling([TrackableID], leftTo: [TrackableID])
-        /// The subscription of a trackable.
+        /// The subscription to the topics of a trackable that was added or is tried again.
         case adding(TrackableID)
-        /// A subscription whose answer follows every retained message of this trackable.
+        /// A subscription after the one to the topics of this trackable. Its answer shows that all retained messages of
+        /// the trackable were received.
         case entering(TrackableID)
-        /// The command topics of these trackables, in this order.
+        /// The subscription to the command topics of these trackables, in this order.
         case commands([TrackableID])
-        /// A message about a trackable.
+        /// A published message about a trackable, of this kind.
         case trackable(TrackableID, TrackableStateMachine.Publication)
-        /// A message or subscription whose answer changes nothing.
+        /// A publish or subscription whose answer has no effect.
         case other
     }
 
-    /// The connection as callers see it.
+    /// The state of the broker connection, as callers see it.
     struct Link: Sendable {
-        /// The connection in a snapshot.
+        /// The state of the connection as it appears in a snapshot.
         private(set) var status = PublisherSnapshot.Link()
-        /// The reason why the broker rejects this device as a whole; `nil` while it does not, or is asked again.
+        /// The reason why the broker rejects this device as a whole, not one trackable; `nil` if it does not.
+        ///
+        /// Connecting or stopping resets the reason.
         var rejection: TrackingError?
 
-        /// A connection was made.
+        /// Handles that a connection was made.
         mutating func connected(at wall: UnixTime) {
             self.rejection = nil
             self.status = .init(isUp: true, since: wall)
         }
 
-        /// The connection was lost, or could not be made.
+        /// Handles that the connection was lost or could not be made.
         mutating func disconnected(_ disconnection: Disconnection, at wall: UnixTime) {
             self.status = .init(
                 isUp: false, since: self.status.isUp ? wall : self.status.since ?? wall,
@@ -59,22 +65,22 @@ extension PublisherStateMachine {
         }
     }
 
-    /// Sending that waits until the device has covered some distance.
+    /// The delay of sending until the device has covered some distance.
     struct Deferral: Sendable {
-        /// The rule; `nil` where nothing is deferred.
+        /// The rule for delaying; `nil` if sending is not delayed.
         var rule: SendDeferral?
-        /// `true` where everything that is deferred is released at the end of this step.
+        /// `true` if everything recorded so far is to be sent after the present event, in spite of the delay.
         var isReleaseDue = false
     }
 
-    /// The clock, the battery and the sensor of the device.
+    /// The publisher's knowledge of the device's clock, its battery, and the resolution of its receiver.
     struct Device: Sendable {
         var clock = ClockStep()
-        /// Decides whether records may be removed for their age.
+        /// Decides whether the device's clock can be trusted to remove records because of their age.
         var ages = AgeTrust()
         /// The charge of the battery in percent; `nil` is unknown.
         var battery: Double?
-        /// The resolution that the source was asked for.
+        /// The resolution that the publisher last requested from the source of fixes; `nil` before the first request.
         var sensor: Resolution?
     }
 }

@@ -1,22 +1,22 @@
-public import TrackingCore
+package import TrackingCore
 
-/// Decides for the device: its connection, its source, its battery, and the trackables that it tracks. Touches no
-/// socket, clock or log.
+/// The state machine of a publisher: its connection, source, battery and trackables. It uses no socket, clock or log.
 ///
-/// Every event enters through ``happened(_:at:)`` and leaves as actions. Each trackable is a ``TrackableStateMachine``
-/// of its own; the publisher routes events to it and carries out its outputs. This file has the steps of time and the
-/// source, `+Connection` has the messages, and `+Caller` has the requests of the caller.
-public struct PublisherStateMachine: Sendable {
+/// Every event enters through ``happened(_:at:)`` and leaves as actions for the caller. Each trackable has its own
+/// ``TrackableStateMachine``; the publisher passes events to it and carries out its outputs. This file handles time and
+/// the source; `+Connection` handles messages, and `+Caller` handles requests of the caller.
+package struct PublisherStateMachine: Sendable {
     @Boxed var configuration: PublisherConfiguration
     @Boxed var capture: CaptureStateMachine?
     let policy: any ResolutionPolicy
     var random: SplitMix64
-    /// The publisher as a member: session, presences, requests to the broker, and retained messages to be cleared.
+    /// The publisher as a client of the broker: session, presences, unanswered requests, and retained messages to
+    /// clear.
     var member: MemberStateMachine<Purpose>
-    /// The connection as callers see it.
+    /// The state of the broker connection, as callers see it.
     var link = Link()
     var table = TrackableTable()
-    /// The limit of each client's requests.
+    /// Limits the rate of resolution requests of each client.
     var requestLimits = RequestLimiter()
     var timers = DeadlineQueue<Timer>()
     var deferral: Deferral
@@ -24,24 +24,24 @@ public struct PublisherStateMachine: Sendable {
     var sending = Sending()
     /// The numbers of the callers' requests that wait for the next fix.
     var reports: [UInt64] = []
-    /// Decides which commands from the broker are carried out.
+    /// Decides which received commands are carried out: each once, and none that expired.
     var gate: CommandGate
-    /// The time of the last ``drainForRecorder(at:)`` that looked for records.
+    /// The time at which ``drainForRecorder(at:)`` last looked for pending records of trackables that are not tracked.
     var lastDrain: MonotonicTime?
     var stop: Stop?
 
-    /// The key of the command ids in the log.
+    /// The name under which the log stores the ids of the received commands.
     static let commandsKey = "commands"
 
-    /// Starts a publisher that tracks nothing and is not connected.
+    /// Makes the state machine of a publisher that tracks nothing and is not connected.
     ///
     /// - Parameters:
     ///   - configuration: The identity at the broker and the settings.
     ///   - policy: Decides the resolution of each trackable.
-    ///   - logs: The contents of the device's log.
-    ///   - kept: The publisher's own values in the log.
-    ///   - seed: The seed of random moments and names.
-    public init(
+    ///   - logs: The records that the device's log contains, by trackable.
+    ///   - kept: The named values that an earlier run stored in the log.
+    ///   - seed: The seed of random delays and ids.
+    package init(
         configuration: PublisherConfiguration, policy: any ResolutionPolicy,
         logs: [TrackableID: SpoolContents.Trackable] = [:],
         kept: [String: [UInt8]] = [:], seed: UInt64
@@ -63,7 +63,7 @@ public struct PublisherStateMachine: Sendable {
     }
 
     /// The next moment at which the event `timer` is due; `nil` where there is none.
-    public var nextDeadline: MonotonicTime? {
+    package var nextDeadline: MonotonicTime? {
         guard self.stop != .closing else { return nil }
         var next = MonotonicTime.earlier(self.member.nextDeadline, self.timers.next)
         next = .earlier(next, self.capture?.nextDeadline)
@@ -72,28 +72,28 @@ public struct PublisherStateMachine: Sendable {
         return .earlier(next, self.sending.nextDeadline)
     }
 
-    /// `true` after the connection was closed for good: no further actions follow.
-    public var isClosed: Bool { self.member.isClosed }
+    /// `true` after the connection was closed for good. No further actions follow.
+    package var isClosed: Bool { self.member.isClosed }
 
-    /// The decision whether records may be removed for their age.
-    public var ages: AgeTrust { self.device.ages }
+    /// The judgement whether the device's clock can be trusted to remove records because of their age.
+    package var ages: AgeTrust { self.device.ages }
 
     /// The number of received messages that could not be decoded.
-    public var badMessages: Int { self.member.badMessages }
+    package var badMessages: Int { self.member.badMessages }
 
     /// The trackables that are tracked.
-    public var trackables: [Trackable] { self.table.all.map(\.trackable) }
+    package var trackables: [Trackable] { self.table.all.map(\.trackable) }
 
     /// `true` while sending of positions and records is deferred. Always `false` while the publisher stops.
     var isHolding: Bool { self.stop == nil && self.deferral.rule?.isHolding == true }
 
-    /// Decides about an event.
+    /// Handles an event of the publisher and returns the resulting actions.
     ///
     /// - Parameters:
-    ///   - event: The event.
-    ///   - device: The moment of the event by the device's clocks.
-    /// - Returns: The actions to carry out, in order.
-    public mutating func happened(_ event: Event, at device: Moment) -> [Action] {
+    ///   - event: The event: something that happened, or a request of the caller.
+    ///   - device: The time of the event by the device's clocks.
+    /// - Returns: The actions that the caller must carry out, in order.
+    package mutating func happened(_ event: Event, at device: Moment) -> [Action] {
         let moment = self.trusted(device)
         guard self.stop != .closing else {
             // Nothing is published after the goodbye, not even an answer to a late will.
@@ -136,7 +136,7 @@ public struct PublisherStateMachine: Sendable {
 
     // MARK: - Trackables
 
-    /// Returns the state of the publisher on which the decisions of a trackable depend.
+    /// Returns the publisher's state as far as a trackable's decisions depend on it.
     func context(at moment: Moment) -> TrackableContext {
         TrackableContext(
             moment: moment, session: self.member.session, connectionRejection: self.link.rejection,
@@ -145,11 +145,11 @@ public struct PublisherStateMachine: Sendable {
             configurationBox: self._configuration, captureBox: self._capture)
     }
 
-    /// The number of batches that all trackables together read from the log in advance of publishing them.
+    /// The number of batches of records that all trackables together may read from the log before publishing them.
     private static let batchesAhead = 16
 
-    /// Applies `decide` to the state machine of a tracked trackable, and carries out the outputs that it returns. Does
-    /// nothing when the trackable is not tracked.
+    /// Applies `decide` to a tracked trackable and carries out the outputs that it returns. Does nothing if the
+    /// trackable is not tracked.
     mutating func with(
         _ id: TrackableID, at moment: Moment,
         _ decide: (inout TrackableStateMachine, TrackableContext) -> [TrackableStateMachine.Output]
@@ -170,13 +170,15 @@ public struct PublisherStateMachine: Sendable {
         return actions
     }
 
-    /// Applies `change` to the state machine of every tracked trackable.
+    /// Applies `change` to every tracked trackable. There are no outputs.
     mutating func changeAll(_ change: (inout TrackableStateMachine) -> Void) {
         for id in self.table.tracked { self.table.change(id, change) }
     }
 
-    /// Applies `decide` to a dormant trackable (not tracked, but in the log), and carries out the outputs that it
-    /// returns. Does nothing when the trackable is tracked or unknown.
+    /// Applies `decide` to a dormant trackable (in the log, but not tracked), and carries out the outputs that it
+    /// returns.
+    ///
+    /// Does nothing if the trackable is tracked or unknown.
     mutating func withDormant(
         _ id: TrackableID, at moment: Moment,
         _ decide: (inout DormantTrackable) -> [TrackableStateMachine.Output]
@@ -223,7 +225,10 @@ public struct PublisherStateMachine: Sendable {
         return actions
     }
 
-    /// Passes the sensor resolution to the source when it differs from the one passed last.
+    /// Requests the sensor resolution from the source if it differs from the last one requested.
+    ///
+    /// The sensor resolution is the configured constant, or else the finest of all trackables. While a caller waits for
+    /// a fix, its interval is at most one second.
     mutating func updateSensorResolution() -> [Action] {
         // A constant sensor resolution depends on no trackable.
         let constant = self.configuration.sensorResolution
@@ -280,7 +285,8 @@ public struct PublisherStateMachine: Sendable {
             + self.reported()
     }
 
-    /// The resolution to which the fixes of a source that cannot be slowed down are thinned; `nil` to use every fix.
+    /// The resolution by which the capture drops surplus fixes of a source that cannot be slowed down; `nil` uses every
+    /// fix.
     private var thinning: Resolution? {
         let isThinned = self.configuration.thinsFixes && self.table.all.allSatisfy { $0.trackable.filter == .both }
         return isThinned ? self.device.sensor?.withoutDisplacement : nil
@@ -294,7 +300,7 @@ public struct PublisherStateMachine: Sendable {
         }
     }
 
-    /// Returns the moment with the best known time in place of the time of a clock that is not set.
+    /// Returns the event's time, corrected with the best known time if the device's clock is not set.
     private func trusted(_ moment: Moment) -> Moment { self.capture?.trusted(moment) ?? moment }
 
     // MARK: - Steps
@@ -315,12 +321,13 @@ public struct PublisherStateMachine: Sendable {
         return actions
     }
 
-    /// Handles that a fix was recorded for every trackable, which may end the deferral of sending.
+    /// Handles that a fix was recorded for every trackable. If the device has moved far enough, deferred sending is
+    /// due.
     private mutating func recorded(_ point: Location, at moment: Moment) {
         if self.deferral.rule?.recorded(point, now: moment.now) == true { self.deferral.isReleaseDue = true }
     }
 
-    /// Ends the deferral of sending for everything that was recorded so far, if that is due.
+    /// Releases everything that was recorded so far for sending, if the deferral of sending is over.
     private mutating func releaseIfDue(at moment: Moment) {
         if self.deferral.rule?.timerFired(now: moment.now) == true { self.deferral.isReleaseDue = true }
         guard self.deferral.isReleaseDue else { return }
@@ -330,7 +337,7 @@ public struct PublisherStateMachine: Sendable {
         self.changeAll { $0.release() }
     }
 
-    /// Publishes the messages that are due, and sets the deadlines of the trackables that were changed.
+    /// Publishes the messages that are due, and updates the timers of the trackables that changed.
     private mutating func progress(at moment: Moment) -> [Action] {
         var actions: [Action] = []
         let concerned = self.table.concerned(by: self.conditions, isDeferring: self.deferral.rule != nil)

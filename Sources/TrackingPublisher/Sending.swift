@@ -1,27 +1,29 @@
 import TrackingCore
 
-/// The callers that wait until records are sent, and the times of sending.
+/// The callers' requests that wait until records are sent, and the times of the last sending and acknowledgement.
 struct Sending: Sendable {
     private var requests: [SendingRequest] = []
-    /// The time at which an update or a batch was last published.
+    /// The time at which a position or a batch of records was last published.
     var lastAttempt: UnixTime?
-    /// The time at which one was last acknowledged.
+    /// The time at which the broker last acknowledged a position or a batch of records.
     private var lastAcknowledged: UnixTime?
 
-    /// The moment of the next report or failure; `nil` where no caller waits.
+    /// The next time at which a waiting request gets a progress report or an error; `nil` if no request waits.
     var nextDeadline: MonotonicTime? { self.requests.reduce(nil) { .earlier($0, $1.nextDeadline) } }
 
-    /// A caller waits from now on.
+    /// Adds a request of a caller that waits until records are sent.
     mutating func add(_ request: SendingRequest) { self.requests.append(request) }
 
-    /// The broker acknowledged an update, or a batch of this number of records.
+    /// Handles that the broker acknowledged a position or a batch.
+    ///
+    /// - Parameter count: The number of records in the batch; `nil` for a position.
     mutating func acknowledged(batch count: Int?, of id: TrackableID, at wall: UnixTime) {
         self.lastAcknowledged = wall
         guard let count else { return }
         for index in self.requests.indices { self.requests[index].batchTaken(of: id, count: count) }
     }
 
-    /// Records became safe.
+    /// Handles that records became safe: the required acknowledgement has arrived.
     mutating func areSafe(_ seqs: SeqSet, of stream: StreamID) {
         for index in self.requests.indices { self.requests[index].areSafe(seqs, of: stream) }
     }
@@ -50,7 +52,7 @@ struct Sending: Sendable {
         return actions
     }
 
-    /// Returns the figures of sending, with the reasons for which the broker rejects trackables or their records.
+    /// Returns the figures about sending, with the reason why the broker rejects each trackable or its records.
     func figures(of table: TrackableTable) -> SendingFigures {
         let refusals = table.all.compactMap { trackable -> (TrackableID, TrackingError)? in
             let refusal = trackable.status.rejection?.error ?? trackable.backlog.spool.refusal
@@ -63,7 +65,7 @@ struct Sending: Sendable {
 }
 
 extension SendingRequest.View {
-    /// The state of the tracked trackables.
+    /// Collects the state of all tracked trackables that waiting requests depend on.
     init(of table: TrackableTable, isConnected: Bool) {
         self.init(isConnected: isConnected)
         for trackable in table.all {

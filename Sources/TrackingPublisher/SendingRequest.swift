@@ -1,46 +1,45 @@
 import TrackingCore
 
-/// A request that waits until records are sent: a batch of each trackable, or all records that were pending at the
-/// request.
+/// A caller's request that waits until records are sent: one batch of each trackable, or all records pending at its
+/// start.
 struct SendingRequest: Sendable {
-    /// The state of the publisher that is relevant to a request.
+    /// The state of the publisher that decides whether a request is fulfilled.
     struct View: Hashable, Sendable {
         var isConnected: Bool
-        /// The records in the log, by stream.
+        /// The numbers of the records in the log that are not safe yet, by stream.
         var stored: [StreamID: SeqSet] = [:]
-        /// The trackables with records in flight or pending.
+        /// The trackables with pending records or with a batch on its way to the broker.
         var busy: Set<TrackableID> = []
-        /// The reason that the broker rejects records.
+        /// The reason why the broker rejects records or a trackable; `nil` if it rejects nothing.
         var reason: TrackingError?
     }
 
     enum Verdict: Hashable, Sendable {
         case waits
-        /// The progress is to be reported.
+        /// The request still waits, and its progress is to be reported to the caller.
         case progressed
         case ended(Result<Int, TrackingError>)
     }
 
     private enum Goal: Hashable, Sendable {
-        /// The trackables whose batch is not acknowledged.
+        /// The trackables of which the broker has not acknowledged a batch yet.
         case batch(Set<TrackableID>)
-        /// The records that are not safe yet.
+        /// The records that are not safe yet, by stream.
         case everything([StreamID: SeqSet])
     }
 
-    /// The longest time without a connection.
+    /// The longest time without a connection, after which the request fails.
     static let connectionPatience: Duration = .seconds(10)
-    /// The longest time for one batch on a connection.
+    /// The longest time without progress of a request for one batch of each trackable, after which the request fails.
     static let batchPatience: Duration = .seconds(20)
-    /// The longest time on a connection in which no record becomes safe. It exceeds the wait for recorders and the
-    /// wait after a rejected batch.
+    /// The longest time without progress of a request for all records, after which the request fails.
     static let progressPatience: Duration = .seconds(70)
     /// The interval between two progress reports.
     static let progressInterval: Duration = .seconds(10)
 
     /// The request's number.
     let number: UInt64
-    /// The number of records to send; 0 for a request for a batch.
+    /// The number of records that the request covers; 0 for a request for one batch of each trackable.
     let total: Int
     private var goal: Goal
     private var sent = 0
@@ -70,10 +69,11 @@ struct SendingRequest: Sendable {
         self.lastStep = now
     }
 
-    /// The number of records that are no longer pending.
+    /// The number of the request's records that are safe or no longer in the log.
     var done: Int { self.total - self.left }
 
-    /// The moment of the next progress report or of the failure.
+    /// The time of the next progress report, or of the failure if that comes first. A request for one batch has no
+    /// reports.
     var nextDeadline: MonotonicTime? {
         let end = self.deadline
         guard case .everything = self.goal else { return end }
@@ -92,20 +92,22 @@ struct SendingRequest: Sendable {
         }
     }
 
-    /// These records became safe.
+    /// Handles that these records became safe: counts those that belong to the request.
     mutating func areSafe(_ seqs: SeqSet, of stream: StreamID) {
         guard case .everything(let streams) = self.goal, let own = streams[stream] else { return }
         self.sent += own.intersection(seqs).count
     }
 
-    /// The broker acknowledged a batch of this many records.
+    /// Handles that the broker acknowledged a batch: the trackable no longer owes one to this request.
+    ///
+    /// - Parameter count: The number of records in the batch.
     mutating func batchTaken(of id: TrackableID, count: Int) {
         guard case .batch(var trackables) = self.goal, trackables.remove(id) != nil else { return }
         self.sent += count
         self.goal = .batch(trackables)
     }
 
-    /// Returns the verdict for the current state of the publisher.
+    /// Updates the request from the publisher's present state, and returns if it waits, progressed, or ended.
     mutating func looked(at view: View, now: MonotonicTime) -> Verdict {
         let before = self.left
         self.narrow(to: view)
@@ -140,16 +142,18 @@ struct SendingRequest: Sendable {
         guard view.isConnected else {
             return TrackingError(
                 .brokerUnreachable,
-                "cannot send the pending records: not connected to the broker. They are sent once it is reachable.")
+                "cannot send the pending records: not connected to the broker. They are sent once it is connected.")
         }
         guard let reason = view.reason else {
             return TrackingError(
                 .refused,
-                "cannot send the pending records: the broker acknowledged none for \(self.patience.components.seconds) s. They are tried again."
-            )
+                """
+                cannot send the pending records: the broker acknowledged none for \
+                \(self.patience.components.seconds) s. The publisher tries again.
+                """)
         }
         return TrackingError(
-            reason.code, "cannot send the pending records: \(reason.message). They are tried again.",
+            reason.code, "cannot send the pending records: \(reason.message). The publisher tries again.",
             reasonCode: reason.reasonCode)
     }
 }

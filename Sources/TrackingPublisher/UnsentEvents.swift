@@ -5,17 +5,17 @@ import TrackingCore
 struct UnsentEvents: Sendable {
     private struct Entry: Sendable {
         var event: TrackingEvent
-        /// `true` after the caller asked for it, where nothing is published without a request.
+        /// `true` after the caller requested to send this event. It matters only if sending is manual.
         var isRequested = false
     }
 
-    /// The most events of a trackable that the device feeds.
+    /// The largest number of waiting events of a trackable whose records are the device's own.
     static let mostOwn = 100
-    /// The most events of a trackable with a remote source, where many come at once.
+    /// The largest number of waiting events of a trackable whose records another system supplies.
     static let mostRemote = 1_000
-    /// The number of events of all trackables above which each has room for ``fewest``.
+    /// The number of waiting events of all trackables above which each trackable keeps only ``fewest``.
     static let many = 10_000
-    /// The room that each trackable has always. An event of the device concerns every trackable at once.
+    /// The number of waiting events that each trackable may always have.
     static let fewest = 2
 
     private var entries: [Entry] = []
@@ -37,7 +37,7 @@ struct UnsentEvents: Sendable {
         if self.count > room { self.entries.removeFirst(self.count - room) }
     }
 
-    /// The caller asked for every event.
+    /// Marks every waiting event as requested by the caller.
     mutating func ask() {
         for index in self.entries.indices { self.entries[index].isRequested = true }
     }

@@ -1,8 +1,10 @@
 import TrackingCore
 
 /// Finds retained messages that vanished clients left at the broker: presences, requests and liveness of clients whose
-/// lease ended long ago (docs/reference/protocol.md, "Members and leases"). The recorder clears these messages. Only messages
-/// that the recorder received since it was started are considered.
+/// lease ended long ago. The recorder clears these messages.
+///
+/// Only messages that the recorder received since it was started are considered. The rules are in
+/// docs/reference/protocol.md, "Members and leases".
 struct Housekeeper: Sendable {
     /// A client of the broker with the topics of its retained messages.
     private struct Member {
@@ -30,7 +32,7 @@ struct Housekeeper: Sendable {
     private var unanswered = 0
     /// The number of messages that the broker has cleared in the present round, in which answers are still missing.
     private var cleared = 0
-    /// The time of the next call of ``abandoned(now:)``; `nil` while the recorder is not connected.
+    /// The time at which vanished clients are looked for next; `nil` while the recorder is not connected.
     private(set) var checkAt: MonotonicTime?
 
     init(root: TopicRoot, patience: Duration) {

@@ -163,7 +163,10 @@ public final class Recorder<Transport: MessageTransport>: Service {
                     isSynchronized: SystemClockTrust.isSynchronized)
                 if now < moment.wall {
                     self.logger.warning(
-                        "System clock is not synchronised: the recorder counts the ages of expiring records from the newest record instead",
+                        """
+                        System clock is not synchronised and is ahead of the newest record: \
+                        --keep counts the ages of records from the newest record's time instead
+                        """,
                         metadata: ["ahead": "\(moment.wall.since(now))"])
                 }
                 for (id, time) in keepOf { try await self.removeExpired(before: now, after: time, of: [id]) }
@@ -226,7 +229,10 @@ public final class Recorder<Transport: MessageTransport>: Service {
         }
         if case .say = verdicts.overfull {
             self.logger.warning(
-                "Recorder rejected records because their stream has too many gaps; the device keeps the records and sends them again",
+                """
+                Recorder rejected records because too many record numbers of their stream are missing; \
+                the device keeps the records and sends them again
+                """,
                 metadata: ["streams": "\(report.overfull)"])
         }
     }
@@ -259,10 +265,14 @@ public final class Recorder<Transport: MessageTransport>: Service {
                 metadata: ["trackable": "\(id)", "reason": "\(error)"])
         case .cleared(let count):
             self.logger.info(
-                "Recorder cleared retained messages of clients that vanished", metadata: ["messages": "\(count)"])
+                "Recorder cleared retained messages that vanished clients had left at the broker",
+                metadata: ["messages": "\(count)"])
         case .clearingRefused(let error):
             self.logger.error(
-                "Broker does not allow the recorder to read or clear retained messages of clients that vanished; the messages remain",
+                """
+                Broker does not allow the recorder to read or clear the retained messages that vanished clients \
+                had left; the messages remain
+                """,
                 metadata: ["reason": "\(error)"])
         case .brokerDropped(let count):
             self.logger.warning(

@@ -7,8 +7,8 @@ struct RecorderPage: Sendable {
     var batch = RecordingBatch()
     /// The number of messages on the page.
     private(set) var messages = 0
-    /// The number of records in the page's messages: points, trips, events, records declared gone, and quarantined
-    /// messages.
+    /// The number of records in the page's messages: points, trips, events, quarantined messages, and each record
+    /// that a publisher declared gone.
     private(set) var records = 0
     /// The number of payload bytes of the page's messages.
     private(set) var bytes = 0

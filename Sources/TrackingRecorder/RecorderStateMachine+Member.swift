@@ -1,7 +1,8 @@
 import TrackingCore
 
-/// The recorder's member connection: its liveness, its acknowledgements for devices, and the clearing of retained
-/// messages that vanished clients left behind.
+/// The part of the recorder's state machine that handles the member connection. On this connection the recorder
+/// publishes its liveness and its acknowledgements for devices. It also clears retained messages that vanished clients
+/// left behind.
 extension RecorderStateMachine {
     mutating func member(_ event: TransportEvent, at moment: Moment) -> [Action] {
         switch event {
@@ -13,8 +14,9 @@ extension RecorderStateMachine {
         }
     }
 
-    /// Subscribes to the recorder's own liveness twice. Mosquitto answers a subscription before it sends the retained
-    /// messages; the answer to the second subscription therefore follows the retained liveness.
+    /// Subscribes twice to the topic of the recorder's own liveness, its retained online-or-offline message. Mosquitto
+    /// answers a subscription before it sends the retained messages. Therefore only the answer to the second
+    /// subscription shows that the retained liveness has arrived.
     private mutating func memberConnected(_ connection: Int, at moment: Moment) -> [Action] {
         self.member.connected(connection, now: moment.now)
         self.reported = []
@@ -100,9 +102,10 @@ extension RecorderStateMachine {
 
     // MARK: - Acknowledgements
 
-    /// Publishes the acknowledgements of records that are durable. An acknowledgement that no device waits for is
-    /// delayed and published together with others. In a group of recorders no acknowledgement is delayed, because
-    /// another recorder may have acknowledged more by then.
+    /// Publishes the acknowledgements of records that are durable.
+    ///
+    /// An acknowledgement that a device waits for is published at once. All others are delayed, so that several are
+    /// published together. A recorder that belongs to a group of recorders delays none.
     ///
     /// - Parameters:
     ///   - acknowledgements: The acknowledgements, by trackable.
@@ -123,8 +126,8 @@ extension RecorderStateMachine {
         return Self.voice(commands)
     }
 
-    /// Publishes all pending acknowledgements if the recorder has announced itself on the present connection; otherwise
-    /// they remain pending.
+    /// Publishes all pending acknowledgements if the recorder has published its liveness on the present connection.
+    /// Otherwise they remain pending.
     mutating func publishAcknowledgements() -> [Action] {
         self.acknowledgements.cancelDeadline()
         guard self.member.session.isAnnounced else { return [] }

@@ -13,14 +13,14 @@ package struct RecorderStateMachine: Sendable {
         case intake([TransportEvent])
         /// Events of the member connection, which publishes acknowledgements, in order.
         case voice([TransportEvent])
-        /// The batch that was given to the store last is durable; these acknowledgements may be published, by
-        /// trackable.
+        /// The history store has made the last batch durable. The value contains the acknowledgements that the recorder
+        /// may publish now, by trackable.
         case stored([TrackableID: Acknowledgement])
-        /// The batch that was given to the store last was not stored.
+        /// The history store has not stored the batch that it was given last.
         case storeFailed(TrackingError)
-        /// The time of ``RecorderStateMachine/nextDeadline`` came.
+        /// The deadline ``RecorderStateMachine/nextDeadline`` has passed.
         case timer
-        /// The program stops the recorder in order.
+        /// The program asks the recorder to stop in an orderly way.
         case stop
     }
 
@@ -30,7 +30,8 @@ package struct RecorderStateMachine: Sendable {
         case intake([TransportCommand])
         /// Send these commands to the member connection, in order.
         case voice([TransportCommand])
-        /// Store this batch in one transaction. Answered by the event `stored` or `storeFailed`.
+        /// Store this batch of records in one transaction. The program answers with the event `stored` or
+        /// `storeFailed`.
         case store(RecordingBatch)
         /// Deliver this event to the program.
         case deliver(RecorderEvent)
@@ -47,7 +48,7 @@ package struct RecorderStateMachine: Sendable {
         case acknowledgement(TrackableID, Acknowledgement)
         /// The publish that clears a retained message of a vanished client.
         case clearing
-        /// A subscription or publish whose answer has no effect.
+        /// A subscription or publish whose answer from the broker the recorder ignores.
         case ignored
     }
 
@@ -59,15 +60,17 @@ package struct RecorderStateMachine: Sendable {
 
     /// The state of the recorder's work with the history store.
     enum Storing: Sendable {
-        /// The store has no batch. Can transition to: `busy`.
+        /// The recorder has given the store no batch. Can transition to: `busy`.
         case idle
-        /// The store has a batch and has not answered. Can transition to: `idle`, `waiting`, `busy` with the next part
-        /// of the page.
+        /// The recorder has given a batch to the store, and the store has not answered. Can transition to: `idle`,
+        /// `waiting`, or `busy` with the next batch of the same page.
         case busy(Attempt)
-        /// The store failed; the batch is given to it again at `until`. Can transition to: `busy`.
+        /// The store failed. The recorder gives the same batch to the store again at the time `until`. Can transition
+        /// to: `busy`.
         case waiting(Attempt, until: MonotonicTime)
 
-        /// The page of messages that is being stored; `nil` for none.
+        /// The page that is being stored, a group of received messages that are stored and acknowledged together; `nil`
+        /// for none.
         var page: RecorderPage? {
             switch self {
             case .idle: nil
@@ -76,18 +79,19 @@ package struct RecorderStateMachine: Sendable {
         }
     }
 
-    /// A page that is given to the store until the store accepts it.
+    /// The attempt to store one page, a group of received messages. The recorder gives the page to the store again and
+    /// again until the store accepts it.
     struct Attempt: Sendable {
         var page: RecorderPage
         var backoff = Backoff(
             first: RecorderConfiguration.firstStoreWait, maximum: RecorderConfiguration.longestStoreWait)
         /// The time at which the page was given to the store for the first time.
         let since: MonotonicTime
-        /// `true` once the recorder has reported that the store does not answer.
+        /// `true` once the recorder has reported that the store does not answer for this page.
         var isOverdue = false
 
-        /// The time at which the recorder reports that the store does not answer; `nil` if that, or a failure of the
-        /// store, was reported before.
+        /// The time at which the recorder reports that the store does not answer; `nil` if it has already reported a
+        /// missing answer or a failure for this page.
         var overdueAt: MonotonicTime? {
             self.backoff.failures > 0 || self.isOverdue
                 ? nil : self.since.advanced(by: RecorderConfiguration.longestCommit)
@@ -98,8 +102,8 @@ package struct RecorderStateMachine: Sendable {
     enum Ending: Hashable, Sendable {
         /// The recorder was not asked to stop. Can transition to: `storing`.
         case none
-        /// The recorder stores the messages that it has received, until this time at the latest. Can transition to:
-        /// `leaving`.
+        /// The recorder stores the messages that it has already received. At this time at the latest it closes its
+        /// connections. Can transition to: `leaving`.
         case storing(until: MonotonicTime)
         /// The recorder closes its connections. Final.
         case leaving
@@ -118,7 +122,7 @@ package struct RecorderStateMachine: Sendable {
     /// The housekeeper, which finds retained messages of vanished clients; `nil` if this recorder does not clear them.
     var housekeeper: Housekeeper?
     private var ending = Ending.none
-    /// The error because of which the recorder ends; `nil` while there is none.
+    /// The error that makes the recorder end; `nil` while there is none.
     package private(set) var failure: TrackingError?
 
     /// Creates the state machine of a recorder that is not connected.
@@ -128,8 +132,8 @@ package struct RecorderStateMachine: Sendable {
         self.housekeeper = configuration.clearsAfter.map { Housekeeper(root: configuration.topicRoot, patience: $0) }
     }
 
-    /// `true` while the recorder accepts no further message, because the next page is full and the store has not
-    /// accepted the page before.
+    /// `true` while the recorder must not receive further messages: the store still works on one page of messages, and
+    /// the next page is full.
     package var isFull: Bool {
         if case .idle = self.storing { return false }
         return !self.isStopping && self.waiting.isFull(of: self.configuration.window)
@@ -160,10 +164,10 @@ package struct RecorderStateMachine: Sendable {
         return deadlines.compactMap { $0 }.min()
     }
 
-    /// Handles an event of a connection, the store, the timer or the program.
+    /// Handles an event of a connection, the history store, the timer or the program.
     ///
     /// - Parameter moment: The time of the event.
-    /// - Returns: The actions to perform, in order.
+    /// - Returns: The actions that the program must perform, in order.
     package mutating func happened(_ event: Event, at moment: Moment) -> [Action] {
         var actions: [Action] = []
         switch event {
@@ -216,10 +220,13 @@ package struct RecorderStateMachine: Sendable {
 
     // MARK: - Storing
 
-    /// Gives the waiting messages to an idle store when their page is full, when the first of them has waited
-    /// ``RecorderConfiguration/longestWait``, or when the recorder is stopping.
+    /// Gives the waiting messages to the store if the store is idle and the messages are due.
     ///
-    /// - Parameter isNext: `true` to store the waiting messages at once, because the page before them is stored.
+    /// They are due when they fill a page, when the first one has waited ``RecorderConfiguration/longestWait``, or when
+    /// the recorder is stopping.
+    ///
+    /// - Parameter isNext: `true` if the store has just stored the previous page. The waiting messages are then due at
+    ///   once.
     private mutating func storeIfDue(at moment: Moment, isNext: Bool = false) -> [Action] {
         guard case .idle = self.storing, let since = self.waiting.since, self.failure == nil else { return [] }
         guard

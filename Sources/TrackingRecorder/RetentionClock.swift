@@ -1,28 +1,29 @@
 import TrackingCore
 import TrackingStore
 
-/// Determines the time from which the ages of recorded data are counted when expired records are removed.
+/// Determines the present time from which the ages of recorded data are counted when expired records are removed.
 ///
-/// The time is the wall clock's, but not later than the recorded data makes plausible. Otherwise a clock that is years
-/// ahead would remove all records.
+/// The result is the time of the wall clock, but at most the latest time that the recorded data makes plausible. A wall
+/// clock that is years ahead therefore does not remove all records.
 struct RetentionClock: Sendable {
-    /// The longest time without new records by which the wall clock may be ahead of the newest record and is still
-    /// believed.
+    /// The time by which the wall clock may be ahead of the newest record and is still believed: one day.
     static let longestSilence = Duration.seconds(86_400)
 
-    /// The latest plausible time, and the monotonic time at which it was determined; `nil` while nothing is stored.
+    /// The latest plausible time that the last call determined, and the monotonic time of that call; `nil` before the
+    /// first call.
     private var latest: (time: UnixTime, at: MonotonicTime)?
 
     /// Creates a retention clock that knows no recorded data yet.
     init() {}
 
-    /// Returns the time from which the ages of records are counted.
+    /// Returns the present time from which the ages of records are counted.
     ///
     /// - Parameters:
     ///   - moment: The present time of the wall clock and the monotonic clock.
-    ///   - newest: The times of the newest stored position and state. The time of the state counts in the first call
-    ///     only, because later states carry the time of the clock that is being judged.
-    ///   - isSynchronized: `true` if the system clock is known to be synchronised. The wall clock is then believed.
+    ///   - newest: The times of the newest stored position and of the newest stored state. The time of the state is
+    ///     used in the first call only.
+    ///   - isSynchronized: `true` if the system clock is known to be synchronised. The result is then the wall clock's
+    ///     time.
     mutating func time(at moment: Moment, newest: NewestTimes, isSynchronized: Bool) -> UnixTime {
         var explained = [newest.position?.advanced(by: Self.longestSilence)]
         if let latest = self.latest {

@@ -1,7 +1,7 @@
 public import DequeModule
 
-/// The elements that wait for one listener, limited by number and by bytes. When a new element exceeds a limit, the
-/// oldest elements are dropped. The newest element always remains, however large it is.
+/// A queue of elements that wait for one listener, limited in number and in bytes. When a new element exceeds a limit,
+/// the oldest elements are dropped. The newest element always remains, however large it is.
 public struct BoundedBuffer<Element: Sendable>: Sendable {
     @usableFromInline
     struct Entry: Sendable {

@@ -1,10 +1,12 @@
 public import Synchronization
 
-/// Delivers each element to any number of listeners, each with a buffer of its own.
+/// Delivers each element to any number of listeners. Each listener has a buffer of its own.
 ///
-/// A slow listener loses the oldest elements of its own buffer and delays no other. A listener that loses nothing has
-/// an unbounded buffer, and the sender waits for it with ``caughtUp()``. Inlinable, so that it is specialised for the
-/// elements of its users.
+/// A slow listener loses the oldest elements of its own buffer and delays no other listener. A listener can also ask
+/// for an unlimited buffer, so that it loses nothing. The sender then calls ``caughtUp()``, which waits for such
+/// listeners.
+///
+/// The type is inlinable, so that it is specialised for the type of its elements.
 public final class Broadcast<Element: Sendable>: Sendable {
     @usableFromInline
     struct Place {
@@ -52,8 +54,8 @@ public final class Broadcast<Element: Sendable>: Sendable {
     /// The number of elements that slow listeners have lost since the start, all listeners together.
     public var lost: Int { self.state.withLock { $0.lost } }
 
-    /// Adds a listener. Its stream delivers every element that is sent from now on, until the stream is cancelled or
-    /// released.
+    /// Adds a listener. The returned stream delivers every element that is sent from now on, until the stream is
+    /// cancelled or released.
     ///
     /// - Parameter losingNothing: `true` for an unlimited buffer, so that the listener loses no element. The sender
     ///   must then call ``caughtUp()`` from time to time.
@@ -85,9 +87,8 @@ public final class Broadcast<Element: Sendable>: Sendable {
         if lost > 0 { self.state.withLock { $0.lost += lost } }
     }
 
-    /// Waits until each listener with an unlimited buffer has no more waiting elements than the limited buffer of
-    /// another listener holds. Returns early when the task is cancelled. A listener whose stream is released meanwhile
-    /// no longer counts.
+    /// Waits until no listener is behind. A listener with an unlimited buffer is behind while more elements or bytes
+    /// wait for it than a limited buffer would hold. Returns early when the task is cancelled.
     public func caughtUp() async {
         while !Task.isCancelled, self.isAnyListenerBehind {
             let receipt = Receipt()
@@ -102,7 +103,7 @@ public final class Broadcast<Element: Sendable>: Sendable {
         self.state.withLock { $0.listeners }.contains { $0.isBehind }
     }
 
-    /// Wakes every sender in ``caughtUp()``, which then checks its condition again.
+    /// Wakes every sender that waits in ``caughtUp()``, so that it checks again if a listener is behind.
     @usableFromInline
     func wakeWaiting() {
         let waiting = self.state.withLock { state in
@@ -122,7 +123,7 @@ public final class Broadcast<Element: Sendable>: Sendable {
     }
 }
 
-/// The number of elements and bytes above which a listener counts as behind.
+/// The limit for one listener. A listener is behind while more elements or more bytes wait for it.
 @usableFromInline
 struct ListenerLimit: Sendable {
     @usableFromInline let count: Int
@@ -155,7 +156,8 @@ final class Listener<Element: Sendable>: Sendable {
 
     @usableFromInline let state: Mutex<State>
     @usableFromInline let limit: ListenerLimit
-    /// The closure that is called when the listener has caught up (`false`) and when it ends (`true`).
+    /// The closure that the listener calls with `false` when it is no longer behind, and with `true` when it is
+    /// released.
     @usableFromInline let onProgress: @Sendable (_ isEnd: Bool) -> Void
 
     @inlinable
@@ -170,9 +172,10 @@ final class Listener<Element: Sendable>: Sendable {
     @inlinable
     deinit { self.onProgress(true) }
 
-    /// Adds an element to the listener's buffer, or delivers it to a waiting reader.
+    /// Gives an element to the reader of the listener's stream if the reader waits. Otherwise adds the element to the
+    /// listener's buffer.
     ///
-    /// - Returns: The number of older elements that were lost.
+    /// - Returns: The number of older elements that were dropped from the buffer.
     @inlinable
     func deliver(_ element: Element, bytes: Int) -> Int {
         let (waiter, lost) = self.state.withLock { state -> (CheckedContinuation<Element?, Never>?, Int) in

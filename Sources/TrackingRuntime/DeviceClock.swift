@@ -1,14 +1,13 @@
 private import SystemLibrary
 package import TrackingCore
 
-/// The device's clocks: the only place of the library targets that reads them.
+/// Reads the clocks of this device. No other type of the library reads a clock.
 ///
-/// The monotonic clock has one origin in a process, the moment of its first reading, and goes on while the device
-/// sleeps.
+/// The monotonic clock counts from its first reading in the process. It also advances while the device sleeps.
 package struct DeviceClock: Sendable {
     private static let origin = ContinuousClock.now
 
-    /// Makes a value for the clocks of this device; all values read the same clocks.
+    /// Creates access to the device's clocks. All instances read the same clocks.
     package init() {}
 
     /// The time on the monotonic clock.

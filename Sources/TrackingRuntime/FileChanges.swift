@@ -12,10 +12,10 @@ package final class FileChanges: Sendable {
     /// Starts a watch.
     ///
     /// - Parameters:
-    ///   - path: The path. The file does not need to exist, its folder does.
-    ///   - changed: Called after each change, from a thread of its own. Several changes can be reported as one.
-    /// - Returns: `nil` if the folder does not exist, or the system has no watch left (`fs.inotify.max_user_instances` is
-    ///   reached).
+    ///   - path: The path to watch. The folder must exist; the file need not exist.
+    ///   - changed: Is called after each change, on a separate thread. Several changes can be reported by one call.
+    /// - Returns: `nil` if the folder does not exist, or the system has no watch left (`fs.inotify.max_user_instances`
+    ///   is reached).
     package init?(_ path: String, _ changed: @escaping @Sendable () -> Void) {
         let sources = Self.sources(path, changed)
         guard !sources.isEmpty else { return nil }
@@ -47,7 +47,8 @@ package final class FileChanges: Sendable {
             UInt32(IN_CREATE) | UInt32(IN_DELETE) | UInt32(IN_MOVED_TO) | UInt32(IN_MOVED_FROM)
             | UInt32(IN_DELETE_SELF) | UInt32(IN_MOVE_SELF)
 
-        /// One inotify instance watches the folder for the file's name, and the file for its attributes.
+        /// Makes the source that reports changes of a path on Linux. One inotify instance watches two things: the
+        /// folder for the file's name, and the file for its attributes.
         private static func sources(
             _ path: String, _ changed: @escaping @Sendable () -> Void
         ) -> [any DispatchSourceProtocol] {
@@ -79,8 +80,9 @@ package final class FileChanges: Sendable {
             return [source]
         }
     #else
-        /// One source watches the folder for new and removed files, and one the file for its attributes. A file that is
-        /// made later is not watched for its attributes.
+        /// Makes the sources that report changes of a path on other systems than Linux. One source watches the folder
+        /// for new and removed files, the other one the file for its attributes. A file that is made later is not
+        /// watched for its attributes.
         private static func sources(
             _ path: String, _ changed: @escaping @Sendable () -> Void
         ) -> [any DispatchSourceProtocol] {
@@ -102,14 +104,14 @@ package final class FileChanges: Sendable {
 }
 
 #if os(Linux)
-    /// The events of an inotify instance that concern one name in a folder.
+    /// A filter that finds, among the events of an inotify instance, those of one file in a watched folder.
     private struct WatchedName {
-        /// The number of the folder's watch.
+        /// The number that inotify gave to the watch of the folder.
         let folder: Int32
         /// The name of the file in the folder.
         let name: [UInt8]
 
-        /// Returns `true` unless all events are of other files in the folder.
+        /// Returns `true` if at least one event concerns the watched file or the folder itself.
         func isConcerned(by bytes: ArraySlice<UInt8>) -> Bool {
             bytes.withUnsafeBytes { bytes in
                 var start = 0

@@ -1,17 +1,17 @@
 public import Synchronization
 public import TrackingCore
 
-/// The queue of events in front of the task of a decider (a state machine). Any task posts events, and one task takes
-/// them out in order.
+/// A queue of events for one reader task, which gives them to a decider, the state machine of a component. Any task
+/// posts events, and the reader takes them out in order.
 ///
-/// The reader takes all waiting events at once, so that a decider that is behind wakes only once for them. The type is
-/// inlinable, so that it is specialised for the events of its users.
+/// The reader takes all waiting events at once, so a reader that is behind wakes only once for them. The type is
+/// inlinable, so that it is specialised for the type of its events.
 public final class Mailbox<Event: Sendable>: Sendable {
-    /// An event, and the receipt of a poster that waits until the event is handled.
+    /// An event in the mailbox. Its receipt, if there is one, wakes a task that waits until the event is handled.
     public struct Envelope: Sendable {
         /// The event.
         public let event: Event
-        /// The receipt to resume once the event is handled; `nil` if no poster waits.
+        /// The receipt that the reader resumes once it has handled the event; `nil` if no task waits for that.
         public let receipt: Receipt?
 
         @inlinable
@@ -30,10 +30,10 @@ public final class Mailbox<Event: Sendable>: Sendable {
         @inlinable
         init() {}
 
-        /// Appends events to the queue.
+        /// Appends events to the queue, unless the mailbox is closed.
         ///
-        /// - Returns: `true` when the mailbox is closed; and the waiting reader, if there is one, with the events to
-        ///   resume it with.
+        /// - Returns: `refused` is `true` if the mailbox is closed. `waiter` is the waiting reader, which the caller
+        ///   resumes with the events in `taken`; `nil` if no reader waits.
         @inlinable
         mutating func add(
             _ added: some Collection<Envelope>
@@ -63,14 +63,14 @@ public final class Mailbox<Event: Sendable>: Sendable {
         self.put(CollectionOfOne(Envelope(event: event, receipt: nil)))
     }
 
-    /// Posts an event. The reader resumes `receipt` once the event is handled.
+    /// Posts an event and returns at once. The reader resumes `receipt` once it has handled the event.
     @inlinable
     public func post(_ event: Event, receipt: Receipt) {
         self.put(CollectionOfOne(Envelope(event: event, receipt: receipt)))
     }
 
-    /// Posts an event and waits until it is handled, so that a fast poster does not fill the memory. If the task is
-    /// cancelled, the event is posted without the wait.
+    /// Posts an event and waits until the reader has handled it, so that a fast sender does not fill the memory. If the
+    /// task is cancelled, the event is still posted, but the method does not wait.
     @inlinable
     public func postAndWait(_ event: Event) async {
         let receipt = Receipt()
@@ -78,9 +78,10 @@ public final class Mailbox<Event: Sendable>: Sendable {
         await receipt.wait()
     }
 
-    /// Posts a batch of events, each converted by `event`. Waits after every ``stride`` events and at the end until
-    /// they are handled. So a fast poster does not fill the memory, and events of other posters wait behind at most
-    /// ``stride`` events.
+    /// Posts a batch of events, each converted by `event`, in parts of ``stride`` events. Waits after each part until
+    /// the reader has handled it.
+    ///
+    /// The batch therefore does not fill the memory, and an event of another task waits behind at most one part.
     @inlinable
     public func postAndWait<Other>(_ others: [Other], as event: (Other) -> Event) async {
         var start = 0
@@ -96,12 +97,12 @@ public final class Mailbox<Event: Sendable>: Sendable {
         }
     }
 
-    /// The number of events of a batch that are posted before the poster waits: 256.
+    /// The number of events in one part of a posted batch: 256. The sender waits after each part.
     @inlinable
     public static var stride: Int { 256 }
 
-    /// Returns all waiting events, in order, once there is one; `nil` once the mailbox is closed, or when the task is
-    /// cancelled, which closes the mailbox.
+    /// Waits for events, and returns all that are in the queue, in order. Returns `nil` once the mailbox is closed. A
+    /// cancellation of the task closes the mailbox.
     @inlinable
     func takeAll() async -> [Envelope]? {
         await withTaskCancellationHandler {
@@ -124,7 +125,7 @@ public final class Mailbox<Event: Sendable>: Sendable {
         }
     }
 
-    /// Closes the mailbox: later events are ignored, and all waiting tasks resume.
+    /// Closes the mailbox: later events are ignored, and all waiting senders and the waiting reader resume.
     public func close() {
         let (left, waiter) = self.state.withLock { state in
             state.isClosed = true
@@ -142,7 +143,7 @@ public final class Mailbox<Event: Sendable>: Sendable {
     }
 }
 
-/// A signal to one waiting task that the reader of a mailbox has handled its event.
+/// A signal from the reader of a mailbox to one waiting task: the reader has handled the task's event.
 public final class Receipt: Sendable {
     private enum State {
         case open
@@ -152,7 +153,7 @@ public final class Receipt: Sendable {
 
     private let state = Mutex(State.open)
 
-    /// Creates a receipt that is not resumed.
+    /// Creates a receipt for an event that is not handled yet.
     public init() {}
 
     /// Resumes the waiting task. Only the first call has an effect.
@@ -164,7 +165,7 @@ public final class Receipt: Sendable {
         if case .awaited(let waiter) = before { waiter.resume() }
     }
 
-    /// Waits until the receipt is resumed, or the task is cancelled. Call it from one task only.
+    /// Waits until ``resume()`` is called, or the task is cancelled. Call this method from one task only.
     public func wait() async {
         await withTaskCancellationHandler {
             await withCheckedContinuation { waiter in
@@ -181,7 +182,7 @@ public final class Receipt: Sendable {
     }
 }
 
-/// The reading end of a decider's mailbox, for one task.
+/// The reading end of a mailbox, for use by one task.
 public struct Inbox<Event: Sendable>: ~Copyable {
     @usableFromInline let mailbox: Mailbox<Event>
     @usableFromInline var taken: ArraySlice<Mailbox<Event>.Envelope> = []
@@ -190,8 +191,8 @@ public struct Inbox<Event: Sendable>: ~Copyable {
     @inlinable
     public init(_ mailbox: Mailbox<Event>) { self.mailbox = mailbox }
 
-    /// Returns the next event; `nil` once the mailbox is closed and empty. After ``Mailbox/stride`` events of one
-    /// batch, it lets other tasks of the thread run.
+    /// Returns the next event; `nil` once the mailbox is closed and empty. After every ``Mailbox/stride`` events that
+    /// were taken together, it lets other tasks run first.
     @inlinable
     public mutating func next() async -> Mailbox<Event>.Envelope? {
         if self.taken.isEmpty {
@@ -203,7 +204,7 @@ public struct Inbox<Event: Sendable>: ~Copyable {
         return self.taken.popFirst()
     }
 
-    /// Closes the mailbox: later events are ignored, and all waiting tasks resume.
+    /// Closes the mailbox: later events are ignored, and all tasks that wait for the handling of an event resume.
     @inlinable
     public consuming func close() {
         self.mailbox.close()
@@ -211,8 +212,8 @@ public struct Inbox<Event: Sendable>: ~Copyable {
     }
 }
 
-/// The schedule of a decider's deadlines. Call ``arm(_:now:)`` after each step of the decider, and start a task that
-/// sleeps until the deadline that it returns.
+/// The schedule of the next deadline of a decider, a state machine that must be called again at certain times. Call
+/// ``arm(_:now:)`` after each step of the decider. Start a task that sleeps until the deadline that the call returns.
 public struct Alarm: Sendable {
     private var armed: MonotonicTime?
 
@@ -221,8 +222,8 @@ public struct Alarm: Sendable {
 
     /// Sets the decider's next deadline.
     ///
-    /// - Returns: The deadline for which a new task must sleep; `nil` if a sleeping task wakes early enough, or there
-    ///   is no deadline.
+    /// - Returns: The deadline until which a new task must sleep; `nil` if there is no deadline, or a task that sleeps
+    ///   already wakes early enough.
     public mutating func arm(_ deadline: MonotonicTime?, now: MonotonicTime) -> MonotonicTime? {
         if let armed = self.armed, armed <= now { self.armed = nil }
         guard let deadline, self.armed.map({ deadline < $0 }) ?? true else { return nil }

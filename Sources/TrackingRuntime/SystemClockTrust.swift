@@ -1,6 +1,6 @@
 private import SystemLibrary
 
-/// The state of synchronisation of the device's clock, as the kernel reports it.
+/// Reports the synchronisation of the device's clock, as the kernel knows it.
 package enum SystemClockTrust {
     /// `true` while the kernel reports its clock as synchronised, by NTP or by a GPS receiver (`adjtimex`).
     package static var isSynchronized: Bool {

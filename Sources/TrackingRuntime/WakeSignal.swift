@@ -13,7 +13,7 @@ package final class WakeSignal: Sendable {
     /// Creates a signal without waiting tasks.
     package init() {}
 
-    /// Has every waiting task evaluate its condition again. Call it after each change of the condition.
+    /// Makes every waiting task evaluate its condition again. Call this method after each change of the condition.
     package func notify() {
         for waiter in self.state.withLock({ Array($0.waiters.values) }) { waiter.signal(.news) }
     }

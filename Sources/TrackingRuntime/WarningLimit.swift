@@ -27,7 +27,7 @@ package struct WarningLimit<Kind: Hashable & Sendable>: Sendable {
     /// Creates a limit without warnings.
     package init() {}
 
-    /// Counts a warning of a kind and decides whether it is logged.
+    /// Counts a warning of a kind, and decides if it is logged.
     package mutating func happened(_ kind: Kind, now: MonotonicTime) -> Verdict {
         var tally = self.tallies[kind] ?? Tally(last: now)
         defer { self.tallies[kind] = tally }
@@ -40,8 +40,8 @@ package struct WarningLimit<Kind: Hashable & Sendable>: Sendable {
         return .say(suppressed: suppressed)
     }
 
-    /// Returns the number of warnings of any kind that were not logged and not reported yet, and resets the number.
-    /// Call it at the end of the program.
+    /// Returns the number of warnings of all kinds that were suppressed and not reported yet, and resets this number.
+    /// Call this method at the end of the program.
     package mutating func takeSuppressed() -> Int {
         let suppressed = self.tallies.values.reduce(0) { $0 + $1.suppressed }
         for kind in self.tallies.keys { self.tallies[kind]?.suppressed = 0 }

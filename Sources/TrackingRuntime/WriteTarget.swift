@@ -1,7 +1,7 @@
 private import SystemLibrary
 
-/// The kind of file that a path for output refers to. Only a regular file can be replaced as a whole; replacing would
-/// destroy a pipe, a device or a link.
+/// The kind of target to which an output path refers. Only a regular file can be replaced as a whole. To replace a
+/// pipe, a device or a link would destroy it.
 public enum WriteTarget: Hashable, Sendable {
     /// A regular file at this path, or no file yet. The path is not a link.
     case file(String)
@@ -11,7 +11,7 @@ public enum WriteTarget: Hashable, Sendable {
     /// A pipe, a device or another target that accepts bytes without being replaced.
     case other
 
-    /// Examines the current target of a path, following links.
+    /// Determines the present target of a path, after following links.
     public init(_ path: String) {
         var path = path
         // The system itself follows as many links.

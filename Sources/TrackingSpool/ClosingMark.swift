@@ -1,14 +1,17 @@
 import Foundation
 
-/// A small file beside a device's log that states that the log was closed in order, so that its streams may continue.
+/// A small file beside a device's log. It states that the log was closed in order, so that the log's numbered sequences
+/// of records, its streams, may continue.
 ///
-/// The file identifies the log's file, so that it does not apply to a copy, a restored file or a file that another
-/// program changed. It also contains a digest of the records, so that a damaged index with other records is detected.
-/// It is removed before anything is written to the log.
+/// The file identifies the log's file by its inode, size and time of change. It therefore does not apply to a copy, a
+/// restored file or a file that another program changed. A digest of the record numbers detects a log with a damaged
+/// index.
+///
+/// The file is removed before anything is written to the log.
 struct ClosingMark {
     /// The state of a log that was closed in order.
     struct Closing: Hashable {
-        /// The digest of the numbers of the log's records and rows. See ``SpoolBook/digest``.
+        /// The digest of the numbers of the log's records. See ``SpoolBook/digest``.
         var digest: UInt64
     }
 
@@ -28,8 +31,8 @@ struct ClosingMark {
         return "\(status.st_ino) \(status.st_size) \(changed.tv_sec).\(changed.tv_nsec)\n"
     }
 
-    /// Writes the mark that the log was closed in order. If the mark cannot be written, the log counts as not closed in
-    /// order.
+    /// Writes the file which states that the log was closed in order. If it cannot be written, the log counts as not
+    /// closed in order.
     func leave(_ closing: Closing) {
         // The time of change is on the disk before the mark is.
         guard Self.synchronize(self.log), let identity = Self.identity(self.log) else { return }
@@ -45,8 +48,9 @@ struct ClosingMark {
         _ = Self.synchronize(self.folder)
     }
 
-    /// Returns the state in which the log was closed; `nil` if the log is not the file that was closed in
-    /// order. Removes the mark, durably.
+    /// Returns the state in which the log was closed, and deletes the file that contains it. The deletion is durable.
+    ///
+    /// - Returns: The state; `nil` if the log was not closed in order, or is another file than the one that was closed.
     func take() -> Closing? {
         let mark = Self.text(of: self.path)
         let identity = Self.identity(self.log)

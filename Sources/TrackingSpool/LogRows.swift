@@ -1,7 +1,7 @@
 import Foundation
 import TrackingCore
 
-/// A row of a log's tables. The number of its columns identifies the table.
+/// A row of the tables in a device's log. The number of columns identifies the table.
 enum LogRow {
     case stream(SpoolBook.Stream)
     case record(place: Int64, stream: Int64, SpoolRecord, checksum: UInt64)
@@ -9,7 +9,7 @@ enum LogRow {
     case value(StoredValue)
     case mark(StoredMark)
 
-    /// Decodes the columns of a row; `nil` if they are not those of a log's table, or if the row is damaged.
+    /// Decodes the columns of a row; `nil` if they do not belong to a table of a log, or if the row is damaged.
     init?(place: Int64, _ columns: [ScannedValue]) {
         switch columns.count {
         case SpoolSchema.Columns.stream: self.init(streamAt: place, columns)
@@ -53,8 +53,8 @@ enum LogRow {
         self = .stream(stream)
     }
 
-    /// Returns the record with this number whose time, kind, trip and payload are in the remaining columns; `nil` when
-    /// a column has the wrong type.
+    /// Decodes a record from its number and the columns time, kind, trip and payload; `nil` if a column has the wrong
+    /// type.
     private static func record(_ seq: ScannedValue, _ rest: ArraySlice<ScannedValue>) -> SpoolRecord? {
         let columns = Array(rest)
         guard let seq = seq.integer, seq > 0, let time = columns[0].number,
@@ -66,8 +66,8 @@ enum LogRow {
     }
 }
 
-/// All rows that can be found on the pages of a damaged log and of its write-ahead log. Some are old versions of rows,
-/// and some occur twice.
+/// All rows that can be found on the pages of a damaged log's file and of its SQLite write-ahead log. Some are old
+/// versions of rows, and some occur twice.
 final class LogRows {
     private static let walHeader = 32
     private static let frameHeader = 24
@@ -76,7 +76,7 @@ final class LogRows {
     private let ahead: FileHandle?
     private let pages: Int
     private let frames: Int
-    /// The number of the last frame in the write-ahead log that contains a page, by the page's number.
+    /// The last frame of the write-ahead log that contains a page, by the page's number.
     private var frameOfPage: [UInt32: Int] = [:]
 
     init(path: String) {

@@ -1,12 +1,11 @@
 import SystemLibrary
 
-/// Evidence that a file is, or once was, a device's log. A damaged log is salvaged and set aside. A file of another
+/// Looks for evidence that a file is, or once was, a device's log. A damaged log is salvaged, but a file of another
 /// program is left unchanged.
 ///
-/// The first page of a log has the SQL text of its tables, and the other pages have rows with checksums. The
-/// write-ahead log may have both as well. A flipped bit, a truncated file or a lost page never destroys all of it. A
-/// file without content (an empty file, a database without tables, or a file of zeroes after a power cut) can become a
-/// log.
+/// Evidence is the SQL text of the log's tables on the first page, or a row with a correct checksum on any other page.
+/// The write-ahead log may contain both as well. A file without content can become a log: an empty file, a database
+/// without tables, or a file of zeroes.
 struct LogTraces {
     let path: String
 
@@ -15,7 +14,7 @@ struct LogTraces {
     private static let header = Array("SQLite format 3\0".utf8)
     private static let statements = SpoolSchema.statements.map { Array($0.utf8) }
 
-    /// `true` if the file exists and shows no evidence that it ever was a device's log.
+    /// `true` if the file exists, has content, and shows no evidence that it ever was a device's log.
     var areMissing: Bool {
         var status = stat()
         // The attempt to open a path that is not a regular file reports the cause.
@@ -30,7 +29,7 @@ struct LogTraces {
         return !Self.isZero(descriptor) && !self.hasRows && !self.isNamedAhead
     }
 
-    /// `true` if a page of the file has an intact row of a log.
+    /// `true` if a page of the file has an intact row of a device's log.
     private var hasRows: Bool {
         do {
             try LogRows(path: self.path).forEach { _ in throw Found() }
@@ -38,8 +37,8 @@ struct LogTraces {
         } catch { return true }
     }
 
-    /// `true` if the write-ahead log contains the tables of a log. A log that was not closed may have them nowhere
-    /// else.
+    /// `true` if the write-ahead log contains the SQL text of a log's tables. If the log was not closed, this text may
+    /// be nowhere else.
     private var isNamedAhead: Bool {
         let descriptor = open(self.path + "-wal", O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return false }

@@ -1,34 +1,40 @@
 import TrackingCore
 
-/// The orphaned records of a damaged log: intact records whose stream has no intact row. They are not recovered.
+/// The orphaned records of a damaged log: intact records whose stream is unknown, because the row of the stream is
+/// lost. They are not recovered.
 ///
-/// The row of a record contains only the number of its stream. But its checksum covers the stream's id too, so the
-/// checksum shows the stream among those that marks of ingested records name. Such a mark must not be recovered: it
-/// would state that the lost record is stored safely.
+/// The log also has marks, by which a repetition of an ingested record is recognized. The mark of an orphaned record
+/// must not be recovered either. Otherwise a sender could not send the lost record again.
+///
+/// A mark names the record's stream. The stream of an orphaned record is found by the record's checksum, which covers
+/// the id of the stream.
 struct OrphanedRecords {
     private var seqs: [Int64: SeqSet] = [:]
-    /// The checksum functions of the streams that marks name and that have no intact row.
+    /// The checksum functions of the streams that marks of ingested records name and whose own rows are lost, by stream
+    /// id.
     private var sums: [StreamID: RecordChecksum] = [:]
     private var named: [StreamID: SeqSet] = [:]
-    /// The stream of the last record with each stream number. The next record most often belongs to the same stream.
+    /// The stream of the last orphaned record, by the stream's number in the log's tables. The next record most often
+    /// belongs to the same stream.
     private var last: [Int64: StreamID] = [:]
 
     /// The number of orphaned records.
     var count: Int { self.seqs.values.reduce(0) { $0 + $1.count } }
 
-    /// Adds a stream that a mark names, and whose row was not found.
+    /// Adds a stream that the mark of an ingested record names. Records of this stream can be recognized by their
+    /// checksum.
     mutating func expect(_ id: StreamID) {
         if self.sums[id] == nil { self.sums[id] = RecordChecksum(id) }
     }
 
-    /// Removes a stream whose row was found.
+    /// Removes a stream from the list of streams whose records may be orphaned, because the stream's row was found.
     mutating func expectNone(of id: StreamID) { self.sums[id] = nil }
 
     /// Adds an orphaned record.
     ///
     /// - Parameters:
     ///   - record: The record.
-    ///   - number: The number of its stream, for which there is no stream's row.
+    ///   - number: The number of the record's stream. No row of a stream has this number.
     ///   - checksum: The checksum in the record's row.
     mutating func add(_ record: SpoolRecord, number: Int64, _ checksum: UInt64) {
         self.seqs[number, default: SeqSet()].insert(record.seq)
@@ -42,6 +48,6 @@ struct OrphanedRecords {
         return self.sums.first { $0.value.value(of: record) == checksum }?.key
     }
 
-    /// Returns `true` if an orphaned record has this name.
+    /// Returns `true` if an orphaned record has this name, a stream and a number.
     func contains(_ name: RecordName) -> Bool { self.named[name.stream]?.contains(name.seq) == true }
 }

@@ -1,11 +1,10 @@
 import TrackingCore
 
-/// The checksum of a record's row: 64 bits over stream, `seq`, time, kind, trip and payload, computed from eight bytes
-/// at a time.
+/// The checksum of a record's row: 64 bits over the stream's id and the record's number, time, kind, trip and payload.
+/// It is computed from eight bytes (a word) at a time.
 ///
-/// Each word is added by `rotate((sum ^ word) * odd)`, which is reversible. Therefore a change of any bytes of one word
-/// always changes the sum. An exchange of two words remains undetected with a probability of 1 in 2⁶⁴. A payload is
-/// divided among four sums, so that the processor can multiply in parallel.
+/// Each word is added by `rotate((sum ^ word) * odd)`, which is reversible. Therefore a change within one word always
+/// changes the checksum. A payload is divided among four sums, so that the processor can multiply in parallel.
 struct RecordChecksum: Hashable, Sendable {
     private let seed: UInt64
 

@@ -3,7 +3,7 @@ import TrackingSQLite
 
 /// Collects the records of one read from the log, directly from SQLite's memory.
 struct RecordReader {
-    /// The number of the records' stream in the log's tables.
+    /// The number by which the log's tables name the stream of the records.
     let number: Int64
     private let sum: RecordChecksum
     private let maximumCount: Int
@@ -11,7 +11,7 @@ struct RecordReader {
     private var records = SpoolRecords()
     /// The number (`seq`) of the last record that was read; 0 before the first one.
     private(set) var last: UInt64 = 0
-    /// The number (`seq`) of the first record that exceeded the limits of the read; `nil` for none.
+    /// The number (`seq`) of the first record that did not fit into the limits of the read; `nil` for none.
     private(set) var excess: UInt64?
     /// The bytes of the last record's trip id. The next record most often has the same trip.
     private var trip: [UInt8] = []
@@ -50,7 +50,7 @@ struct RecordReader {
             seq: seq, time: UnixTime(time), kind: kind, tripID: row.isNull(3) ? nil : self.text(trip), payload: payload)
     }
 
-    /// Returns the records that were read, and the numbers in `seqs` whose records are missing.
+    /// Returns the records that were read, and those of the requested numbers `seqs` whose records were not found.
     func reading(of seqs: SeqSet) -> SpoolReading {
         var missing = seqs
         missing.subtract(self.records.seqs)

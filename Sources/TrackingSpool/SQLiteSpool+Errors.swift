@@ -3,14 +3,16 @@ import TrackingCore
 
 /// The conversion of errors of SQLite and of the log's file to ``TrackingError``.
 extension SQLiteSpool {
-    /// Converts an error for the caller. Damage is also stored beside the file, so that the log is salvaged when it is
-    /// opened the next time.
+    /// Converts an error to a ``TrackingError`` for the caller. If the log is damaged, also makes a file beside it.
+    /// Because of this file, the log is salvaged when it is opened the next time.
     func explain(_ error: any Error) -> TrackingError {
         switch error {
         case let error as TrackingError: return error
         case let error as SpoolDamage:
             SpoolOpening.wantSalvage(of: self.path)
-            return TrackingError(.spoolDamaged, "the log \(self.path) is damaged: \(error.reason)")
+            return TrackingError(
+                .spoolDamaged,
+                "the log \(self.path) is damaged: \(error.reason). Open it again: its readable records are recovered")
         case let error as DatabaseError:
             let text = "\(error.message ?? "") (SQLite \(error.extendedResultCode.rawValue))"
             guard [.SQLITE_CORRUPT, .SQLITE_NOTADB].contains(error.resultCode) else {
@@ -19,7 +21,9 @@ extension SQLiteSpool {
                 return TrackingError(.spoolFailed, "cannot use the log \(self.path): \(text)\(advice)")
             }
             SpoolOpening.wantSalvage(of: self.path)
-            return TrackingError(.spoolDamaged, "the log \(self.path) is damaged: \(text)")
+            return TrackingError(
+                .spoolDamaged,
+                "the log \(self.path) is damaged: \(text). Open it again: its readable records are recovered")
         default: return TrackingError(.spoolFailed, "cannot use the log \(self.path): \(error)")
         }
     }

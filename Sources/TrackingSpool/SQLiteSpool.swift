@@ -8,7 +8,7 @@ public import TrackingCore
 /// together in the next transaction, so that many writers share one wait for the disk. While no transaction runs, a
 /// record is written at once.
 public final class SQLiteSpool: SpoolStorage {
-    /// The degree of safety that an append waits for before it returns.
+    /// The degree of safety that an append has when it returns.
     public enum Durability: Hashable, Sendable {
         /// A record survives a power cut once its append has returned.
         case full
@@ -33,8 +33,8 @@ public final class SQLiteSpool: SpoolStorage {
         var isWorking = false
     }
 
-    /// The schedule for deleting the rows of removed records. They are not deleted while records are being
-    /// read, because that would slow down the reads.
+    /// The schedule for deleting the rows of records that were removed from the log. The rows are not deleted while
+    /// records are being read, because that would slow down the reads.
     private struct Sweeping {
         var isDue = false
         var lastReading: ContinuousClock.Instant?
@@ -50,7 +50,7 @@ public final class SQLiteSpool: SpoolStorage {
         }
 
         var kind: Kind
-        /// Performs the job, and returns a closure that resumes the caller once the transaction is committed.
+        /// Performs the job. Returns a closure that resumes the caller, to be called once the transaction is committed.
         var run: @Sendable (inout SpoolFile?) throws -> @Sendable () -> Void
         var fail: @Sendable (SpoolFile?, TrackingError) -> Void
     }
@@ -65,9 +65,9 @@ public final class SQLiteSpool: SpoolStorage {
     ///
     /// - Parameters:
     ///   - path: The path of the file. Its folder must exist. The log adds files with the same name and the suffixes
-    ///     `-wal`, `.closed`, `.lock`, `.reserve` and `.salvage`, and `.damaged-` with the time for a file that was set
-    ///     aside.
-    ///   - durability: The degree of safety that an append waits for.
+    ///     `-wal`, `.closed`, `.lock`, `.reserve` and `.salvage`. A damaged log that was set aside has the suffix
+    ///     `.damaged-` and the time.
+    ///   - durability: The degree of safety that an append has when it returns.
     ///   - overwritesRemoved: `true` to overwrite the rows of removed records, at the cost of writes. See
     ///     ``erase(_:before:)``.
     public convenience init(path: String, durability: Durability = .full, overwritesRemoved: Bool = false) {
@@ -77,8 +77,9 @@ public final class SQLiteSpool: SpoolStorage {
     /// Makes a log with settings for tests.
     ///
     /// - Parameters:
-    ///   - checkedSize: The size in bytes up to which a log that was not closed in order is checked as a whole.
-    ///   - sweepPause: The time without a read after which rows of removed records are deleted.
+    ///   - checkedSize: The size in bytes up to which a log that was not closed in order is checked completely when it
+    ///     is opened.
+    ///   - sweepPause: The time without a read after which the rows of removed records are deleted.
     package init(
         path: String, durability: Durability = .full, checkedSize: Int64 = 32 << 20,
         sweepPause: Duration = .seconds(1), overwritesRemoved: Bool = false
@@ -124,7 +125,8 @@ public final class SQLiteSpool: SpoolStorage {
         }
     }
 
-    /// Returns the names of the records that have the given marks. See ``SpoolStorage/known(_:of:)``.
+    /// Returns the names (stream and number) of the ingested records that have the given marks. A mark is computed from
+    /// a record's time and content, so that a repetition is recognized. See ``SpoolStorage/known(_:of:)``.
     public func known(
         _ marks: [RecordMark], of trackable: TrackableID
     ) async throws(TrackingError) -> [RecordMark: RecordName] {
@@ -148,7 +150,8 @@ public final class SQLiteSpool: SpoolStorage {
         }
     }
 
-    /// Returns the records in the log in order of appending. See ``SpoolStorage/waiting(after:through:maximumCount:)``.
+    /// Returns records in the log in the order in which they were appended. See
+    /// ``SpoolStorage/waiting(after:through:maximumCount:)``.
     public func waiting(
         after place: Int64, through last: Int64, maximumCount: Int
     ) async throws(TrackingError) -> [WaitingRecord] {
@@ -157,7 +160,8 @@ public final class SQLiteSpool: SpoolStorage {
         }
     }
 
-    /// Quarantines a record that can never be accepted. See ``SpoolStorage/quarantine(_:of:reason:)``.
+    /// Puts a record into quarantine, because the broker or the history can never accept it. See
+    /// ``SpoolStorage/quarantine(_:of:reason:)``.
     public func quarantine(_ seq: UInt64, of stream: StreamID, reason: String) async throws(TrackingError) {
         try await self.performOpen(.write(count: 1, isDurable: true)) { file, db in
             try file.quarantine(seq, of: stream, reason: reason, db)
@@ -173,7 +177,8 @@ public final class SQLiteSpool: SpoolStorage {
         }
     }
 
-    /// Returns quarantined records to the backlog. See ``SpoolStorage/putBack(_:of:in:)``.
+    /// Moves quarantined records back to the backlog, the records that are still to be sent. See
+    /// ``SpoolStorage/putBack(_:of:in:)``.
     public func putBack(
         _ records: [PutBackRecord], of trackable: TrackableID, in stream: StreamID
     ) async throws(TrackingError) {
@@ -192,7 +197,7 @@ public final class SQLiteSpool: SpoolStorage {
         }
     }
 
-    /// Forgets a stream without records. See ``SpoolStorage/forget(_:)``.
+    /// Removes a stream from the log, if the log has no records of it. See ``SpoolStorage/forget(_:)``.
     public func forget(_ stream: StreamID) async throws(TrackingError) {
         try await self.performOpen(.write(count: 1, isDurable: false)) { file, db in try file.forget(stream, db) }
     }
@@ -227,7 +232,7 @@ public final class SQLiteSpool: SpoolStorage {
         try await self.performOpen(.alone) { file, _ in try file.erase(trackable, before: time) }
     }
 
-    /// Returns the number of rows of removed records that are not deleted yet.
+    /// Returns the number of rows in the file whose records were removed from the log and that are not deleted yet.
     package func rowsToSweep() async throws(TrackingError) -> Int {
         try await self.performOpen(.alone) { file, _ in file.book.unswept }
     }
@@ -248,7 +253,7 @@ public final class SQLiteSpool: SpoolStorage {
 
 /// The work on the log's dedicated thread.
 extension SQLiteSpool {
-    /// Runs a job with the open file on the log's thread, and returns its result.
+    /// Runs a job on the log's thread with the open log, and returns the job's result.
     ///
     /// - Throws: `stopped` when the log is not open; the job's error, converted by ``explain(_:)``.
     private func performOpen<Value: Sendable>(
@@ -307,8 +312,9 @@ extension SQLiteSpool {
         }
     }
 
-    /// Deletes twice as many rows of removed records as the jobs added rows, so that the file does not grow while it
-    /// contains such rows. The transaction is separate, so that damage in those rows does not affect the jobs.
+    /// Deletes rows of removed records after jobs that added records: two rows for each added record. The file
+    /// therefore does not grow while it contains such rows. The deletion has a transaction of its own, so that damage
+    /// in those rows does not affect the jobs.
     private func sweepBehind(_ jobs: [Job], _ file: SpoolFile?) {
         guard let file, file.book.unswept > 0 else { return }
         let added = jobs.reduce(0) { count, job in
@@ -357,7 +363,7 @@ extension SQLiteSpool {
         }
     }
 
-    /// Returns the number of waiting jobs, from the first on, that one transaction performs.
+    /// Returns the number of jobs at the head of the queue that are performed together in one transaction.
     private static func together(_ jobs: [Job]) -> Int {
         var (records, bytes) = (0, 0)
         for (place, job) in jobs.enumerated() {

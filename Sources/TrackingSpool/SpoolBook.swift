@@ -1,9 +1,8 @@
 import TrackingCore
 
-/// The numbers of the records and rows in a log's file, held in memory, so that most questions need no read from the
-/// file.
+/// An index in memory of the record numbers in a log's file. Most questions about the log need no read from the file.
 struct SpoolBook {
-    /// The numbers of one stream.
+    /// The numbers of the records of one stream, and the state of the stream.
     struct Stream {
         let number: Int64
         let id: StreamID
@@ -12,21 +11,21 @@ struct SpoolBook {
         let sum: RecordChecksum
         var stored = SeqSet()
         var last: UInt64 = 0
-        /// The lowest number that a record of the stream may have. All records with lower numbers were removed; rows of
-        /// such records may still be in the file and do not count.
+        /// The lowest number that counts in this stream. All records with lower numbers were removed, but their rows
+        /// may still be in the file.
         var floor: UInt64 = 1
         /// The number of rows of removed records below ``floor`` that are not deleted yet.
         var unswept = 0
         var isEnded = false
-        /// `true` when the caller has forgotten the stream. The stream's row is deleted together with the last row of
+        /// `true` if the stream was removed for callers. Its row in the file is deleted together with the last row of
         /// its records.
         var isForgotten = false
-        /// The number of payload bytes of the records, and of the rows of removed records from ``weighed`` up to
-        /// ``floor``.
+        /// The number of payload bytes of the stream's rows from the number ``weighed`` on. These include rows of
+        /// removed records, if ``weighed`` is lower than ``floor``.
         var bytes = 0
-        /// The record number from which rows are included in ``bytes``.
+        /// The lowest record number whose row is included in ``bytes``.
         var weighed: UInt64 = 1
-        /// `true` if the stream has changed since its row in the file was written.
+        /// `true` if the stream has changed since its row was written to the file.
         var isDirty = true
 
         init(number: Int64, id: StreamID, trackable: TrackableID, isEnded: Bool = false) {
@@ -41,18 +40,18 @@ struct SpoolBook {
     /// The streams of all trackables, oldest first.
     private(set) var streams: [Stream] = []
     private var places: [StreamID: Int] = [:]
-    /// The place (row id) of the next record.
+    /// The place (row id) that the next appended record gets.
     var nextPlace: Int64 = 1
     /// The number that the next stream gets in the log's tables.
     var nextStream: Int64 = 1
     /// The version number that the next stored value of the publisher gets.
     var nextVersion: Int64 = 1
-    /// The number of marks of each trackable that got marks since the log was opened. A mark identifies an ingested
-    /// record.
+    /// The number of marks by trackable, for trackables that got marks since the log was opened. A mark is computed
+    /// from an ingested record, so that a repetition of the record is recognized.
     var marks: [TrackableID: Int] = [:]
     /// The number of quarantined records.
     var quarantined = 0
-    /// The number of records that were dropped in the lifetime of the log to comply with its limits.
+    /// The number of records that were dropped since the log was created because the log exceeded its limits.
     var dropped = 0
 
     var count: Int { self.streams.reduce(0) { $0 + $1.stored.count } }
@@ -72,8 +71,8 @@ struct SpoolBook {
         self.nextStream = max(self.nextStream, stream.number + 1)
     }
 
-    /// Begins a stream of a trackable. The trackable's previous stream ends, unless the new one has already ended
-    /// (`isEnded`), as an old stream that is recovered.
+    /// Adds a new stream of a trackable, and ends the trackable's previous stream. If the added stream is itself an
+    /// ended one (`isEnded`), the previous stream goes on.
     mutating func begin(_ id: StreamID, of trackable: TrackableID, isEnded: Bool = false) -> Stream {
         if !isEnded { self.end(trackable) }
         let stream = Stream(number: self.nextStream, id: id, trackable: trackable, isEnded: isEnded)
@@ -81,8 +80,8 @@ struct SpoolBook {
         return stream
     }
 
-    /// Ends all streams of one trackable. Only the rows of these streams then have to be written. Otherwise, in a log
-    /// of thousands of trackables, each new stream would cause all rows to be written.
+    /// Ends all streams of one trackable. Streams of other trackables are not changed, so that their rows need not be
+    /// written again.
     private mutating func end(_ trackable: TrackableID) {
         for place in self.streams.indices
         where !self.streams[place].isEnded && self.streams[place].trackable == trackable {
@@ -97,7 +96,7 @@ struct SpoolBook {
         self.places = Dictionary(uniqueKeysWithValues: self.streams.enumerated().map { ($1.id, $0) })
     }
 
-    /// Changes every stream, and marks all of them as changed since their rows were written.
+    /// Changes every stream, and notes that the rows of all streams must be written again.
     mutating func update(_ change: (inout Stream) -> Void) {
         for place in self.streams.indices {
             change(&self.streams[place])
@@ -118,7 +117,9 @@ struct SpoolBook {
         self.recall(id)
     }
 
-    /// Registers that records were removed together with their rows, `bytes` payload bytes in total.
+    /// Notes that records of a stream were removed together with their rows.
+    ///
+    /// - Parameter bytes: The number of payload bytes of these records.
     mutating func removed(_ seqs: SeqSet, of id: StreamID, bytes: Int) {
         guard let place = self.places[id] else { return }
         self.streams[place].stored.subtract(seqs)
@@ -127,27 +128,28 @@ struct SpoolBook {
         self.streams[place].isDirty = true
     }
 
-    /// Registers that the lowest records of a stream were removed. Their rows remain in the file for now.
+    /// Notes that the lowest records of a stream were removed, and that their rows are still in the file.
     mutating func left(_ seqs: SeqSet, of id: StreamID) {
         self.removed(seqs, of: id, bytes: 0)
         self.found(unswept: seqs.count, of: id)
     }
 
-    /// Registers that the file contains `count` more rows of removed records of a stream.
+    /// Notes that the file has `count` more rows of removed records of a stream.
     mutating func found(unswept count: Int, of id: StreamID) {
         guard let place = self.places[id] else { return }
         self.streams[place].unswept += count
         self.unswept += count
     }
 
-    /// Subtracts the bytes of the rows below the floor of a stream from its size.
+    /// Subtracts the payload bytes of removed records from the size of a stream. These are the rows below the stream's
+    /// ``Stream/floor``.
     mutating func weighed(_ bytes: Int, of id: StreamID) {
         guard let place = self.places[id] else { return }
         self.streams[place].bytes -= bytes
         self.streams[place].weighed = self.streams[place].floor
     }
 
-    /// Registers that `count` rows below the floor of a stream were deleted.
+    /// Notes that `count` rows of removed records of a stream were deleted from the file.
     mutating func swept(_ count: Int, of id: StreamID) {
         guard let place = self.places[id] else { return }
         let swept = min(count, self.streams[place].unswept)
@@ -155,22 +157,22 @@ struct SpoolBook {
         self.unswept -= swept
     }
 
-    /// Forgets a stream for callers, while rows of its removed records are still in the file.
+    /// Hides a stream from callers, as if it were removed. Rows of its removed records are still in the file.
     mutating func letGo(_ id: StreamID) {
         guard let place = self.places[id] else { return }
         self.streams[place].isForgotten = true
         self.streams[place].isDirty = true
     }
 
-    /// Makes a stream known to callers again that was forgotten, because it is used again.
+    /// Shows a hidden stream to callers again, because a record was added to it.
     mutating func recall(_ id: StreamID) {
         guard let place = self.places[id], self.streams[place].isForgotten else { return }
         self.streams[place].isForgotten = false
         self.streams[place].isDirty = true
     }
 
-    /// Registers that all records of a stream below the number `floor` were removed earlier and have no rows in this
-    /// file.
+    /// Notes that a stream begins at the number `floor` in this file. All records with lower numbers were removed
+    /// before, and have no rows.
     mutating func begins(at floor: UInt64, _ id: StreamID) {
         guard let place = self.places[id] else { return }
         self.streams[place].floor = floor
@@ -178,7 +180,8 @@ struct SpoolBook {
         self.streams[place].isDirty = true
     }
 
-    /// Registers that the number `seq` was assigned, whether its record was stored or not.
+    /// Notes that the number `seq` was assigned to a record, even if the record was not stored. The number is not
+    /// assigned again.
     mutating func gaveOut(_ seq: UInt64, of id: StreamID) {
         guard let place = self.places[id], self.streams[place].last < seq else { return }
         self.streams[place].last = seq
@@ -187,8 +190,8 @@ struct SpoolBook {
 
     mutating func written() { for place in self.streams.indices { self.streams[place].isDirty = false } }
 
-    /// A digest of the numbers of all records, and of the number of rows of removed records. It detects a file or an
-    /// index with other records.
+    /// A digest of the numbers of all records, and of the number of rows of removed records. If the digest differs from
+    /// the one at the last closing, the log's index is damaged.
     var digest: UInt64 {
         var sum = FNV1a()
         for stream in self.streams {
@@ -202,7 +205,7 @@ struct SpoolBook {
         return sum.value
     }
 
-    /// The streams of each trackable, as the publisher is given them when the log is opened.
+    /// The streams of each trackable that callers can see, for the publisher that opens the log.
     var trackables: [TrackableID: SpoolContents.Trackable] {
         var trackables: [TrackableID: SpoolContents.Trackable] = [:]
         for stream in self.streams where !stream.isForgotten {
@@ -214,7 +217,7 @@ struct SpoolBook {
     }
 }
 
-/// The number of dropped records is stored as one of the log's named values.
+/// The number of dropped records, which the log stores as one of its named values.
 extension SpoolBook {
     static let droppedName = "dropped"
 

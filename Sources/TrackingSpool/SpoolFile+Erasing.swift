@@ -4,7 +4,7 @@ import TrackingSQLite
 
 /// The erasure of records for good: no byte of an erased record remains in the log's file or in its write-ahead log.
 extension SpoolFile {
-    /// The maximum number of free pages that one temporary row fills in order to overwrite them.
+    /// The maximum number of unused pages of the file that are overwritten by one temporary row.
     private static let pagesAtOnce = 50_000
 
     /// Makes SQLite overwrite the content of rows that are deleted from now on.
@@ -50,8 +50,8 @@ extension SpoolFile {
         self.book.quarantined -= db.changesCount
     }
 
-    /// Overwrites the first page of each table without rows. SQLite does that when all rows of a table are deleted at
-    /// once.
+    /// Overwrites the remaining page of each table that has no rows. SQLite overwrites it when a `DELETE` without a
+    /// condition is run.
     private func overwriteEmptyTables(_ db: Database) throws {
         for table in ["record", "quarantine"] {
             guard try Int.fetchOne(db, sql: "SELECT 1 FROM \(table) NOT INDEXED LIMIT 1") == nil else { continue }
@@ -59,9 +59,8 @@ extension SpoolFile {
         }
     }
 
-    /// Overwrites the free pages of the file with rows that fill them and are deleted again. Without overwriting (see
-    /// `overwritesRemoved`), deleted content remains on these pages. `VACUUM` is not used, because it would store the
-    /// tables in an order that a log's file never has.
+    /// Overwrites the unused pages of the file, which may still contain deleted rows. Temporary rows fill these pages
+    /// and are then deleted. `VACUUM` is not used, because it would store the tables in another order.
     private func overwriteFreePages(_ db: Database) throws {
         var left = try Int.fetchOne(db, sql: "PRAGMA freelist_count") ?? 0
         guard left > 0 else { return }

@@ -2,18 +2,19 @@ import GRDB
 import TrackingCore
 import TrackingSQLite
 
-/// The marks in the log's file. A mark (``RecordMark``) is the identity of an ingested record, its time and a digest of
-/// its content. A record that is received again is recognized by its mark. All methods run inside a transaction.
+/// The marks in the log's file. A mark (``RecordMark``) identifies an ingested record by its time and a digest of its
+/// content. A record that is received again is recognized by its mark. All methods run inside a transaction.
 extension SpoolFile {
-    /// The time in seconds by which the oldest mark of an ingested record must have expired before expired marks are
-    /// deleted: one day. So expired marks are searched for at most once a day.
+    /// The time in seconds that the oldest mark must be past its expiry before expired marks are deleted: one day.
+    /// Expired marks are therefore searched for at most once a day.
     private static let markPause: Int64 = 86_400
     /// The maximum number of expired marks of ingested records that one transaction deletes.
     private static let marksLetGo = 100_000
 
-    /// Adds the marks of ingested records, so that the records are recognized when they are received again, and deletes
-    /// the oldest marks beyond the limits of number and age. Marks are deleted for their age only when `knowsAges` is
-    /// `true`.
+    /// Adds the marks of ingested records, so that a repetition of these records is recognized. Also deletes the oldest
+    /// marks beyond the limits of number and age.
+    ///
+    /// - Parameter knowsAges: `true` if the clock is reliable. Otherwise no mark is deleted for its age.
     func remember(_ entries: [SpoolEntry], now: UnixTime, knowsAges: Bool, _ db: Database) throws {
         let marked = entries.filter { $0.mark != nil }
         guard !marked.isEmpty else { return }
@@ -35,7 +36,7 @@ extension SpoolFile {
 
     /// Writes the mark of one ingested record.
     ///
-    /// - Parameter isNewest: `true` if the mark replaces an existing mark with the same key.
+    /// - Parameter isNewest: `true` to replace a stored mark with the same key; `false` to keep the stored mark.
     func insert(_ mark: StoredMark, isNewest: Bool = false, _ db: Database) throws {
         let statement = try DirectStatement(
             """
@@ -49,8 +50,8 @@ extension SpoolFile {
         try statement.run(binding: mark.key, 2)
     }
 
-    /// Returns the names of the ingested records that have these marks, the identities by which repeated records are
-    /// recognized. Marks that are not stored, or whose row is damaged, are absent from the result.
+    /// Returns the names (stream and number) of the ingested records that have these marks. A mark that is not stored,
+    /// or whose row is damaged, has no entry in the result.
     func known(_ marks: [RecordMark], of id: TrackableID, _ db: Database) throws -> [RecordMark: RecordName] {
         let statement = try DirectStatement(
             "SELECT name, added, checksum FROM mark WHERE trackable = ? AND key = ?", in: db)
@@ -67,8 +68,8 @@ extension SpoolFile {
         return known
     }
 
-    /// Deletes the marks by which the given records of a stream would be recognized when they are received again. Reads
-    /// all marks of the stream's trackable once.
+    /// Deletes the marks of the given ingested records, so that a sender may send these records again. Reads all marks
+    /// of the trackable once.
     func forgetMarks(of seqs: SeqSet, in stream: SpoolBook.Stream, _ db: Database) throws {
         let places = try self.placesOfMarks(of: seqs, in: stream, db)
         let deletion = try DirectStatement("DELETE FROM mark WHERE place = ?", in: db)
@@ -93,9 +94,11 @@ extension SpoolFile {
         return places
     }
 
-    /// Replaces the record name in the marks of an ingested record, which identify a repetition of it. The key of a
-    /// mark begins with the record's time, or with 1970 if the mark is a digest alone. The search is limited to these
-    /// two times.
+    /// Changes the record name in the marks of an ingested record. A quarantined record that returns to the backlog
+    /// gets a new name.
+    ///
+    /// The key of a mark begins with the record's time, or with the time 0 if the mark is a digest alone. Only marks
+    /// with these two times are searched.
     func renameMarks(of entry: SpoolEntry, to name: RecordName, _ db: Database) throws {
         let update = try DirectStatement("UPDATE mark SET name = ?, checksum = ? WHERE place = ?", in: db)
         for time in Set([entry.record.time, UnixTime(0)]) {
@@ -110,7 +113,7 @@ extension SpoolFile {
         }
     }
 
-    /// Returns the marks of an ingested record whose keys begin with `time`, with their places (row ids).
+    /// Returns the marks of an ingested record whose keys begin with `time`, each with its place (row id).
     private func marks(
         of entry: SpoolEntry, at time: UnixTime, _ db: Database
     ) throws -> [(place: Int64, mark: StoredMark)] {
@@ -137,7 +140,8 @@ extension SpoolFile {
         try Int.fetchOne(db, sql: "SELECT count(*) FROM mark WHERE trackable = ?", arguments: [id.rawValue]) ?? 0
     }
 
-    /// Deletes the oldest marks of a trackable beyond ``markLimit``, as soon as the limit is exceeded by a hundredth.
+    /// Deletes the oldest marks of a trackable down to ``markLimit``, as soon as their number exceeds this limit by one
+    /// percent.
     private func letGoMarks(of id: TrackableID, _ db: Database) throws {
         let slack = max(1, self.markLimit / 100)
         guard let count = self.book.marks[id], count >= self.markLimit + slack else { return }
@@ -149,7 +153,7 @@ extension SpoolFile {
         self.book.marks[id] = self.markLimit
     }
 
-    /// Deletes the marks of ingested records that were added before a time, in seconds of Unix time.
+    /// Deletes the marks of ingested records that were added before a time, given in seconds of Unix time.
     private func letGoMarks(before time: Int64, _ db: Database) throws {
         let oldest = try DirectStatement("SELECT added FROM mark ORDER BY place LIMIT 1", in: db)
         defer { oldest.reset() }

@@ -44,7 +44,8 @@ extension SpoolFile {
         self.book.quarantined += 1
     }
 
-    /// Returns the quarantined records after a place whose rows are intact, oldest first, at most `maximumCount`.
+    /// Returns at most `maximumCount` quarantined records after a place (row id), oldest first. Damaged rows are
+    /// skipped.
     func quarantined(after place: Int64, maximumCount: Int, _ db: Database) throws -> [QuarantinedRecord] {
         let statement = try DirectStatement(
             """

@@ -10,7 +10,7 @@ extension SpoolFile {
         for entry in entries where self.book[entry.stream]?.stored.contains(entry.record.seq) == true {
             throw TrackingError(
                 .spoolFailed,
-                "cannot append record \(entry.record.seq) of stream \(entry.stream): the log already has that record")
+                "cannot append record \(entry.record.seq) of stream \(entry.stream) to the log: the log already has it")
         }
         let statement = try DirectStatement("INSERT INTO record VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", in: db)
         var rest = entries[...]
@@ -63,8 +63,8 @@ extension SpoolFile {
         try statement.run()
     }
 
-    /// Reads records of a stream until a limit is reached. The result also names the records that the file should
-    /// contain and does not.
+    /// Reads records of a stream until a limit of number or size is reached. The result also names the requested
+    /// records that were not found.
     func read(
         _ id: StreamID, _ seqs: SeqSet, maximumCount: Int, maximumBytes: Int, _ db: Database
     ) throws -> SpoolReading {
@@ -79,8 +79,8 @@ extension SpoolFile {
         return reader.reading(of: seqs)
     }
 
-    /// Reads records of a range in the order of their rows, without the index. Most records of a stream were appended
-    /// one after the other, so their rows are adjacent.
+    /// Reads the records of a range of numbers in the order of their rows in the table. Stops at the first row that is
+    /// not the next record of the range. Most records of a stream were appended one after the other.
     private func readRun(_ range: ClosedRange<UInt64>, _ reader: inout RecordReader, _ db: Database) throws {
         guard range.upperBound - range.lowerBound >= Self.shortestRun else { return }
         let first = try DirectStatement("SELECT place FROM record WHERE stream = ? AND seq = ?", in: db)
@@ -102,7 +102,7 @@ extension SpoolFile {
         }
     }
 
-    /// Reads the records of a range after the last one that was read, by the index.
+    /// Reads the records of a range of numbers through the index, from the last one that was read on.
     private func readRest(_ range: ClosedRange<UInt64>, _ reader: inout RecordReader, _ db: Database) throws {
         guard reader.excess == nil, reader.last < range.upperBound else { return }
         let rows = try DirectStatement(
@@ -117,7 +117,8 @@ extension SpoolFile {
         while reader.excess == nil, try rows.step() { reader.take(rows) }
     }
 
-    /// The minimum number of records of a range that is read in the order of the rows instead of by the index.
+    /// The minimum length of a range of numbers that is read in the order of the rows. Shorter ranges are read through
+    /// the index only.
     private static let shortestRun = 16
 
     /// Returns the record of a row whose columns from the given one on are seq, time, kind, trip, payload and checksum;
@@ -134,8 +135,8 @@ extension SpoolFile {
         return stream.sum.value(of: record) == UInt64(bitPattern: row.integer(first + 5)) ? record : nil
     }
 
-    /// Removes records of a stream. For the lowest records of the stream, only the stream's row changes; their own rows
-    /// are deleted later.
+    /// Removes records of a stream. The lowest records are removed by raising the lowest number that counts; their rows
+    /// are deleted later. The rows of other records are deleted at once.
     func remove(_ seqs: SeqSet, of id: StreamID, _ db: Database) throws {
         guard let stream = self.book[id] else { return }
         var above = seqs.intersection(stream.stored)
@@ -148,10 +149,10 @@ extension SpoolFile {
         if !above.isEmpty, try !self.delete(above, of: stream, db) { self.noteDamage() }
     }
 
-    /// Removes records together with their rows. A row to which a damaged index leads is not deleted if it contains
-    /// another record.
+    /// Removes records of a stream together with their rows. Even if the index is damaged, no row of another record is
+    /// deleted.
     ///
-    /// - Returns: `true` if every row was where the index leads.
+    /// - Returns: `true` if the rows of all these records were found.
     func delete(_ seqs: SeqSet, of stream: SpoolBook.Stream, _ db: Database) throws -> Bool {
         let deletion = try DirectStatement(
             """
@@ -187,7 +188,7 @@ extension SpoolFile {
         if try self.sweep(stream, atMost: Self.sweptAtOnce, db) < Self.sweptAtOnce { try self.drop(stream, db) }
     }
 
-    /// Deletes the row of a stream that has no rows of records.
+    /// Deletes the row of a stream that has no more rows of records.
     func drop(_ stream: SpoolBook.Stream, _ db: Database) throws {
         for sql in ["DELETE FROM stream WHERE number = ?", "DELETE FROM stream_copy WHERE number = ?"] {
             let statement = try DirectStatement(sql, in: db)
@@ -203,7 +204,8 @@ extension SpoolFile {
     /// The maximum number of records that one transaction drops.
     static let trimmedAtOnce = 10_000
 
-    /// Drops the oldest records in order of appending to comply with the limits, at most ``trimmedAtOnce`` rows.
+    /// Drops the oldest records, in the order in which they were appended, if the log exceeds its limits. Deletes at
+    /// most ``trimmedAtOnce`` rows.
     ///
     /// - Returns: The dropped records; `nil` when none has to be dropped.
     func trim(to limits: SpoolLimits, now: UnixTime, _ db: Database) throws -> [SpoolPart]? {
@@ -215,17 +217,20 @@ extension SpoolFile {
         return try self.trim(cut.rows, through: cut.place, db)
     }
 
-    /// A row that is deleted to comply with the limits of the log.
+    /// A row of the log that is examined, and may be deleted, to comply with the log's limits.
     private struct Trimmed {
         let stream: Int64
         let seq: UInt64
         let size: Int
-        /// `true` if the row is a record of the log; `false` if the record was removed before.
+        /// `true` if the row is a record of the log; `false` if the record was removed before, and only its row
+        /// remains.
         let isHeld: Bool
     }
 
-    /// Returns the first rows in order of appending that are dropped, and the place (row id) of the last of them; 0 for
-    /// none. Rows of removed records are deleted together with the dropped record before them.
+    /// Returns the oldest rows that must be deleted to comply with the log's limits. Rows of removed records are
+    /// deleted with the dropped record before them.
+    ///
+    /// - Returns: The rows, and the place (row id) of the last of them; 0 for none.
     private func cut(
         _ trimming: inout SpoolTrimming, _ db: Database
     ) throws -> (rows: ArraySlice<Trimmed>, place: Int64) {
@@ -255,7 +260,8 @@ extension SpoolFile {
         return (rows[..<cut.rows], cut.place)
     }
 
-    /// Returns `true` if the next record whose age is known is to be dropped.
+    /// Returns `true` if the next record with a known age must be dropped. Records of unknown age before it are
+    /// skipped.
     private func nextGoes(_ rows: DirectStatement, _ trimming: inout SpoolTrimming) throws -> Bool {
         while try rows.step() {
             let floor = self.book.stream(number: rows.integer(1))?.floor ?? 0
@@ -304,7 +310,7 @@ extension SpoolFile {
         return summary
     }
 
-    /// Returns the number of trips and events of each stream, by the stream's number.
+    /// Returns the number of trips and of events in each stream, by the stream's number.
     private func countRareKinds(_ db: Database) throws -> [Int64: [SpoolRecord.Kind: Int]] {
         let statement = try DirectStatement(
             "SELECT stream, kind, count(*) FROM held WHERE kind > 0 GROUP BY stream, kind", in: db)
@@ -327,7 +333,7 @@ extension SpoolFile {
         return try statement.step() ? (statement.integer(0), UnixTime(statement.number(1))) : nil
     }
 
-    /// Returns the records between two places (row ids) whose rows are intact, at most `maximumCount`.
+    /// Returns at most `maximumCount` records between two places (row ids). Damaged rows are skipped.
     func waiting(after place: Int64, through last: Int64, maximumCount: Int, _ db: Database) throws -> [WaitingRecord] {
         let statement = try DirectStatement(
             """

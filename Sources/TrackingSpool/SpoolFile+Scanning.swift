@@ -4,8 +4,8 @@ import TrackingSQLite
 
 /// The reading of records that a damaged index does not lead to.
 extension SpoolFile {
-    /// Reads records until a limit is reached. Records that the index does not lead to are searched for in the whole
-    /// table. Records that are missing or damaged there too are lost, and are removed from the log.
+    /// Reads records of a stream until a limit is reached. Records that are not found through the index are searched
+    /// for in the whole table. Records that are not found there either are lost, and are removed from the log.
     func readOrLetGo(
         _ id: StreamID, _ seqs: SeqSet, maximumCount: Int, maximumBytes: Int, _ db: Database
     ) throws -> SpoolReading {
@@ -18,7 +18,8 @@ extension SpoolFile {
         return found
     }
 
-    /// Removes lost records and their marks from the log. A sender of such a record may then send it again.
+    /// Removes lost records from the log together with their marks, by which repetitions are recognized. A sender may
+    /// then send such a record again.
     private func letGo(_ lost: SeqSet, of stream: SpoolBook.Stream, _ db: Database) throws {
         try self.forgetMarks(of: lost, in: stream, db)
         try self.remove(lost, of: stream.id, db)
@@ -40,7 +41,7 @@ extension SpoolFile {
         return reader.reading(of: reader.excess.map { seqs.through($0 - 1) } ?? seqs)
     }
 
-    /// Returns the places (row ids) of the rows that name these records, in the order of the records' numbers.
+    /// Returns the places (row ids) of the rows of these records, in the order of the records' numbers.
     private func places(of seqs: SeqSet, in stream: SpoolBook.Stream, _ db: Database) throws -> [Int64] {
         let held = seqs.intersection(stream.stored)
         let rows = try DirectStatement(

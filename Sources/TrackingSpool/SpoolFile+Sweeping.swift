@@ -5,12 +5,13 @@ import TrackingSQLite
 /// The deletion of the rows of removed records.
 ///
 /// To remove the lowest records of a stream, the log only raises the stream's floor, the lowest number that counts. The
-/// rows below it are deleted while the log is idle, when new records need their room, and when the disk is full.
+/// rows with lower numbers are deleted later: while the log is idle, when new records need their room, or when the disk
+/// is full.
 extension SpoolFile {
     /// The maximum number of rows that one transaction in the background deletes. It takes 1 to 2 ms.
     static let sweptAtOnce = 1000
 
-    /// Deletes rows of removed records, which are below the floors of their streams: at most `count`.
+    /// Deletes at most `count` rows of removed records, of all streams together.
     func sweep(atMost count: Int, _ db: Database) throws {
         var left = count
         for stream in self.book.streams where stream.unswept > 0 && left > 0 {
@@ -19,8 +20,8 @@ extension SpoolFile {
         }
     }
 
-    /// Deletes rows of a stream below its floor, at most `count`. A row to which a damaged index leads is not deleted
-    /// if the row itself is not below the floor.
+    /// Deletes at most `count` rows of removed records of one stream. Even if the index is damaged, no row of another
+    /// record is deleted.
     ///
     /// - Returns: The number of deleted rows.
     @discardableResult
@@ -42,8 +43,8 @@ extension SpoolFile {
         return deleted
     }
 
-    /// Subtracts the bytes of rows below the floors of their streams from the size of the log. That takes a read of
-    /// these rows, so it is done only when the size is needed.
+    /// Subtracts the bytes of removed records from the known size of the log. The call reads their rows, so it is made
+    /// only when the size is needed.
     func weigh(_ db: Database) throws {
         for stream in self.book.streams where stream.weighed < stream.floor { try self.weigh(stream, db) }
     }

@@ -10,11 +10,12 @@ struct SpoolDamage: Error {
     var hasOtherTables = false
 }
 
-/// An open file of a device's log, and the book (``SpoolBook``) of its contents. It is used on one thread only.
+/// An open file of a device's log, with an index of its contents in memory (``SpoolBook``). It is used on one thread
+/// only.
 final class SpoolFile {
     let connection: DatabaseQueue
     var book = SpoolBook()
-    /// The number of marks stored for a trackable before the oldest are deleted.
+    /// The maximum number of marks that are stored for one trackable. Beyond it, the oldest marks are deleted.
     var markLimit = RecordMark.maximumCount
     /// The lock that keeps other programs from the log while the file is open.
     var lock: SpoolLock?
@@ -26,8 +27,9 @@ final class SpoolFile {
     ///
     /// - Parameters:
     ///   - path: The path of the file.
-    ///   - isOrderly: `true` if the log was closed in order, so that its streams continue.
-    ///   - checkedSize: The size in bytes up to which a file that was not closed in order is checked as a whole.
+    ///   - isOrderly: `true` if the log was closed in order. Otherwise its streams end, and new records begin new
+    ///     streams.
+    ///   - checkedSize: The size in bytes up to which a file that was not closed in order is checked completely.
     ///   - isDamaged: `true` if the log is known to be damaged. Then only its pages are checked, not its indexes.
     /// - Throws: ``SpoolDamage``, or SQLite's own error.
     init(path: String, isOrderly: Bool, checkedSize: Int64, isDamaged: Bool = false) throws {
@@ -67,11 +69,12 @@ final class SpoolFile {
         }
     }
 
-    /// Runs `body` in one transaction. If it fails, both the file and the book remain unchanged.
+    /// Runs `body` in one transaction. If it fails, both the file and the index in memory remain unchanged.
     ///
     /// - Parameters:
-    ///   - isDurable: `true` if the transaction must survive a power cut once it has returned.
-    ///   - growth: The number of bytes that `body` adds; 0 if it makes room, so that it may run on a full disk.
+    ///   - isDurable: `true` if the transaction must survive a power cut once the method has returned.
+    ///   - growth: The number of bytes that `body` adds to the file. With 0, `body` may also run on a full disk,
+    ///     because it makes room.
     func transaction<Value>(isDurable: Bool, growth: Int = 0, _ body: (Database) throws -> Value) throws -> Value {
         try self.use { db in
             if growth > 0, try !self.makeRoom(for: growth, db) {
@@ -93,8 +96,8 @@ final class SpoolFile {
         }
     }
 
-    /// Returns `true` if the limits of the file permit `growth` more bytes. Deletes rows of removed records if there is
-    /// no room.
+    /// Returns `true` if there is room for `growth` more bytes. If there is none, first deletes rows of removed
+    /// records.
     private func makeRoom(for growth: Int, _ db: Database) throws -> Bool {
         while try !self.hasRoom(for: growth, db) {
             guard self.book.unswept > 0 else { return false }
@@ -103,7 +106,7 @@ final class SpoolFile {
         return true
     }
 
-    /// Returns `true` if `growth` bytes can be added and enough room remains to remove records again.
+    /// Returns `true` if there is room for `growth` bytes, and still enough room afterwards to remove records.
     private func hasRoom(for growth: Int, _ db: Database) throws -> Bool {
         if self.reserve.hold() { return true }
         let free = try Int.fetchOne(db, sql: "PRAGMA freelist_count") ?? 0
@@ -132,7 +135,7 @@ final class SpoolFile {
         }
     }
 
-    /// Writes the rows of the streams that have changed since they were written.
+    /// Writes the rows of the streams that have changed since their rows were last written.
     private func writeStreams(_ db: Database) throws {
         for stream in self.book.streams where stream.isDirty {
             for table in ["stream", "stream_copy"] {
@@ -150,7 +153,8 @@ final class SpoolFile {
         }
     }
 
-    /// Stores beside the file that it is damaged, so that it is salvaged when it is opened the next time.
+    /// Makes a file beside the log which states that the log is damaged. The log is then salvaged when it is opened the
+    /// next time.
     func noteDamage() { SpoolOpening.wantSalvage(of: self.connection.path) }
 
     /// Writes the rows of all changed streams, and closes the file.
@@ -233,8 +237,8 @@ extension SpoolFile {
         }
     }
 
-    /// Reads the numbers of all records from the index, without the records themselves. The whole index is read,
-    /// because a damaged index is most often out of order, and a search in it could miss records.
+    /// Reads the numbers of all records from the index, but not the records themselves. Checks that the whole index is
+    /// in order.
     private func loadRecords(_ db: Database) throws {
         let rows = try DirectStatement("SELECT stream, seq, size FROM record ORDER BY stream, seq", in: db)
         defer { rows.reset() }
@@ -258,7 +262,8 @@ extension SpoolFile {
         if let tally { self.book.take(tally) }
     }
 
-    /// Returns the publisher's stored values by name, and sets the version of the next value.
+    /// Returns the values that the publisher stored in the log, by name. Also sets the version that the next stored
+    /// value gets.
     func loadState() throws -> [String: [UInt8]] {
         try self.use { db in
             let statement = try DirectStatement("SELECT name, value, version, checksum FROM state", in: db)
@@ -278,13 +283,13 @@ extension SpoolFile {
     }
 }
 
-/// The sums of the rows of one stream, counted in the order of the index.
+/// The records, bytes and removed rows of one stream, counted while the log's index is read in order.
 private struct StreamTally {
     let id: StreamID
     private let floor: Int64
     private(set) var stored = SeqSet()
     private(set) var bytes: Int64 = 0
-    /// The number of rows of removed records.
+    /// The number of rows whose records were removed.
     private(set) var unswept = 0
     private var last: Int64 = 0
     private var run: ClosedRange<UInt64>?
@@ -294,9 +299,9 @@ private struct StreamTally {
         self.floor = Int64(clamping: stream.floor)
     }
 
-    /// Adds the next row in the order of the index.
+    /// Adds the next row of the index.
     ///
-    /// - Returns: `false` if the row cannot follow the previous one, because the index is damaged.
+    /// - Returns: `false` if the row cannot follow the previous one, so that the index must be damaged.
     mutating func add(_ seq: Int64, size: Int64) -> Bool {
         guard seq > self.last, seq < Int64.max, (0..<1 << 32).contains(size), self.bytes < 1 << 50 else { return false }
         self.last = seq

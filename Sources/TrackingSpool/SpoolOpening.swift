@@ -8,13 +8,13 @@ struct SpoolOpening {
     let checkedSize: Int64
     let now: UnixTime
 
-    /// The path at which a salvaged log is written.
+    /// The path at which a new log is written during the salvage of a damaged one.
     private var draft: String { self.path + ".draft" }
-    /// The path at which a complete salvaged log waits until it replaces the damaged one.
+    /// The path at which a complete new log waits until it takes the place of the damaged log.
     private var next: String { self.path + ".new" }
     private var wish: String { self.path + ".salvage" }
 
-    /// Stores beside the log that it is to be salvaged when it is opened the next time.
+    /// Makes a file beside the log, so that the log is salvaged when it is opened the next time.
     static func wantSalvage(of path: String) {
         _ = FileManager.default.createFile(atPath: path + ".salvage", contents: nil)
     }
@@ -66,8 +66,8 @@ struct SpoolOpening {
         return self.damageAhead
     }
 
-    /// A description of damage in the write-ahead log because of which SQLite would delete that log or ignore a part of
-    /// it; `nil` if there is none.
+    /// A description of damage to the write-ahead log that SQLite would not report: SQLite would delete that log, or
+    /// ignore a part of it. `nil` if there is none.
     private var damageAhead: String? {
         // SQLite would delete the write-ahead log of an empty file.
         if LogRows.size(of: self.path) == 0, LogRows.size(of: self.path + "-wal") > 0 { return "the file is empty" }
@@ -75,8 +75,7 @@ struct SpoolOpening {
         return nil
     }
 
-    /// Returns the damage that an error reports; `nil` if the disk or another program is the cause of the
-    /// error.
+    /// Returns a description of the damage that an error shows; `nil` if the cause is the disk or another program.
     private func damage(_ error: any Error) -> String? {
         if let damage = error as? SpoolDamage { return damage.reason }
         guard let error = error as? DatabaseError else { return nil }
@@ -93,11 +92,11 @@ struct SpoolOpening {
 
     // MARK: - Salvage
 
-    /// Copies the intact records into a new log, sets the damaged log aside and puts the new one in its place. An
-    /// interruption at any point loses nothing.
+    /// Salvages a damaged log: copies the intact records into a new log, renames the damaged one, and puts the new one
+    /// in its place. An interruption at any point loses nothing.
     ///
-    /// - Returns: The damaged log if a new one cannot be made and the damaged one can be used until the next opening;
-    ///   otherwise `nil`.
+    /// - Returns: The damaged log, opened, if a new log cannot be made but the damaged one is still usable; otherwise
+    ///   `nil`.
     private func salvageOrOpen(_ reason: String, _ contents: inout SpoolContents) throws -> SpoolFile? {
         Self.wantSalvage(of: self.path)
         try self.remove(self.next)
@@ -132,15 +131,17 @@ struct SpoolOpening {
         for name in [self.draft, self.draft + ".reserve"] { try? self.remove(name) }
     }
 
-    /// Opens the damaged log if its B-trees, its list of free pages and its write-ahead log are intact, so that new
-    /// records overwrite nothing that can be salvaged.
+    /// Opens the damaged log for use until the next opening. Returns `nil` if new records could overwrite something
+    /// that can still be salvaged.
     private func openAsItIs() -> SpoolFile? {
         guard self.exists(self.path), self.damageAhead == nil else { return nil }
         let file = try? SpoolFile(path: self.path, isOrderly: false, checkedSize: .max, isDamaged: true)
         return (try? file?.loadState()) == nil ? nil : file
     }
 
-    /// Renames the damaged log and the files that belong to it. Returns the new path.
+    /// Renames the damaged log and its write-ahead log.
+    ///
+    /// - Returns: The new path of the damaged log.
     private func setAside() throws -> String {
         let time = Date(timeIntervalSince1970: self.now.seconds).formatted(
             .iso8601.dateSeparator(.omitted).timeSeparator(.omitted))
@@ -159,7 +160,7 @@ struct SpoolOpening {
         return aside
     }
 
-    /// The number of damaged logs that were set aside so far and still exist, and their total size in bytes.
+    /// The number of renamed damaged logs that still exist, and their total size in bytes.
     private var kept: (files: Int, bytes: Int) {
         let url = URL(filePath: self.path)
         let folder = url.deletingLastPathComponent()
@@ -170,7 +171,7 @@ struct SpoolOpening {
         return (paths.count, paths.reduce(0) { $0 + LogRows.size(of: $1) })
     }
 
-    /// Moves the completely salvaged log to the path of the damaged log, which was set aside.
+    /// Moves a complete salvaged log to the path of the damaged log, if the damaged log was already renamed.
     private func finishSalvage() throws {
         guard self.exists(self.next), !self.exists(self.path) else { return }
         if self.exists(self.path + "-wal") { _ = try self.setAside() }

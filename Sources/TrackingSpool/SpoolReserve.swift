@@ -3,8 +3,8 @@ import Foundation
 /// A file that reserves room on the disk. When the disk is full, the file is removed, because removing records
 /// temporarily takes room as well.
 struct SpoolReserve {
-    /// The number of reserved bytes. It is larger than the write-ahead log becomes before its content is moved into the
-    /// log's file.
+    /// The number of reserved bytes. It is larger than the write-ahead log can become before SQLite moves its content
+    /// into the log's file.
     static let size = 8 << 20
 
     let path: String

@@ -2,12 +2,12 @@ import GRDB
 import TrackingCore
 import TrackingSQLite
 
-/// Copies the intact records, streams, values and marks of a damaged log into a new one.
+/// Copies the intact records, streams, stored values and marks of a damaged log into a new one.
 struct SpoolSalvager {
     private static let recordsTogether = 2000
 
-    /// The ids of the streams that were found, by the stream number in the rows of their records. The same number may
-    /// have been given to two streams.
+    /// The ids of the streams that were found, by the number that names a stream in the rows of its records. Two
+    /// streams may have had the same number.
     private var streams: [Int64: [StreamID]] = [:]
     private var known: [StreamID: SpoolBook.Stream] = [:]
     private var values: [String: StoredValue] = [:]
@@ -40,8 +40,8 @@ struct SpoolSalvager {
         return report
     }
 
-    /// Processes a row in the first pass: collects the streams and the publisher's values. Of several versions of a
-    /// row, the latest counts.
+    /// Handles a row of the damaged log in the first of three passes: collects the streams and the stored values. Of
+    /// several versions of a row, the latest counts.
     private mutating func meet(_ row: LogRow) {
         switch row {
         case .stream(let stream):
@@ -73,7 +73,8 @@ struct SpoolSalvager {
         }
     }
 
-    /// Processes a row in the second pass: copies records and quarantined records of the collected streams.
+    /// Handles a row of the damaged log in the second of three passes: copies the records of the collected streams, and
+    /// the quarantined records.
     private mutating func take(_ row: LogRow, _ file: SpoolFile) throws {
         switch row {
         case .stream, .value, .mark: return
@@ -97,7 +98,8 @@ struct SpoolSalvager {
         }
     }
 
-    /// Copies a mark of an ingested record, unless the record is lost. A sender may then send the lost record again.
+    /// Handles a row of the damaged log in the third pass: copies the mark of an ingested record, unless the record is
+    /// lost. Without its mark, a sender may send a lost record again.
     private mutating func takeMark(_ row: LogRow, _ file: SpoolFile) throws {
         guard case .mark(let mark) = row, !self.isLost(mark.name) else { return }
         self.marks.append(mark)
@@ -115,7 +117,8 @@ struct SpoolSalvager {
         self.marks = []
     }
 
-    /// Returns the place (row id) for a copied row: the one that it had, unless that is taken or out of range.
+    /// Returns the place (row id) for a copied row: its old place, or a new one if the old place is taken or out of
+    /// range.
     private mutating func place(_ wanted: Int64) -> Int64 {
         let isFree = (1..<Int64(1) << 53).contains(wanted) && !self.places.contains(UInt64(wanted))
         let place = isFree ? UInt64(wanted) : (self.places.last ?? 0) + 1

@@ -1,14 +1,14 @@
 import GRDB
 import TrackingCore
 
-/// The tables of a log.
+/// The tables of a device's log.
 ///
 /// Each row can be read from its page alone, and has a checksum of its own. A damaged file can therefore be salvaged
-/// without the B-trees of its tables. The number of columns identifies the table of a row. The rows of the streams are
-/// stored twice, on different pages.
+/// without the B-trees of its tables. The number of columns shows to which table a row belongs. The rows of the streams
+/// are stored twice, on different pages.
 ///
-/// A row of `record` is a record of the log if its number is at least the `floor` of its stream. Records below the
-/// floor were removed; their rows are deleted later, in bulk.
+/// A row of `record` counts if its number is at least the `floor` of its stream. Records with lower numbers were
+/// removed; their rows are deleted later, in bulk.
 enum SpoolSchema {
     static let pageSize = 4096
     /// The version of the tables, which the file stores in `PRAGMA user_version`.
@@ -65,7 +65,8 @@ enum SpoolSchema {
 }
 
 extension SpoolBook.Stream {
-    /// The value of the column `ended` in the row of a stream.
+    /// The state of a stream, as the column `ended` stores it: the stream goes on, has ended, or is hidden from callers
+    /// until its last row is deleted.
     enum Ending: UInt8 {
         case goesOn = 0
         case ended = 1
@@ -74,7 +75,7 @@ extension SpoolBook.Stream {
 
     var ending: Ending { self.isForgotten ? .forgotten : self.isEnded ? .ended : .goesOn }
 
-    /// The checksum over all values of the row.
+    /// The checksum over all columns of the stream's row.
     var checksum: Int64 {
         var sum = FNV1a()
         sum.add(number: UInt64(bitPattern: self.number))
@@ -88,7 +89,7 @@ extension SpoolBook.Stream {
         return Int64(bitPattern: sum.value)
     }
 
-    /// Makes the value from the columns of a row; `nil` when the row is damaged.
+    /// Makes a stream from the columns of its row; `nil` when the row is damaged.
     init?(
         number: Int64, trackable: String, name: String, last: Int64, floor: Int64, ended: Int64, checksum: Int64
     ) {
@@ -105,8 +106,8 @@ extension SpoolBook.Stream {
     }
 }
 
-/// A small named value of the publisher, as it is stored. The row of a removed value remains, without a value, so that
-/// salvaging a damaged log does not restore an older version.
+/// A small named value that the publisher stores in the log. The row of a removed value remains, without a value.
+/// Otherwise the salvage of a damaged log could restore an older version.
 struct StoredValue {
     var name: String
     var value: [UInt8]?
@@ -123,10 +124,10 @@ struct StoredValue {
     }
 }
 
-/// A mark as it is stored. A mark identifies an ingested record that is received again.
+/// A mark, as the log stores it. By the mark of an ingested record, a repetition of the record is recognized.
 struct StoredMark: Hashable {
     var trackable: TrackableID
-    /// The mark as bytes, time first. See ``RecordMark``.
+    /// The mark as bytes, beginning with the record's time. See ``RecordMark``.
     var key: [UInt8]
     var name: RecordName
     /// The time at which the mark was added, in whole seconds of Unix time.
@@ -146,7 +147,7 @@ struct StoredMark: Hashable {
 }
 
 extension QuarantinedRecord {
-    /// The checksum over all values of the row.
+    /// The checksum over all columns of the quarantined record's row.
     var checksum: Int64 {
         var sum = FNV1a()
         sum.add(number: self.entry.record.checksum(in: self.entry.stream))

@@ -1,15 +1,14 @@
 import Foundation
 
-/// A check for a damaged write-ahead log. SQLite itself uses the frames before the damage, and reports nothing
-/// about the rest.
+/// A check for a damaged write-ahead log. SQLite itself ignores everything after the damage, and does not report that.
 ///
-/// A truncated write-ahead log is not damaged: a power cut ends a transaction that was being written, and no commit
-/// had been reported.
+/// A write-ahead log that was cut off at its end is not damaged: a power cut can end a transaction that was not
+/// committed.
 enum WriteAheadCheck {
     private static let header = 32
     private static let frame = 24 + SpoolSchema.pageSize
 
-    /// Returns `true` if a transaction follows a damaged frame.
+    /// Returns `true` if the write-ahead log at a path has a committed transaction at or after a damaged frame.
     static func isDamaged(_ path: String) -> Bool {
         guard let bytes = FileManager.default.contents(atPath: path).map(Array.init), bytes.count > self.header else {
             return false
@@ -40,8 +39,8 @@ enum WriteAheadCheck {
         return false
     }
 
-    /// Returns `true` if a frame has at least one of the two salts of the round. Each round has two new salts,
-    /// and damage rarely changes both.
+    /// Returns `true` if a frame belongs to the current content of the write-ahead log, not to overwritten older
+    /// content. One of its two salts must agree with the header's, because damage rarely changes both.
     private static func isOfThisRound(_ found: ArraySlice<UInt8>, _ salts: ArraySlice<UInt8>) -> Bool {
         found.prefix(4) == salts.prefix(4) || found.suffix(4) == salts.suffix(4)
     }

@@ -1,16 +1,16 @@
-/// The tables of a history whose rows are removed when they are older than the configured time, for the SQL of both
-/// stores.
+/// The tables of a history whose rows are removed when they are older than the configured time. The SQL is valid for
+/// SQLite and PostgreSQL.
 enum ExpiringTable: String, CaseIterable {
     case point, event, trip, state
 
-    /// The number of rows of a trackable that one transaction removes, together with all rows of the same time as the
-    /// last. Records can be stored between two such transactions.
+    /// The number of rows of a trackable that one transaction removes. Further rows with the same time as the last one
+    /// are removed too. The recorder can store records between two such transactions.
     static let together = 5000
 
     /// `true` if the rows of the table are counted as records: points, trips and events.
     var hasRecords: Bool { self != .state }
 
-    /// The column with the time from which the age of a row counts.
+    /// The SQL expression for the time from which the age of a row counts.
     private var time: String {
         switch self {
         case .point, .event: "time"
@@ -23,14 +23,14 @@ enum ExpiringTable: String, CaseIterable {
         "FROM \(self.rawValue) WHERE trackable = \(trackable) AND \(self.time) <= \(time)"
     }
 
-    /// Returns the SQL condition that a table has a row of a trackable up to a time.
+    /// Returns the SQL condition that at least one of the tables has a row of the trackable with a time up to `time`.
     static func hasRows(of trackable: String, through time: String) -> String {
         let each = self.allCases.map { "EXISTS (SELECT 1 \($0.rows(of: trackable, through: time)))" }
         return "(\(each.joined(separator: " OR ")))"
     }
 
-    /// Returns the SQL statement that deletes the oldest rows of a trackable up to a time: one more than `offset` rows,
-    /// and those with the same time as the last.
+    /// Returns the SQL statement that deletes the oldest rows of a trackable with times up to `time`. It deletes one
+    /// row more than `offset`, and further rows with the same time as the last of them.
     func deletion(of trackable: String, through time: String, offset: String) -> String {
         let last = "SELECT \(self.time) \(self.rows(of: trackable, through: time)) ORDER BY 1 LIMIT 1 OFFSET \(offset)"
         return "DELETE \(self.rows(of: trackable, through: "coalesce((\(last)), \(time))"))"
@@ -41,10 +41,10 @@ enum ExpiringTable: String, CaseIterable {
 struct RemovedPart {
     /// The number of removed points, trips and events.
     var records = 0
-    /// The number of rows that the transaction may still remove.
+    /// The number of rows that the transaction may still remove before it ends.
     private(set) var room = ExpiringTable.together
 
-    /// `true` if more rows may be left to remove.
+    /// `true` if the transaction has reached its limit, so that more rows may be left to remove.
     var isFull: Bool { self.room <= 0 }
 
     mutating func removed(_ rows: Int, of table: ExpiringTable) {

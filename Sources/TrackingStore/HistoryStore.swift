@@ -13,8 +13,8 @@ public protocol HistoryStore: Sendable {
     ///   content of a record.
     func store(_ batch: RecordingBatch) async throws(TrackingError) -> StoreReport
 
-    /// Returns the acknowledgement of a trackable: for each of the streams that changed last, the number up to
-    /// which every record is stored or declared missing.
+    /// Returns the acknowledgement of a trackable. For each stream that changed recently, it contains the number up to
+    /// which every record is stored or known to be missing.
     ///
     /// - Throws: `storeFailed`.
     func acknowledgement(of trackable: TrackableID) async throws(TrackingError) -> Acknowledgement
@@ -28,33 +28,37 @@ public protocol HistoryStore: Sendable {
     /// - Throws: `storeFailed`.
     func points(_ query: PointQuery, after: PointName?, limit: Int) async throws(TrackingError) -> PointPage
 
-    /// Returns the coverage of a trackable's streams: the state of each record number.
+    /// Returns the coverage of a trackable's streams: the record numbers that are stored, erased, refused or missing.
+    /// All other numbers are unknown.
     ///
     /// - Throws: `storeFailed`.
     func coverage(of trackable: TrackableID) async throws(TrackingError) -> [StreamID: StreamCoverage]
 
-    /// Returns the newest position of each trackable that was recorded with a right clock, by id.
+    /// Returns the newest position of each trackable, in the order of the trackables' ids. Positions that were recorded
+    /// with a wrong clock, and positions at [0, 0], do not count.
     ///
     /// - Parameter trackables: The trackables; `nil` for all that have a position.
     /// - Throws: `storeFailed`.
     func lastPositions(of trackables: [TrackableID]?) async throws(TrackingError) -> [LastPosition]
 
-    /// Returns summaries of the trackables, by id: at most `limit` of those after `id`.
+    /// Returns summaries of at most `limit` trackables whose ids come after `id`, in the order of their ids.
     ///
     /// - Throws: `storeFailed`.
     func trackables(after id: TrackableID?, limit: Int) async throws(TrackingError) -> [TrackableSummary]
 
-    /// Returns summaries of those of the given trackables that the store knows, by id.
+    /// Returns summaries of those of the given trackables that the store contains, in the order of their ids.
     ///
     /// - Throws: `storeFailed`.
     func summaries(of trackables: [TrackableID]) async throws(TrackingError) -> [TrackableSummary]
 
-    /// Returns the trackables that have a point in `box` at a time in `times`, by id.
+    /// Returns the trackables that have a point in `box` at a time in `times`, in the order of their ids.
     ///
     /// - Throws: `storeFailed`.
     func trackables(in box: GeoBox, during times: TimeSpan) async throws(TrackingError) -> [TrackableID]
 
-    /// Returns the trips of a trackable that were under way in `times`, by their start, then their id: at most `limit`.
+    /// Returns at most `limit` trips of a trackable that were under way at a time in `times`. They are ordered by their
+    /// start, then their id.
+    ///
     /// A trip without a recorded end counts as under way for ``TripStateMachine/longestSilence`` after its last
     /// recorded version.
     ///
@@ -64,7 +68,7 @@ public protocol HistoryStore: Sendable {
         of trackable: TrackableID, during times: TimeSpan, after last: Trip?, limit: Int
     ) async throws(TrackingError) -> [Trip]
 
-    /// Returns the events of a trackable in `times`, by time, then stream, then `seq`: at most `limit`.
+    /// Returns at most `limit` events of a trackable at times in `times`, ordered by time, then stream, then `seq`.
     ///
     /// - Parameter last: The last event of the page before; `nil` for the first page.
     /// - Throws: `storeFailed`.
@@ -72,7 +76,8 @@ public protocol HistoryStore: Sendable {
         of trackable: TrackableID, during times: TimeSpan, after last: TrackingEvent?, limit: Int
     ) async throws(TrackingError) -> [TrackingEvent]
 
-    /// Returns the newest times in the store. They show whether a clock that is not synchronized can be right.
+    /// Returns the times of the newest position and the newest state in the store. A system clock that is not
+    /// synchronized can be compared with them.
     ///
     /// - Throws: `storeFailed`.
     func newest() async throws(TrackingError) -> NewestTimes
@@ -85,13 +90,14 @@ public protocol HistoryStore: Sendable {
 
     /// Erases a trackable's points, trips, events and states for good.
     ///
-    /// Records from before `before` that are received later are not stored, and count as acknowledged. All quarantined
+    /// Records with a time before `before` that are received later are not stored, but acknowledged. All quarantined
     /// messages of the trackable are erased, because the times of unreadable messages are not known.
     ///
     /// - Parameters:
     ///   - trackable: The trackable.
     ///   - before: The time before which everything is erased; `nil` to erase everything.
-    ///   - now: The current time. Records from this time on are still stored later, even if `before` is later.
+    ///   - now: The current time. Records with this time or a later one can still be stored later, even if `before` is
+    ///     later.
     /// - Throws: `storeFailed`, `storeBusy`.
     func erase(_ trackable: TrackableID, before: UnixTime?, now: UnixTime) async throws(TrackingError) -> EraseReport
 
@@ -179,13 +185,16 @@ extension HistoryStore {
 
 /// The fixed limits of a store.
 public enum StoreLimits {
-    /// The maximum number of quarantined messages. Beyond it, the oldest messages of the trackable with the most are
-    /// removed.
+    /// The maximum number of quarantined messages. Beyond it, messages of the trackable with the most quarantined
+    /// messages are removed, the oldest first.
     public static let quarantine = 10_000
-    /// The maximum number of notes of possible gaps. Beyond it, the oldest are removed.
+    /// The maximum number of stored possible gaps. A possible gap is a time at which messages may have been lost,
+    /// because the broker had kept no session for the recorder. Beyond the maximum, the oldest are removed.
     public static let keptGaps = 1000
-    /// The maximum number of possible gaps in a report, the newest first.
+    /// The maximum number of possible gaps in a report, the newest first. A possible gap is a time at which messages
+    /// may have been lost, because the broker had kept no session for the recorder.
     public static let possibleGaps = 20
-    /// The maximum number of points in a page beyond the requested number, if they have the same time.
+    /// The maximum number of points by which a page can exceed the requested number. They must have the same time as
+    /// the last requested point.
     public static let pageExcess = 4096
 }

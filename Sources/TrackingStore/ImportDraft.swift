@@ -1,11 +1,12 @@
 package import TrackingCore
 
-/// Points without a stream that are about to be imported, and the search for those that are already stored.
+/// Points to import that have no stream and no number. Finds those among them that the history already contains.
 ///
-/// An export contains points that a device recorded with a stream and a number. An import of the export has the same points
-/// without them. Two points of a trackable are the same if they have the same time, in microseconds, and the same place.
+/// An export contains points that a device recorded with a stream and a number. When the export is imported, the same
+/// points have neither. Two points of a trackable are the same if they have the same time, in microseconds, and the
+/// same place.
 package struct ImportDraft: Sendable {
-    /// The identity of a point without a stream and a number.
+    /// The time and the place by which a point without a stream and a number is identified.
     private struct Key: Hashable {
         let microseconds: Double
         let latitude: Double
@@ -19,16 +20,16 @@ package struct ImportDraft: Sendable {
         }
     }
 
-    /// The longest pause in seconds between two points that are searched for in one time span.
+    /// The longest pause in seconds between two points to import for which the history is searched in one time span.
     private static let longestPause = 60.0
-    /// The extension of a time span at both ends, in seconds. It covers the rounding to microseconds.
+    /// The time in seconds by which a time span is extended at both ends. It covers the rounding to microseconds.
     private static let margin = 2e-6
 
     private let points: [Location]
     private let keys: Set<Key>
     private var stored: Set<Key> = []
 
-    /// Makes a draft of an import.
+    /// Begins the search for points to import that the history already contains.
     ///
     /// - Parameter points: The points to import, in any order.
     package init(_ points: [Location]) {
@@ -36,7 +37,8 @@ package struct ImportDraft: Sendable {
         self.keys = Set(points.map { Key($0) })
     }
 
-    /// The time spans in which the store may have the points, by time. They do not overlap.
+    /// The time spans in which the history must be searched for the points to import, in the order of time. They do not
+    /// overlap.
     package var spans: [TimeSpan] {
         var spans: [(first: Double, last: Double)] = []
         for time in self.points.map(\.time.seconds).sorted() {
@@ -49,10 +51,10 @@ package struct ImportDraft: Sendable {
         return spans.map { TimeSpan(from: UnixTime($0.first - Self.margin), to: UnixTime($0.last + Self.margin)) }
     }
 
-    /// Notes points that the store has.
+    /// Notes points that the history contains, so that they are not imported again.
     ///
-    /// A point without a stream that was recorded with a wrong clock is left to the store, which recognizes the same point and
-    /// corrects its clock fault.
+    /// A stored point with neither a stream nor a correct clock does not count as found. The point is imported again,
+    /// and the store then corrects the fault of its clock.
     package mutating func found(_ points: [StoredPoint]) {
         for point in points where point.location.stream != nil || !point.hasClockFault {
             let key = Key(point.location)
@@ -60,18 +62,18 @@ package struct ImportDraft: Sendable {
         }
     }
 
-    /// The points that were not found in the store, in their original order.
+    /// The points to import that were not found in the history, in their original order.
     package var newPoints: [Location] { self.points.filter { !self.stored.contains(Key($0)) } }
 }
 
 extension HistoryStore {
-    /// Returns those of the given points that the store does not have, in their original order.
+    /// Returns those of the given points that the history does not contain, in their original order.
     ///
-    /// A point that another program stores at the same time may be returned, too.
+    /// A point that another program stores at the same time may be among them.
     ///
     /// - Parameters:
     ///   - points: Points without a stream.
-    ///   - trackable: Their trackable.
+    ///   - trackable: The trackable of the points.
     /// - Throws: `storeFailed`.
     package func newPoints(
         among points: [Location], of trackable: TrackableID

@@ -1,21 +1,21 @@
 public import TrackingCore
 
-/// A check for points that a query with a box left out because of their place, between two points that it found.
+/// Finds out if points were left out between two points of a query's result, because they are outside the query's box.
 ///
-/// The check is needed where the numbers of a stream between the two points are stored, or where the points have no
-/// numbers. It reads many points at once as long as the query finds consecutive points.
+/// The check is needed if the record numbers between the two points are stored, or if the points have no numbers. It
+/// reads many points at once as long as it finds none that was left out.
 public struct LeftOutPoints: Sendable {
     private let store: any HistoryStore
-    /// The query without the box; `nil` if the query has no box and leaves nothing out.
+    /// The query without its box; `nil` if the query has no box, so that it leaves nothing out.
     private let query: PointQuery?
-    /// The times of the next points, at any place.
+    /// The times of the next points of the trackable, inside or outside the box.
     private var times: ArraySlice<UnixTime> = []
-    /// The number of points in the next read.
+    /// The number of points that the next read requests.
     private var limit = 1
 
     private static let maximumLimit = 1000
 
-    /// Makes a check for a query.
+    /// Makes a check for the results of a query.
     public init(_ query: PointQuery, in store: any HistoryStore) {
         self.store = store
         var everywhere = query
@@ -23,8 +23,8 @@ public struct LeftOutPoints: Sendable {
         self.query = query.box == nil ? nil : everywhere
     }
 
-    /// Returns `true` if the box of the query left out points between a time and a point. The points must be passed in
-    /// order.
+    /// Returns `true` if the query's box left out a point after the time and before the point. The points must be
+    /// passed in the order of time.
     ///
     /// - Throws: `storeFailed`.
     public mutating func areAny(after time: UnixTime, before point: Location) async throws(TrackingError) -> Bool {

@@ -1,26 +1,25 @@
 import TrackingCore
 
-/// A page of points while it is being read.
+/// The points of one page, collected while they are read.
 struct PageDraft {
-    /// A point and its place in the order of reading.
+    /// A point, with the name that determines its place in the order of reading.
     struct Entry {
         var name: PointName
         var point: StoredPoint
     }
 
     private var entries: [Entry] = []
-    /// The key of the point at which the next page begins; `nil` if no page follows.
+    /// The name of the last point of this page, after which the next page begins; `nil` if no page follows.
     var next: PointName?
 
     /// The number of points.
     var count: Int { self.entries.count }
-    /// The key of the last point that was read.
+    /// The name of the last point that was read: its time, stream and number.
     var last: PointName? { self.entries.last?.name }
 
     mutating func append(_ entry: Entry) { self.entries.append(entry) }
 
-    /// The finished page. Points of one time are in the order of their streams' names, not in the order in which they
-    /// were stored.
+    /// The finished page. Points of the same time are ordered by the names of their streams.
     var page: PointPage {
         let sorted = self.entries.sorted { left, right in
             guard left.name.time == right.name.time else { return left.name.time < right.name.time }
@@ -34,22 +33,25 @@ extension PageDraft.Entry {
     fileprivate var streamName: String { self.point.location.stream?.rawValue ?? "" }
 }
 
-/// The time spans of runs of points near a place. Overlapping runs are joined.
+/// A time span that joins overlapping runs. A run is a group of consecutive points of one trackable, with its first and
+/// last time and its bounding box.
 struct RunSpan {
-    /// The number of runs that are read from the spatial index at once.
+    /// The maximum number of runs that are read from the spatial index at once.
     static let runsTogether = 64
-    /// The maximum length of a run in seconds.
+    /// The maximum duration of a run of points in seconds.
     static let longestRun = Double(PointRun.maximumCount + 1) * PointRun.maximumPause.inSeconds
 
     private let from: Double
     private var covered: (from: Double, to: Double)?
     private var count = 0
 
-    /// Makes a span that covers nothing. Only times from `from` on matter.
+    /// Makes a span without runs. The span never begins before `from`, in seconds of Unix time.
     init(from: Double) { self.from = from }
 
-    /// Adds the next run, in the order of first times. Returns `false`, without adding the run, when it does not
-    /// overlap the runs before.
+    /// Adds a run to the span. The runs must be passed in the order of their first times.
+    ///
+    /// - Returns: `false` if the run does not overlap the span, or the span has ``runsTogether`` runs. The run is then
+    ///   not added.
     mutating func add(first: Double, last: Double) -> Bool {
         guard let known = self.covered else {
             self.covered = (max(first, self.from), last.nextUp)
@@ -62,7 +64,8 @@ struct RunSpan {
         return true
     }
 
-    /// Returns the time span that the added runs cover, at most until `end`; `nil` if they cover none.
+    /// Returns the time span from the first to the last time of the added runs, at most until `end`; `nil` if there are
+    /// none.
     func times(until end: Double) -> TimeSpan? {
         self.covered.map { TimeSpan(from: UnixTime($0.from), to: UnixTime(min($0.to, end))) }
     }

@@ -1,26 +1,29 @@
 import TrackingCore
 
-/// The SQL that removes rows from the table `quarantine` when it is too long, for both stores.
+/// The SQL that removes rows from the table `quarantine` when it exceeds its limits. The SQL is valid for SQLite and
+/// PostgreSQL.
 enum QuarantineTrim {
-    /// The number of rows to which a table that is too long is reduced. It is below the limit, so that not
-    /// every quarantined message requires a search of the table.
+    /// The number of quarantined messages to which a table above its limit is reduced: 95 % of the limit. The next
+    /// messages then do not exceed the limit at once.
     private static let left = StoreLimits.quarantine * 19 / 20
 
-    /// The SQL condition that a row is the note of a possible gap (see ``RefusedMessage/possibleGapReason``). Such
-    /// notes are limited separately, so that unreadable messages do not displace them.
+    /// The SQL condition for a row that records a possible gap, a time at which messages may have been lost (see
+    /// ``RefusedMessage/possibleGapReason``). Such rows have a limit of their own, so that quarantined messages do not
+    /// displace them.
     static let isGap = "trackable IS NULL AND reason = '\(RefusedMessage.possibleGapReason)'"
 
-    /// Returns the messages of a batch that are written to the table.
+    /// Returns those quarantined messages of a batch that are written to the table. If a batch has more than the limit,
+    /// its last ones are written.
     static func kept(_ refused: [RefusedMessage]) -> [RefusedMessage] {
         guard refused.count > StoreLimits.quarantine else { return refused }
         return refused.filter(\.isGap) + refused.filter { !$0.isGap }.suffix(StoreLimits.quarantine)
     }
 
-    /// The SQL query for the number of quarantined messages, without notes of possible gaps.
+    /// The SQL query for the number of quarantined messages. Rows that record a possible gap are not counted.
     static let count = "SELECT count(*) FROM quarantine WHERE NOT (\(isGap))"
 
-    /// Returns the statement that reduces a number of messages to the limit; `nil` if the number is below it.
-    /// The oldest messages of the trackable with the most messages are removed first.
+    /// Returns the SQL statement that reduces the table to 95 % of its limit; `nil` if `count` messages do not exceed
+    /// the limit. The oldest messages of the trackable with the most messages are removed first.
     static func deletion(of count: Int) -> String? {
         guard count > StoreLimits.quarantine else { return nil }
         return """
@@ -30,7 +33,7 @@ enum QuarantineTrim {
             """
     }
 
-    /// The statement that removes the oldest notes of possible gaps beyond the limit.
+    /// The SQL statement that removes the oldest rows that record a possible gap, if there are more than their limit.
     static let gapDeletion = """
         DELETE FROM quarantine WHERE \(isGap) AND number <= (SELECT number FROM quarantine WHERE \(isGap) \
         ORDER BY number DESC LIMIT 1 OFFSET \(StoreLimits.keptGaps))
@@ -38,6 +41,7 @@ enum QuarantineTrim {
 }
 
 extension RefusedMessage {
-    /// `true` if the entry is the note of a possible gap instead of a quarantined message.
+    /// `true` if the entry records a possible gap, a time at which messages may have been lost; `false` for a
+    /// quarantined message.
     var isGap: Bool { self.trackable == nil && self.reason == Self.possibleGapReason }
 }

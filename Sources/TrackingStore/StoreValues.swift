@@ -1,17 +1,19 @@
 public import TrackingCore
 
-/// The result of storing a batch.
+/// The result of storing a batch of records in the history.
 public struct StoreReport: Hashable, Sendable {
-    /// The acknowledgement of each trackable in the batch.
+    /// The acknowledgement for each trackable in the batch: the record numbers up to which nothing is missing.
     public var acknowledgements: [TrackableID: Acknowledgement]
-    /// The number of points, trips and events that were new.
+    /// The number of points, trips and events of the batch that were not stored before.
     public var stored: Int
-    /// The number of points, trips and events that were stored before.
+    /// The number of points, trips and events of the batch that were stored already.
     public var duplicates: Int
-    /// The number of messages and records that were quarantined.
+    /// The number of messages and records that the history could not accept. They were quarantined, which means stored
+    /// apart with the reason.
     public var refused: Int
-    /// The number of streams of which a record was not accepted, because the stream has more than
-    /// ``StreamCoverage/maximumRanges`` gaps. Such a record is not acknowledged, so its device sends it again.
+    /// The number of streams of which the history rejected a record, because the stream already has
+    /// ``StreamCoverage/maximumRanges`` separate ranges of known numbers. The record is not acknowledged, so the device
+    /// sends it again later.
     public var overfull: Int
 
     init(_ changes: RecordingChanges, newPoints: Int) {
@@ -23,38 +25,38 @@ public struct StoreReport: Hashable, Sendable {
     }
 }
 
-/// A time span from a first moment, which is included, to an end, which is excluded.
+/// A time span. It includes its beginning and excludes its end.
 public struct TimeSpan: Hashable, Sendable {
-    /// The first moment of the span; `nil` for no limit.
+    /// The beginning of the span, which is included; `nil` for no limit.
     public var from: UnixTime?
     /// The end of the span, which is excluded; `nil` for no limit.
     public var to: UnixTime?
 
-    /// Makes a time span; `nil` means no limit.
+    /// Makes a time span from a beginning to an end; `nil` means no limit.
     public init(from: UnixTime? = nil, to: UnixTime? = nil) {
         self.from = from
         self.to = to
     }
 
-    /// The time span without limits.
+    /// The time span that contains every time.
     public static let all = TimeSpan()
 
-    /// The limits of the span in seconds of Unix time; infinite where the span has no limit.
+    /// The limits of the span in seconds of Unix time; −∞ or +∞ where the span has no limit.
     var bounds: (from: Double, to: Double) { (self.from?.seconds ?? -.infinity, self.to?.seconds ?? .infinity) }
 }
 
-/// A selection of the points of one trackable.
+/// A query for the points of one trackable.
 public struct PointQuery: Hashable, Sendable {
-    /// The trackable.
+    /// The trackable whose points are selected.
     public var trackable: TrackableID
-    /// The time span of the points.
+    /// The time span in which the selected points lie.
     public var times: TimeSpan
-    /// The area of the points; `nil` for everywhere.
+    /// The area in which the selected points lie; `nil` for any place.
     public var box: GeoBox?
-    /// The trip of the points; `nil` for points of any trip or of none.
+    /// The id of the trip to which the selected points belong; `nil` selects points with or without a trip.
     public var tripID: String?
 
-    /// Makes a selection of the points of one trackable; by default, all its points.
+    /// Makes a query for the points of one trackable. By default, it selects all of them.
     public init(
         _ trackable: TrackableID, during times: TimeSpan = .all, in box: GeoBox? = nil, tripID: String? = nil
     ) {
@@ -65,48 +67,50 @@ public struct PointQuery: Hashable, Sendable {
     }
 }
 
-/// A point of the history.
+/// A point that is stored in the history.
 public struct StoredPoint: Hashable, Sendable {
-    /// The point.
+    /// The point as the device recorded it: place, time and the other measurements.
     public var location: Location
-    /// `true` if the clock of the device was wrong when the point was recorded, compared with the time at which
-    /// it was received.
+    /// `true` if the time of the point comes from a wrong clock of the device: it is before 2001, or more than 60 s
+    /// after the time at which the recorder received the point.
     public var hasClockFault: Bool
 }
 
-/// A page of points.
+/// A page of points that were read from the history.
 public struct PointPage: Hashable, Sendable {
-    /// The points, by time, then the stream's name, then `seq`.
+    /// The points, ordered by time, then by the name of the stream, then by `seq`, the number in the stream.
     public var points: [StoredPoint]
-    /// The point at which the next page begins; `nil` if this page is the last.
+    /// The point after which the next page begins; `nil` if this page is the last.
     public var next: PointName?
 
-    /// The empty page that follows the last page.
+    /// An empty page, which shows that no more points follow.
     static let end = PointPage(points: [], next: nil)
 }
 
-/// The last position of a trackable.
+/// The last position of a trackable in the history.
 public struct LastPosition: Hashable, Sendable {
     /// The trackable.
     public var trackable: TrackableID
-    /// The position and its time.
+    /// The last position, with its time and the other measurements.
     public var location: Location
 
-    /// Makes a last position.
+    /// Makes the last position of a trackable.
     public init(trackable: TrackableID, location: Location) {
         self.trackable = trackable
         self.location = location
     }
 }
 
-/// The newest times in a store.
+/// The newest times in a history, which help to judge whether the clock of this computer can be right.
 public struct NewestTimes: Hashable, Sendable {
-    /// The time of a recent position with a right clock. It may be slightly earlier than the newest.
+    /// The time of the newest position in the history, ignoring wrong clocks. It may be slightly too early, because the
+    /// value is not updated with every point. `nil` without positions.
     public var position: UnixTime?
-    /// The time at which the last presence or resolution was received, by the clock of the recorder.
+    /// The time at which the recorder last received a presence or a resolution of any trackable, by the recorder's
+    /// clock; `nil` if it received none.
     public var state: UnixTime?
 
-    /// Makes a pair of times.
+    /// Makes the newest times of a history.
     public init(position: UnixTime? = nil, state: UnixTime? = nil) {
         self.position = position
         self.state = state
@@ -114,7 +118,7 @@ public struct NewestTimes: Hashable, Sendable {
 }
 
 extension Sequence<LastPosition> {
-    /// Returns the positions within `distance` of a place, the nearest first.
+    /// Returns the last positions that are within `distance` of a place, the nearest first.
     public func near(_ place: Coordinate, within distance: Meters) -> [LastPosition] {
         self.map { (position: $0, distance: $0.location.coordinate.distance(to: place)) }
             .filter { $0.distance <= distance }
@@ -123,18 +127,18 @@ extension Sequence<LastPosition> {
     }
 }
 
-/// A trackable of the history.
+/// A summary of one trackable in the history.
 public struct TrackableSummary: Hashable, Sendable {
     /// The trackable's identifier.
     public var id: TrackableID
-    /// The time of the trackable's earliest point; `nil` without points.
+    /// The time of the trackable's earliest stored point; `nil` if it has no points.
     public var first: UnixTime?
-    /// The time of the trackable's last position that was recorded with a right clock; `nil` for none.
+    /// The time of the trackable's last position, ignoring positions with a wrong clock; `nil` for none.
     public var last: UnixTime?
-    /// The number of the trackable's streams.
+    /// The number of the trackable's streams, the numbered sequences of its records.
     public var streams: Int
 
-    /// Makes a summary; by default that of a trackable without records.
+    /// Makes a summary of a trackable. By default, the trackable has no points and no streams.
     public init(id: TrackableID, first: UnixTime? = nil, last: UnixTime? = nil, streams: Int = 0) {
         self.id = id
         self.first = first
@@ -143,44 +147,44 @@ public struct TrackableSummary: Hashable, Sendable {
     }
 }
 
-/// A report on the completeness of a trackable's records.
+/// A report on stored and missing records of a trackable.
 public struct VerifyReport: Hashable, Sendable {
-    /// The reports on the trackable's streams, by name.
+    /// The reports on the trackable's streams, in order of stream name.
     public var streams: [StreamReport]
-    /// The number of points, including those without a stream.
+    /// The number of stored points, including those that belong to no stream.
     public var points: Int
-    /// The number of points without a stream.
+    /// The number of stored points that belong to no stream and thus have no record number.
     public var unnumbered: Int
-    /// The number of points without a stream that were recorded with a wrong clock.
+    /// The number of stored points that belong to no stream and have a time from a wrong clock.
     public var unnumberedClockFaults: Int
-    /// The time before which all records of the trackable were erased; `nil` if none were.
+    /// The time before which the user erased all records of the trackable; `nil` if none were erased.
     public var erasedBefore: UnixTime?
-    /// The times at which a recorder reconnected and the broker had not kept its session. Records of any
-    /// trackable from before such a time may be missing, unless the devices send them again. The newest first,
-    /// at most ``StoreLimits/possibleGaps``.
+    /// The times at which a recorder reconnected and found that the broker had not kept its MQTT session. Records of
+    /// any trackable from before such a time may be missing. The list begins with the newest time and has at most
+    /// ``StoreLimits/possibleGaps`` entries.
     public var possibleGaps: [UnixTime] = []
 
-    /// `true` if every number of every stream is stored or declared missing.
+    /// `true` if the state of every record is known: stored, erased, quarantined, or declared by the device to be gone.
     public var isComplete: Bool { self.streams.allSatisfy { $0.undeclaredGaps.isEmpty } }
 
-    /// A report on the completeness of one stream.
+    /// A report on stored and missing records of one stream, a numbered sequence of records.
     public struct StreamReport: Hashable, Sendable {
         /// The id of the stream.
         public var id: StreamID
-        /// The state of each record number of the stream.
+        /// The state of each record number of the stream, such as stored, erased or missing.
         public var coverage: StreamCoverage
-        /// The number of records that were received more than once.
+        /// The number of repetitions: records that were received again after they were stored.
         public var duplicates: Int
-        /// The number of points that were recorded with a wrong clock.
+        /// The number of the stream's points that have a time from a wrong clock.
         public var clockFaults: Int
 
-        /// The ranges of numbers that are neither stored nor declared missing: at most about twice
-        /// ``StreamCoverage/maximumRanges``.
+        /// The ranges of missing record numbers: numbers up to the highest known one that have no state. The device did
+        /// not declare these records to be gone.
         public var undeclaredGaps: [ClosedRange<UInt64>] { self.coverage.undeclaredGaps() }
     }
 }
 
-/// The result of erasing records.
+/// The result of erasing the records of a trackable.
 public struct EraseReport: Hashable, Sendable {
     /// The number of erased points.
     public var points = 0
@@ -188,13 +192,13 @@ public struct EraseReport: Hashable, Sendable {
     public var trips = 0
     /// The number of erased events.
     public var events = 0
-    /// The number of erased presences and resolutions.
+    /// The number of erased states, the recorded presences and resolutions.
     public var states = 0
-    /// The number of erased quarantined messages.
+    /// The number of erased quarantined messages, which the history could not accept.
     public var quarantined = 0
-    /// The places that still have erased data, each with the remedy. The erasure is complete only if this is
-    /// empty.
+    /// The places that still contain erased data, such as a file, each with advice for the user. The erasure is
+    /// complete only if this list is empty.
     public var remains: [String] = []
-    /// The places outside the store that may still have the erased data, such as backups.
+    /// The places outside the history database that may still contain the erased data, such as backups.
     public var elsewhere: [String] = []
 }

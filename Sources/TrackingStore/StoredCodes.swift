@@ -1,7 +1,7 @@
 import TrackingCore
 
-/// The small numbers as which the words of a point (mode, motion, source) are stored; the views translate them back.
-/// The meaning of a number never changes.
+/// The numbers that replace the words of a point (mode, motion, source) in the database, to save space. The views
+/// translate the numbers back to words. A number never changes its meaning.
 extension TrackingMode {
     var code: Int64 {
         switch self {
@@ -37,7 +37,7 @@ extension SourceKind {
 }
 
 extension Motion {
-    /// The bit that represents the kind of motion in a stored number.
+    /// The bit for this kind of motion in the stored number, which combines several kinds.
     var bit: Int64 {
         switch self {
         case .driving: 1
@@ -48,7 +48,7 @@ extension Motion {
         }
     }
 
-    /// Returns the sum of the bits of kinds of motion; `nil` for an empty list.
+    /// Returns the stored number for several kinds of motion, the sum of their bits; `nil` for an empty list.
     static func code(of motion: [Motion]) -> Int64? {
         motion.isEmpty ? nil : motion.reduce(0) { $0 | $1.bit }
     }
@@ -57,7 +57,7 @@ extension Motion {
     static func all(in code: Int64) -> [Motion] { Self.allCases.filter { $0.bit & code != 0 } }
 }
 
-/// SQL expressions that translate stored numbers to words, for the views.
+/// SQL expressions that translate stored numbers back to words, for the database's views.
 enum CodeWords {
     /// Returns an SQL expression that translates the numbers of a column to words: `CASE column WHEN 1 THEN 'ACTIVE' …
     /// END`.

@@ -1,7 +1,6 @@
 import TrackingCore
 
-/// The reading of trips from the JSON with which they were received. The stream is that of the row, whatever the JSON
-/// states.
+/// Decodes a trip from the JSON in the history. The stream is taken from the database row, not from the JSON.
 extension Trip {
     init?(stored json: [UInt8], stream: StreamID) {
         guard var trip = try? MessageCodec.decodeStoredTrip(json) else { return nil }
@@ -19,7 +18,7 @@ extension TrackingEvent {
 }
 
 extension RecordingLedger.Trackable {
-    /// The keys of the recent streams, separated by commas, as the tables store them.
+    /// The database keys of the trackable's recent streams, separated by commas, as the column `recent` contains them.
     var recentNumbers: String {
         self.recent.compactMap { self.streams[$0].map { String($0.number) } }.joined(separator: ",")
     }

@@ -2,33 +2,37 @@ import Logging
 import Synchronization
 public import TrackingCore
 
-/// A subscriber that runs by itself.
+/// Methods that watch a trackable and run the subscriber by themselves, so that the program does not call `run()`.
 extension AssetSubscriber {
-    /// The positions of one trackable, as `locations(of:requesting:)` delivers them.
+    /// Watches one trackable, given by a name in the program's text, and delivers its positions. The subscriber runs by
+    /// itself, as in the method `locations(of:requesting:)` for a `TrackableID`.
     ///
     /// - Parameters:
-    ///   - name: The trackable's name: 1 to 128 bytes without control characters. Another name in the program's text stops
-    ///     the program. For a name that the program reads, make a `TrackableID`.
-    ///   - resolution: The resolution to request.
+    ///   - name: The trackable's name: 1 to 128 bytes without control characters. An invalid name stops the program.
+    ///     For a name that the program reads at run time, make a `TrackableID`.
+    ///   - resolution: The resolution to request: how often and how precisely the publisher shall publish.
     public func locations(of name: StaticString, requesting resolution: Resolution) -> AsyncStream<ReceivedUpdate> {
         self.locations(of: TrackableID(literal: name), requesting: resolution)
     }
 
-    /// Watches one trackable, and delivers its positions from now on; late ones are marked.
+    /// Watches one trackable, and delivers its positions from now on; late ones are marked. The first call starts the
+    /// subscriber.
     ///
     ///     let desk = try AssetSubscriber(broker: "mqtt://127.0.0.1:1883", client: "desk")
-    ///     for await update in desk.locations(of: "van-7", requesting: .high(every: .seconds(1))) { print(update.coordinate) }
+    ///     for await update in desk.locations(of: "van-7", requesting: .high(every: .seconds(1))) {
+    ///         print(update.coordinate)
+    ///     }
     ///
-    /// The first call runs the subscriber, until ``finish()``. Do not call ``run()`` as well. A stream that is cancelled or
-    /// released withdraws the request, unless another of these streams watches the trackable; the connection remains for
-    /// further streams. Of several requests for a trackable, the last one is in force.
+    /// The subscriber runs until ``finish()``. Do not call ``run()`` as well. Several streams may watch the same
+    /// trackable; the resolution of the latest call is in force. The end of a trackable's last stream withdraws the
+    /// request and stops watching the trackable. The connection remains for further streams.
     ///
-    /// All streams end with the subscriber. The reason, such as a program with the same client id, is logged, and
-    /// ``states(of:)`` delivers FAILED.
+    /// All streams end when the subscriber ends, for example because another program uses the same client id. The
+    /// reason is logged, and ``states(of:)`` delivers the state FAILED.
     ///
     /// - Parameters:
     ///   - id: The trackable.
-    ///   - resolution: The resolution to request.
+    ///   - resolution: The resolution to request: how often and how precisely the publisher shall publish.
     public func locations(of id: TrackableID, requesting resolution: Resolution) -> AsyncStream<ReceivedUpdate> {
         let events = self.events
         let watch = self.beginWatch(id, requesting: resolution)
@@ -55,18 +59,19 @@ extension AssetSubscriber {
         if isLast { self.unwatch(id) }
     }
 
-    /// Runs the subscriber in a task of its own. The program has no call in which the subscriber could run: it only reads
-    /// the stream.
+    /// Runs the subscriber in a new task, because a program that only reads a stream does not call `run()`. An error
+    /// that ends the subscriber is logged.
     private func runDetached() {
         Task {
             do { try await self.runToEnd() } catch {
-                self.logger.error("Subscriber ended", metadata: ["reason": "\(error)"])
+                self.logger.error(
+                    "Subscriber ended with an error: it delivers nothing more", metadata: ["reason": "\(error)"])
             }
         }
     }
 }
 
-/// The watch of one stream. It ends with the stream.
+/// Ends the watch of a trackable when the stream that needs it ends or is released.
 private final class Watch: Sendable {
     private let hasEnded = Mutex(false)
     private let onEnd: @Sendable () -> Void

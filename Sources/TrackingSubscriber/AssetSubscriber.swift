@@ -4,8 +4,8 @@ public import TrackingCore
 import Synchronization
 import TrackingRuntime
 
-/// Watches trackables over one connection to the broker: delivers their positions in order, their states and the
-/// presence of their publishers, and requests resolutions.
+/// Watches trackables over one connection to the broker. Delivers their positions in order, their states, and the
+/// presence of their publishers. Requests resolutions from the publishers.
 ///
 ///     let subscriber = AssetSubscriber(configuration: configuration, transport: transport)
 ///     for await update in subscriber.locations(of: "van-7", requesting: .high(every: .seconds(1))) { print(update) }
@@ -26,20 +26,21 @@ public final class AssetSubscriber<Transport: MessageTransport>: Service {
         buffer: 65_536, bytes: 32 * 1_024 * 1_024, size: { $0.approximateBytes })
     private let bad: BadMessages
     let shared = Mutex(Shared())
-    /// Reports changes of ``isSettled``.
+    /// Wakes the callers of `settled(until:)` when `isSettled` changes.
     private let settling = WakeSignal()
 
     struct Shared {
         var expected: [TrackableID: MonotonicTime] = [:]
         var failure: TrackingError?
-        /// The callers of `publish` that wait for the broker's answer to their event, by the number of the request.
+        /// The callers of `publish` that wait for the broker's answer to their tracking event, by the number of the
+        /// request.
         var publishing: [UInt64: AsyncStream<TrackingError?>.Continuation] = [:]
         var lastRequest: UInt64 = 0
         var hasBegun = false
         var hasEnded = false
         var isSettled = false
         var brokerDrops = BrokerDrops()
-        /// The number of streams of `locations(of:requesting:)` that a trackable has.
+        /// The number of open streams of `locations(of:requesting:)`, by trackable.
         var watches: [TrackableID: Int] = [:]
     }
 
@@ -59,7 +60,8 @@ public final class AssetSubscriber<Transport: MessageTransport>: Service {
         self.bad = BadMessages(logger: logger)
     }
 
-    /// Watches a trackable. The position, resolution and presence that the broker retains are delivered first.
+    /// Watches a trackable: subscribes to its positions, trips, events and resolution, and to the presence of its
+    /// publisher. The messages that the broker retains are delivered first.
     ///
     /// - Parameters:
     ///   - id: The trackable.
@@ -68,19 +70,22 @@ public final class AssetSubscriber<Transport: MessageTransport>: Service {
         self.mailbox.post(.watch(id, resolution))
     }
 
-    /// Stops watching a trackable, and clears this subscriber's resolution request and presence for it at the broker.
+    /// Stops watching a trackable. Clears the messages at the broker in which this subscriber requests a resolution of
+    /// the trackable and announces its presence on it.
     public func unwatch(_ id: TrackableID) { self.mailbox.post(.unwatch(id)) }
 
-    /// Requests another resolution for a watched trackable from its publisher, or withdraws the request (`nil`).
+    /// Requests another resolution for a watched trackable from its publisher. `nil` withdraws the request.
     public func request(_ resolution: Resolution?, for id: TrackableID) { self.mailbox.post(.request(id, resolution)) }
 
     /// Publishes a tracking event of a trackable, where the broker's rules allow that. Returns once the broker has
     /// accepted the event. An event that is published again after a lost connection may arrive twice.
     ///
-    /// - Throws: `payloadTooLarge` for a detail of more than ``WireLimits/maximumDetailBytes``; `connectionLost` before
-    ///   ``run()``, without a connection, or when the connection is lost before the answer; `notAuthorized` when the
-    ///   broker rejects the event; `stopped` after the end of the subscriber or a cancelled wait. After a cancelled
-    ///   wait the event is published all the same.
+    /// - Throws:
+    ///   - `payloadTooLarge` if the event's detail has more than ``WireLimits/maximumDetailBytes`` bytes.
+    ///   - `connectionLost` before ``run()``, without a connection, or when the connection is lost before the answer.
+    ///   - `notAuthorized` when the broker rejects the event.
+    ///   - `stopped` after the end of the subscriber, or when the waiting task is cancelled. The broker receives the
+    ///     event despite the cancellation.
     public func publish(_ event: TrackingEvent, of id: TrackableID) async throws(TrackingError) {
         try event.checkDetail()
         let (answers, answer) = AsyncStream.makeStream(of: TrackingError?.self)
@@ -109,24 +114,26 @@ public final class AssetSubscriber<Transport: MessageTransport>: Service {
         )
     }
 
-    /// Requests an orderly stop: the subscriber withdraws all its requests, publishes its goodbye and closes the
-    /// connection. ``run()`` returns afterwards.
+    /// Requests an orderly stop. The subscriber withdraws its requests and presences, announces at the broker that it
+    /// is offline, and closes the connection. Then ``run()`` returns.
     public func finish() { self.mailbox.post(.stop) }
 
     // MARK: - Events
 
-    /// A new stream of the events of all watched trackables, in order, from now on. A reader that falls behind by more
-    /// than 65,536 events or about 32 MB loses the oldest of them (see ``lostEvents``). Other readers do not wait for
-    /// it. See also ``everyEvent``.
+    /// A new stream of the events of all watched trackables, in order, from now on.
+    ///
+    /// If the reader falls behind by more than 65,536 events or about 32 MB, the oldest of these events are lost (see
+    /// ``lostEvents``). A slow reader of this stream does not delay other readers. See also ``everyEvent``.
     public var events: AsyncStream<SubscriberEvent> { self.deliveries.listen() }
 
-    /// A new stream of all events, as in ``events``, for a reader that must not lose any. While this reader is behind
-    /// by 65,536 events or about 32 MB, the subscriber reads nothing from the connection, so that all readers wait for
-    /// it. A reader that was cancelled or released is not waited for.
+    /// A new stream of all events, like ``events``, for a reader that must not lose any.
+    ///
+    /// While this reader is behind by 65,536 events or about 32 MB, the subscriber stops reading from the connection,
+    /// and all other readers wait as well. A reader that was cancelled or released does not delay the others.
     public var everyEvent: AsyncStream<SubscriberEvent> { self.deliveries.listen(losingNothing: true) }
 
     /// Returns the positions of one trackable, from now on. Late positions are marked (``ReceivedUpdate/isLate``). The
-    /// clearing of a position appears in ``events`` only.
+    /// stream does not show that the broker's retained position was cleared; ``events`` shows it.
     public func locations(of id: TrackableID) -> some AsyncSequence<ReceivedUpdate, Never> & Sendable {
         self.events.compactMap { if case .location(id, let update) = $0 { update } else { nil } }
     }
@@ -137,46 +144,49 @@ public final class AssetSubscriber<Transport: MessageTransport>: Service {
         self.events.compactMap { if case .raw(id, let update) = $0 { update } else { nil } }
     }
 
-    /// Returns the changes of this subscriber's state for one trackable, from now on. The reasons for a state appear in
-    /// ``events``.
+    /// Returns the changes of this subscriber's state for one trackable (online, offline, stale or failed), from now
+    /// on. The reason for a state is in ``events`` only.
     public func states(of id: TrackableID) -> some AsyncSequence<SubscriberState, Never> & Sendable {
         self.events.compactMap { if case .state(id, let state, _) = $0 { state } else { nil } }
     }
 
-    /// Returns the changes of the presence of one trackable's publisher, from now on.
+    /// Returns the changes of the presence of one trackable's publisher (present, absent or unknown), from now on.
     public func presence(of id: TrackableID) -> some AsyncSequence<PublisherPresence, Never> & Sendable {
         self.events.compactMap { if case .presence(id, let presence) = $0 { presence } else { nil } }
     }
 
-    /// Returns the resolutions in force of one trackable, as its publisher publishes them, from now on.
+    /// Returns the resolutions in force of one trackable, from now on: the accuracy and interval with which its
+    /// publisher publishes.
     public func resolutions(of id: TrackableID) -> some AsyncSequence<ResolutionInForce, Never> & Sendable {
         self.events.compactMap { if case .resolution(id, let resolution?) = $0 { resolution } else { nil } }
     }
 
-    /// Returns the current or last trip of one trackable, from now on: each newer version of the trip once.
+    /// Returns the current trip of one trackable, or its last one, from now on. Each newer version of the trip is
+    /// delivered once.
     public func trips(of id: TrackableID) -> some AsyncSequence<Trip, Never> & Sendable {
         self.events.compactMap { if case .trip(id, let trip?) = $0 { trip } else { nil } }
     }
 
-    /// Returns the tracking events of one trackable, from now on.
+    /// Returns the tracking events of one trackable (such as a low battery), from now on.
     public func trackingEvents(of id: TrackableID) -> some AsyncSequence<TrackingEvent, Never> & Sendable {
         self.events.compactMap { if case .event(id, let event) = $0 { event } else { nil } }
     }
 
-    /// Returns the time until the next position of a trackable is due, provided that it moves. The time is negative
-    /// when the position is overdue, and `nil` while none is expected.
+    /// Returns the time until the next position of a trackable is expected. The time is negative when that position is
+    /// overdue, and `nil` if none is expected, for example without a publisher. A trackable that does not move may
+    /// publish later.
     public func untilNextExpected(_ id: TrackableID) -> Duration? {
         let now = self.clock.moment.now
         return self.shared.withLock { $0.expected[id] }.map { now.duration(to: $0) }
     }
 
-    /// `true` while the subscriber is connected and the broker has answered all its subscriptions. Messages that are
-    /// published from now on are delivered as long as the value remains `true`.
+    /// `true` while the subscriber is connected and the broker has answered all its subscriptions. While the value is
+    /// `true`, the subscriber receives every newly published message of the watched trackables.
     public var isSettled: Bool { self.shared.withLock { $0.isSettled } }
 
-    /// Waits until ``isSettled``.
+    /// Waits until ``isSettled`` is `true`.
     ///
-    /// - Returns: `false` after the deadline or when the task is cancelled.
+    /// - Returns: `true` if the subscriber is settled; `false` after the deadline or when the task is cancelled.
     package func settled(until deadline: MonotonicTime) async -> Bool {
         await self.settling.wait(until: deadline) { self.isSettled }
     }
@@ -188,16 +198,16 @@ public final class AssetSubscriber<Transport: MessageTransport>: Service {
     /// The number of received messages that the subscriber skipped because they are invalid.
     public var badMessages: Int { self.bad.count }
 
-    /// The number of events that the readers of all streams lost because they did not keep up.
+    /// The number of events that slow readers lost, over all streams, because their buffers were full.
     public var lostEvents: Int { self.deliveries.lost }
 
     // MARK: - Running
 
-    /// Runs until ``finish()``, a graceful shutdown, or cancellation. Call it once, and not with
-    /// `locations(of:requesting:)`, which runs the subscriber by itself.
+    /// Runs the subscriber until ``finish()``, a graceful shutdown, or cancellation of the task. Call it once. Do not
+    /// call it if `locations(of:requesting:)` is used, which runs the subscriber by itself.
     ///
-    /// - Throws: `takenOver` when another program uses the client id; `invalidConfiguration` when the subscriber runs or
-    ///   ran already.
+    /// - Throws: `takenOver` when another program uses the client id; `invalidConfiguration` when the subscriber runs
+    ///   or ran already.
     public func run() async throws {
         guard self.begins() else {
             throw TrackingError(
@@ -208,7 +218,7 @@ public final class AssetSubscriber<Transport: MessageTransport>: Service {
         try await self.runToEnd()
     }
 
-    /// Returns `true` for the first caller, which then runs the subscriber.
+    /// Marks the subscriber as begun. Returns `true` for the first call only; that caller must then run the subscriber.
     func begins() -> Bool {
         self.shared.withLock { shared in
             defer { shared.hasBegun = true }
@@ -216,7 +226,7 @@ public final class AssetSubscriber<Transport: MessageTransport>: Service {
         }
     }
 
-    /// Runs after ``begins()``.
+    /// Runs the subscriber to its end. Call it once, after ``begins()`` has returned `true`.
     ///
     /// - Throws: `takenOver` when another program uses the client id.
     func runToEnd() async throws {
@@ -235,7 +245,8 @@ public final class AssetSubscriber<Transport: MessageTransport>: Service {
         if let failure = self.shared.withLock({ $0.failure }) { throw failure }
     }
 
-    /// Runs the connection and the state machine on the transport's executor, until the connection is closed.
+    /// Runs the connection and the subscriber's state machine on the transport's executor, until the connection is
+    /// closed.
     @concurrent
     private func work() async {
         await withGracefulShutdownHandler {
@@ -256,8 +267,8 @@ public final class AssetSubscriber<Transport: MessageTransport>: Service {
         }
     }
 
-    /// Feeds all events to the state machine and performs its actions, until the connection is closed. The machine is a
-    /// local variable, so that no other task can change it.
+    /// Passes each event to the subscriber's state machine and performs the machine's actions, until the connection is
+    /// closed. The machine is a local variable, so that no other task can change it.
     private func decide(_ group: inout DiscardingTaskGroup) async {
         var machine = SubscriberStateMachine(
             configuration: self.configuration, seed: UInt64.random(in: .min ... .max))

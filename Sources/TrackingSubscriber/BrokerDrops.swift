@@ -1,25 +1,27 @@
 public import TrackingCore
 
-/// The number of messages that the broker dropped while this program was connected, for any of the broker's clients and
-/// by the broker's own count.
+/// The number of messages that the broker dropped while this program was connected. The broker counts the drops of all
+/// its clients together.
 public struct BrokerDrops: Hashable, Sendable {
     /// The topic on which Mosquitto publishes the total number of messages that it has dropped.
     public static let topic = BrokerDropCounter.topic
 
-    /// The number of messages that the broker dropped while this program was connected, added over all connections.
+    /// The number of messages that the broker dropped for any of its clients while this program was connected; the sum
+    /// over all connections of this program.
     public private(set) var count = 0
-    /// The time at which the broker's count of dropped messages last increased; `nil` before the first increase.
+    /// The time at which the count of dropped messages last increased; `nil` before the first increase.
     public private(set) var lastIncrease: MonotonicTime?
     private var counter = BrokerDropCounter()
 
-    /// Creates a count of zero dropped messages.
+    /// Creates a count that begins at zero.
     public init() {}
 
-    /// A connection to the broker was made. The broker may have been restarted, so its next count is not compared with
-    /// the last one.
+    /// Handles a new connection to the broker. The broker may have restarted its count, so the next received count is
+    /// only a new starting value.
     mutating func connected() { self.counter.connected() }
 
-    /// The broker published its count of dropped messages. A payload that is not a number is ignored.
+    /// Handles the broker's total of dropped messages, and adds the increase since the last total. A payload that is
+    /// not a number is ignored.
     mutating func received(_ payload: ArraySlice<UInt8>, now: MonotonicTime) {
         let increase = self.counter.received(payload)
         guard increase > 0 else { return }

@@ -1,20 +1,21 @@
 import TrackingCore
 
-/// The names (stream and sequence number) of the events and ended trips of one trackable that were delivered, in
-/// bounded memory. It prevents that a record is delivered twice.
+/// The stream and number of each event and ended trip of one trackable that was delivered. They prevent that the same
+/// record is delivered twice.
 ///
-/// Consecutive numbers of a stream form one range. Above ``maximumRanges`` ranges, the lowest numbers of the least
-/// recently used stream are forgotten.
+/// The memory is bounded. Consecutive numbers of a stream form one range. Above ``maximumRanges`` ranges, the lowest
+/// numbers of the stream that was unused longest are forgotten.
 struct DeliveredRecords: Sendable {
-    /// The delivered numbers of each stream, the most recently used stream last.
+    /// The numbers of the delivered records, by stream. The stream that was used most recently is last.
     private var streams: [(id: StreamID, seqs: SeqSet)] = []
 
-    /// The largest number of ranges of consecutive numbers that are remembered for one trackable.
+    /// The largest number of ranges of consecutive record numbers that are remembered for one trackable, over all its
+    /// streams.
     static let maximumRanges = 512
 
-    /// Notes that a record is delivered.
+    /// Remembers a record as delivered.
     ///
-    /// - Returns: `true` if the record was not delivered before, as far as that is remembered.
+    /// - Returns: `true` if the record is new; `false` if it is remembered as delivered before.
     mutating func isNews(_ name: RecordName) -> Bool {
         let place = self.streams.lastIndex { $0.id == name.stream }
         guard place.map({ self.streams[$0].seqs.contains(name.seq) }) != true else { return false }

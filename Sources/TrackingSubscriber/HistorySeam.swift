@@ -1,9 +1,9 @@
 import TrackingCore
 
-/// Joins the recorded points of a trackable with its live positions, so that each point is delivered once. Remembers
-/// the points that were delivered.
+/// Joins the recorded points of a trackable with its live positions. It remembers the points that were delivered, so
+/// that no point is delivered twice.
 struct HistorySeam: Sendable {
-    /// A point without a sequence number, identified by its time and place.
+    /// A point without a sequence number, which is recognised by its time and place.
     private struct Unnumbered: Hashable {
         let time: UnixTime
         let place: Int64
@@ -12,19 +12,19 @@ struct HistorySeam: Sendable {
     private var numbered: [StreamID: SeqSet] = [:]
     private var unnumbered: Set<Unnumbered> = []
     private var newest: UnixTime?
-    /// `true` once live positions of the trackable are delivered.
+    /// `true` once the first live position of the trackable has arrived. The history is read a last time then.
     var isClosed = false
 
-    /// The longest delay after which the recorder still stores a point although points of later times are stored
-    /// already.
+    /// The longest time by which points may be stored out of order: the recorder may store a point although points that
+    /// are up to this time later are stored already.
     private static let disorder = Duration.seconds(60)
-    /// The largest number of points without a sequence number that are remembered. Above it, points that are older than
-    /// the newest one by more than ``disorder`` are forgotten.
+    /// The largest number of remembered points without a sequence number. Above it, points that are older than the
+    /// newest one by more than ``disorder`` are forgotten.
     private static let maximumUnnumbered = 10_000
 
-    /// Notes that a recorded point is delivered.
+    /// Remembers a recorded point as delivered.
     ///
-    /// - Returns: `false` if the point was delivered before.
+    /// - Returns: `true` if the point must be delivered; `false` if it was delivered before.
     mutating func admits(_ point: Location) -> Bool {
         guard !self.knows(point) else { return false }
         let newest = max(self.newest ?? point.time, point.time)
@@ -40,22 +40,25 @@ struct HistorySeam: Sendable {
         return true
     }
 
-    /// Returns the time from which the history is read again before the trackable's first live position is delivered;
-    /// `nil` if that was done already.
+    /// Returns the time from which the history must be read again before the trackable's first live position is
+    /// delivered; `nil` if this was not the first live position. The second reading finds points that the recorder
+    /// stored meanwhile or out of order.
     ///
     /// - Parameters:
     ///   - update: The live position.
-    ///   - since: The time from which the program wants recorded points; the returned time is never earlier.
+    ///   - since: The time from which the program wants recorded points. The returned time is never earlier.
     func start(before update: LocationUpdate, since: UnixTime) -> UnixTime? {
         guard !self.isClosed else { return nil }
         let newest = min(self.newest ?? since, update.location.time)
         return max(since, newest.advanced(by: .zero - Self.disorder))
     }
 
-    /// Returns `true` if the recorder has not stored this live position yet, and perhaps others before it.
+    /// Returns `true` if this measured live position was not found in the history yet. Then the recorder is behind, and
+    /// earlier points may be missing there as well.
     func misses(_ update: LocationUpdate) -> Bool { update.kind == .actual && !self.knows(update.location) }
 
-    /// Returns a live update without the points that were delivered before; `nil` if all of it was delivered before.
+    /// Returns a live update without the skipped points that were delivered before; `nil` if its position itself was
+    /// delivered before.
     func rest(of received: ReceivedUpdate) -> ReceivedUpdate? {
         guard received.update.kind == .predicted || !self.knows(received.update.location) else { return nil }
         var rest = received

@@ -2,18 +2,18 @@ import TrackingCore
 
 /// Merges the recorded points of several trackables by time. Holds one page of the history of each trackable at a time.
 struct RecordedMerge {
-    /// A trackable, with those of its recorded points that were read from the history and not returned yet.
+    /// A trackable, with its recorded points that were read from the history but not returned yet.
     private struct Source {
         let id: TrackableID
         var points: ArraySlice<Location>
-        /// The point after which the next page begins; `nil` after the last page.
+        /// The point after which the trackable's next page begins; `nil` after the last page.
         var after: PointName?
     }
 
     private let since: UnixTime
     private let recorded: RecordedPoints
     private var unread: ArraySlice<TrackableID>
-    /// The trackables with a next point. The last element is the one with the earliest next point.
+    /// The trackables that have a next point, ordered so that the earliest next point is at the end.
     private var sources: [Source] = []
 
     /// Creates a merge of the recorded points of several trackables, which has read nothing yet.
@@ -52,8 +52,8 @@ struct RecordedMerge {
         if !source.points.isEmpty { self.insert(source) }
     }
 
-    /// Inserts a trackable by the time of its next point; among equal times, so that trackables that are present
-    /// already come first.
+    /// Inserts a trackable at the place that the time of its next point determines. Of trackables with the same time,
+    /// the one that was inserted first is returned first.
     private mutating func insert(_ source: Source) {
         guard let time = source.points.first?.time else { return }
         var (low, high) = (0, self.sources.count)

@@ -17,12 +17,12 @@ extension AssetSubscriber {
     /// Returns the recorded points of trackables since a time, ordered by time, followed by all live events from now
     /// on. Each point is delivered once.
     ///
-    /// Create the sequence before ``run()``, and watch the trackables. The sequence holds one page of points for each
-    /// trackable in memory, so let `recorded` read smaller pages for many trackables.
+    /// Create the sequence before ``run()``, and watch the same trackables. The sequence holds one page of points of
+    /// each trackable in memory, so `recorded` should read smaller pages for many trackables.
     ///
-    /// Before the first live position of a trackable, the points that the recorder has stored meanwhile are delivered.
-    /// The sequence waits up to 5 s in total for recorders that are behind. Live events wait until the recorded points
-    /// are read, with the limits of ``events``.
+    /// The first live position of a trackable waits until the recorder has stored the points before it. These waits
+    /// take at most 5 s in total, over all trackables. Live events are buffered while recorded points are read, within
+    /// the limits of ``events``.
     ///
     /// - Parameters:
     ///   - time: The time of the first recorded points.
@@ -42,7 +42,8 @@ public struct RecordedThenLive: AsyncSequence, Sendable {
     let since: UnixTime
     let ids: [TrackableID]
     let recorded: RecordedPoints
-    /// The longest total time, over all trackables, that the sequence waits for a recorder that is behind.
+    /// The longest time, in total for all trackables, that the sequence waits for a recorder that has not stored the
+    /// latest points yet.
     let patience: Duration
 
     init(
@@ -56,17 +57,18 @@ public struct RecordedThenLive: AsyncSequence, Sendable {
         self.patience = patience
     }
 
-    /// Returns an iterator, which begins with the recorded points.
+    /// Returns an iterator that delivers first the recorded points and then the live events.
     public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(self) }
 
-    /// The position of one task in the recorded points and the live events.
+    /// The progress of one task through the recorded points and then the live events.
     public struct AsyncIterator: AsyncIteratorProtocol {
-        /// The second reading of a trackable's history, which precedes the trackable's first live position.
+        /// A second reading of a trackable's history, before the trackable's first live position is delivered. It finds
+        /// the points that the recorder stored after the first reading.
         private struct Reading {
             let id: TrackableID
             let from: UnixTime
             var after: PointName?
-            /// The trackable's first live position, which is delivered after this reading.
+            /// The trackable's first live position, which is delivered after the second reading of the history.
             let held: ReceivedUpdate
         }
 
@@ -80,7 +82,8 @@ public struct RecordedThenLive: AsyncSequence, Sendable {
         private var waiting: ArraySlice<SubscriberEvent> = []
         private var deadline: MonotonicTime?
 
-        /// The time between two attempts to find a live position in the history.
+        /// The wait between two attempts to find a live position in the history, while the recorder has not stored it
+        /// yet.
         private static let pause = Duration.milliseconds(100)
 
         init(_ sequence: RecordedThenLive) {
@@ -114,7 +117,8 @@ public struct RecordedThenLive: AsyncSequence, Sendable {
             }
         }
 
-        /// Reads the next page of a trackable's second reading, and waits for a recorder that is behind.
+        /// Reads the next page of the second reading of a trackable's history. If the recorder has not stored the held
+        /// live position yet, waits a short time for it.
         private mutating func read(_ reading: Reading) async throws {
             let page = try await self.recorded(reading.id, reading.from, reading.after)
             for point in page.points { self.deliver(point, of: reading.id) }
@@ -128,7 +132,7 @@ public struct RecordedThenLive: AsyncSequence, Sendable {
             self.pass(reading.held, of: reading.id)
         }
 
-        /// Delivers a recorded point, unless it was delivered before.
+        /// Adds a recorded point to the events to deliver, unless it was delivered before.
         private mutating func deliver(_ point: Location, of id: TrackableID) {
             guard self.seams[id]?.admits(point) == true else { return }
             let update = ReceivedUpdate(
@@ -138,8 +142,8 @@ public struct RecordedThenLive: AsyncSequence, Sendable {
 
         private var isPatient: Bool { self.deadline.map { DeviceClock.now < $0 } ?? false }
 
-        /// Handles a live event. The first live position of a trackable waits until the points recorded before it are
-        /// delivered.
+        /// Handles a live event. The first live position of a trackable is held until the points recorded before it are
+        /// read again.
         private mutating func take(_ event: SubscriberEvent) {
             guard case .location(let id, let received) = event, let seam = self.seams[id] else {
                 self.waiting.append(event)

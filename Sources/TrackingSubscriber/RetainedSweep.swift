@@ -1,23 +1,24 @@
 import TrackingCore
 
-/// The collection of the positions that the broker retains, which follows each connection of a subscriber.
+/// A sweep: the collection of all positions that the broker retains, after each new connection of a subscriber.
 ///
 /// The broker sends the retained positions after it has granted the subscriptions. At the end of the sweep, the
-/// trackables with a received position are compared with those whose position was delivered earlier. A trackable
-/// without a received position was cleared while the subscriber was not connected.
+/// subscriber knows which trackables have a retained position. If a position was delivered earlier and none is retained
+/// now, it was cleared while the subscriber was not connected.
 struct RetainedSweep: Sendable {
-    /// The trackables of which a position arrived during the present sweep; `nil` while no sweep is in progress.
+    /// The trackables of which a position arrived since the connection was made; `nil` while no retained positions are
+    /// being collected.
     private var located: Set<TrackableID>?
-    /// The time at which the present sweep ends; `nil` while that is not known.
+    /// The time at which the collection of retained positions ends; `nil` while that time is not set.
     private(set) var deadline: MonotonicTime?
 
-    /// Begins to collect the retained positions, because the connection was made.
+    /// Begins to collect the positions that the broker retains, because a connection was made.
     mutating func connected() { (self.located, self.deadline) = ([], nil) }
 
-    /// Cancels the collection of retained positions, because the connection was lost.
+    /// Cancels the collection of the positions that the broker retains, because the connection was lost.
     mutating func disconnected() { (self.located, self.deadline) = (nil, nil) }
 
-    /// Notes that a position of a trackable arrived, or that its retained position was cleared.
+    /// Notes that a position of a trackable arrived, or that the broker's retained position of it was cleared.
     ///
     /// - Parameters:
     ///   - isLocated: `true` if a position arrived; `false` if it was cleared.
@@ -31,21 +32,22 @@ struct RetainedSweep: Sendable {
         }
     }
 
-    /// Ends the present sweep after a time at the latest.
+    /// Sets the end of the collection of retained positions to at most `time` from now. An earlier end that is set
+    /// already remains.
     mutating func end(within time: Duration, now: MonotonicTime) {
         guard self.located != nil else { return }
         let deadline = now.advanced(by: time)
         self.deadline = min(deadline, self.deadline ?? deadline)
     }
 
-    /// Sets the end of the present sweep to a later time.
+    /// Sets the end of the collection of retained positions to `time` from now, even if an earlier end was set.
     mutating func postpone(by time: Duration, now: MonotonicTime) {
         self.deadline = now.advanced(by: time)
     }
 
-    /// Ends the present sweep.
+    /// Ends the collection of retained positions.
     ///
-    /// - Returns: The trackables of which a position arrived; `nil` if no sweep was in progress.
+    /// - Returns: The trackables of which a position arrived; `nil` if no collection was in progress.
     mutating func ended() -> Set<TrackableID>? {
         self.deadline = nil
         return self.located.take()

@@ -1,7 +1,8 @@
 import TrackingCore
 
 extension SubscriberConfiguration {
-    /// Returns the topic filters of one trackable that is watched by name.
+    /// Returns the topic filters to which the subscriber subscribes for one trackable that the program watches by its
+    /// id.
     func filters(of id: TrackableID) -> [TopicFilter] {
         let raw: [Topic] = self.wantsRaw ? [.raw(id)] : []
         let recorded: [Topic] = self.wantsRecorded ? [.history(id)] : []
@@ -9,7 +10,7 @@ extension SubscriberConfiguration {
         return [.publishers(id)] + topics.map(TopicFilter.topic)
     }
 
-    /// The topic filters of a subscriber that watches all trackables.
+    /// The topic filters to which a subscriber subscribes when it watches all trackables.
     var filtersForAll: [TopicFilter] {
         let raw: [TopicFilter] = self.wantsRaw ? [.everyRaw] : []
         let recorded: [TopicFilter] = self.wantsRecorded ? [.everyHistory] : []
@@ -18,9 +19,9 @@ extension SubscriberConfiguration {
 }
 
 extension TopicFilter {
-    /// `true` for a filter without which a trackable cannot be watched: one of positions, resolutions or publishers.
-    /// The broker may reject the other filters (raw positions, trips, events, liveness) without an effect on the
-    /// subscriber's state.
+    /// `true` for a topic filter that the subscriber needs: the positions, the resolution in force, or the presence of
+    /// publishers. If the broker rejects such a filter, the trackable counts as refused. The broker may reject other
+    /// filters, such as trips and events, without an effect on the subscriber's state.
     var isNeeded: Bool {
         switch self {
         case .publishers, .everyPublisher, .everyResolution, .everyLocation, .topic(.location), .topic(.resolution):
@@ -31,8 +32,8 @@ extension TopicFilter {
         }
     }
 
-    /// The trackable of a filter without which that trackable cannot be watched; `nil` for filters of all trackables,
-    /// and for filters that may be rejected.
+    /// The trackable to which a needed filter belongs (see ``isNeeded``). `nil` for a filter of all trackables, and for
+    /// a filter that the subscriber does not need.
     var neededTrackable: TrackableID? {
         switch self {
         case .publishers(let id), .topic(.location(let id)), .topic(.resolution(let id)): id

@@ -2,53 +2,58 @@ public import TrackingCore
 
 /// The settings of a subscriber, which do not change while it runs.
 public struct SubscriberConfiguration: MemberConfiguration, Hashable {
-    /// The client id of the subscriber at the broker; the transport must use the same one.
+    /// The client id of the subscriber at the broker. The subscriber's connection must use the same client id.
     public var client: ClientID
-    /// The identifier of this run of the program.
+    /// The identifier of this run of the program, which distinguishes it from other runs with the same client id.
     public var session: SessionID
-    /// The topic prefix below which all tracking topics are.
+    /// The first levels of every topic, `tracking` by default.
     public var topicRoot = TopicRoot.standard
-    /// The lease of the subscriber: publishers count it as present for this time after each of its heartbeats. Whole
-    /// seconds, limited to 1…86,400.
+    /// The lease of the subscriber: the time after each of its heartbeats for which publishers count it as present.
+    /// Whole seconds from 1 to 86,400.
     public var lease: Duration = .seconds(90)
-    /// `true` for a subscriber that publishes no presence. Publishers do not count it, and its resolution requests have
-    /// no effect.
+    /// `true` for a subscriber that does not announce its presence. Publishers do not count it as a subscriber, and it
+    /// cannot request a resolution.
     public var isSilent = false
-    /// `true` for a subscriber that is present on a trackable only while it requests a resolution for it. This suits a
-    /// program that watches everything on behalf of other programs.
+    /// `true` for a subscriber that announces its presence on a trackable only while it requests a resolution for it.
+    /// Otherwise it announces its presence on every watched trackable. The value `true` suits a program that watches
+    /// everything on behalf of other programs.
     public var isPresentOnlyWhileAsking = false
-    /// `true` to receive raw positions, as the receiver measured them, as well.
+    /// `true` to receive raw positions too: positions as the receiver measured them, without the publisher's filters.
     public var wantsRaw = false
-    /// `true` to receive also the trips and events that arrive only in batches of records (the recording lane of the
-    /// protocol), such as those of a publisher that was restarted while it was not connected. The subscriber receives
-    /// all batches for that and ignores their points.
+    /// `true` to receive also trips and events that were not published live and arrive only in batches of records for
+    /// recorders. A publisher that was not connected sends such batches later. The subscriber receives all batches for
+    /// that, and ignores the points in them.
     public var wantsRecorded = false
     /// `true` to read the broker's count of dropped messages (``AssetSubscriber/brokerDrops``).
     public var readsBrokerDrops = false
-    /// `true` to watch every trackable below the topic root, each from its first message on.
+    /// `true` to watch every trackable below the topic root. Each is watched from its first received message on.
     public var watchesAll = false
-    /// The resolution that the subscriber requests for trackables that it does not watch by name; `nil` for none.
+    /// The resolution that the subscriber requests for each trackable that it watches only because of ``watchesAll``;
+    /// `nil` for none.
     public var requestForAll: Resolution?
-    /// The largest number of watched trackables. With ``watchesAll``, trackables without a publisher for a day make
-    /// room for new ones; without room, new trackables are reported and ignored.
+    /// The largest number of watched trackables, if ``watchesAll`` is `true`. When it is reached, trackables that have
+    /// had no publisher for a day are no longer watched. If there are none, a new trackable is not watched, and an
+    /// event reports that.
     public var maximumTrackables = 10_000
-    /// `true` if the client id is random and used for this run only. The orderly goodbye then clears the client's
-    /// liveness at the broker.
+    /// `true` if the client id is random and used for this run only. At an orderly end, the subscriber then clears its
+    /// liveness, the retained message about its being online.
     public var isClientRandom = false
 
-    /// The time without a message after the broker granted the subscriptions, after which a trackable is reported as
-    /// ``SubscriberEvent/silent(_:)``.
+    /// The time after which a trackable without any received message is reported as ``SubscriberEvent/silent(_:)``. It
+    /// begins when the broker has granted the subscriptions.
     public static let silentAfter: Duration = .seconds(10)
 
-    /// The largest age at which the subscriber delivers a trip or event from a batch of records: 7 days. Older ones are
-    /// ignored.
+    /// The largest age of a trip or event that the subscriber delivers from a batch of records: 7 days. Older trips and
+    /// events in batches are ignored.
     public static let recordedFor: Duration = .seconds(7 * 86_400)
 
-    /// The time after which all retained positions are assumed to be received: 2 s after the subscriber's own liveness
-    /// came back from the broker, or 30 s after the broker's last grant if the liveness does not come back.
+    /// The time after which the subscriber assumes that it has received all positions that the broker retains.
+    ///
+    /// After its subscriptions, the subscriber publishes its own liveness message. `confirmed` is the time after the
+    /// broker has sent that message back, and `unconfirmed` the time if the broker does not send it back.
     static let sweepTime: (confirmed: Duration, unconfirmed: Duration) = (.seconds(2), .seconds(30))
 
-    /// Creates a configuration with the default value of each setting.
+    /// Creates a configuration in which every other setting has its default value.
     ///
     /// - Parameters:
     ///   - client: The client id of the subscriber.
@@ -61,55 +66,56 @@ public struct SubscriberConfiguration: MemberConfiguration, Hashable {
 
 /// The state of a subscriber for one trackable that it watches.
 public enum SubscriberState: String, Hashable, Sendable, CaseIterable {
-    /// No publisher of the trackable is present, or this program is not connected or not authorised to read the
-    /// trackable.
+    /// No publisher of the trackable is present, or this program is not connected, or it may not read the trackable.
     case offline = "OFFLINE"
-    /// A publisher of the trackable is present.
+    /// A publisher of the trackable is present, and it has not been silent for too long.
     case online = "ONLINE"
-    /// A publisher of the trackable is present, but has been silent for longer than it announced.
+    /// A publisher of the trackable is present, but no position has arrived for longer than the publisher announced.
     case stale = "STALE"
-    /// Another program uses this program's client id, or the broker rejects the trackable's name. Final.
+    /// Another program uses this program's client id, or the broker rejects the trackable's name as invalid. This state
+    /// never changes again.
     case failed = "FAILED"
 }
 
-/// The presence of a trackable's publisher, and the time of its last message.
+/// The presence of a trackable's publisher, and the time at which its last message arrived.
 public struct PublisherPresence: Hashable, Sendable {
-    /// The presence of a trackable's publisher, as far as the subscriber knows it.
+    /// The presence of a trackable's publisher, as far as the subscriber knows.
     public enum Status: String, Hashable, Sendable, CaseIterable {
         /// A publisher of the trackable is present.
         case present = "PRESENT"
         /// No publisher of the trackable is present.
         case absent = "ABSENT"
-        /// The presence is unknown, because this program is not connected or not authorised to read the trackable.
+        /// The presence is unknown, because this program is not connected or may not read the trackable.
         case unknown = "UNKNOWN"
     }
 
-    /// The presence of the trackable's publisher, as far as the subscriber knows it.
+    /// The presence of the trackable's publisher: present, absent or unknown.
     public var status: Status
-    /// The time of the publisher's last message, by this device's wall clock; `nil` if none was received.
+    /// The time at which the last message of the publisher arrived, by the wall clock of this subscriber's computer;
+    /// `nil` if none arrived.
     public var lastSeen: UnixTime?
 
-    /// Creates the presence of a trackable's publisher.
+    /// Creates a value from the presence of a publisher and the time of its last message.
     public init(status: Status, lastSeen: UnixTime?) {
         self.status = status
         self.lastSeen = lastSeen
     }
 }
 
-/// A location update as a subscriber delivers it to the program.
+/// A location update that a subscriber received, as it delivers it to the program.
 public struct ReceivedUpdate: Hashable, Sendable {
     /// The location update as the publisher published it.
     public var update: LocationUpdate
-    /// The points before this update that the publisher skipped on the live topic and that were not delivered before,
-    /// oldest first.
+    /// The skipped points: earlier points that the publisher did not publish in updates of their own and sent with this
+    /// update. Points that were delivered before are left out. The oldest point is first.
     public var skipped: [Location]
-    /// `true` if a newer position of the trackable was delivered before. A late position is part of the history, and
-    /// never the current position.
+    /// `true` if a newer position of the trackable was delivered before this one. A late position belongs to the
+    /// history and is never the current position.
     public var isLate: Bool
-    /// `true` if the update is the broker's retained copy, which may be old.
+    /// `true` if the broker had retained the update. Its position may then be old.
     public var isRetained: Bool
 
-    /// Creates a received update.
+    /// Creates a location update as a subscriber delivers it.
     public init(update: LocationUpdate, skipped: [Location], isLate: Bool, isRetained: Bool) {
         self.update = update
         self.skipped = skipped
@@ -117,53 +123,58 @@ public struct ReceivedUpdate: Hashable, Sendable {
         self.isRetained = isRetained
     }
 
-    /// The place of the position.
+    /// The coordinates of the update's position.
     public var coordinate: Coordinate { self.update.location.coordinate }
 }
 
-/// An event that a subscriber delivers to the program.
+/// An event that a subscriber delivers to the program that uses it.
 public enum SubscriberEvent: Hashable, Sendable {
-    /// A position of the trackable arrived that was not delivered before.
+    /// A new position of the trackable arrived, one that was not delivered before.
     case location(TrackableID, ReceivedUpdate)
-    /// The retained position of the trackable was cleared, as `godwit erase` does. A program that stores delivered
-    /// positions deletes them. Delivered once, until a newer position arrives.
+    /// The position that the broker retained for the trackable was cleared, for example by `godwit erase`. A program
+    /// that stores positions must delete those of the trackable. The clearing is delivered once, until another position
+    /// arrives.
     case locationCleared(TrackableID)
-    /// The trackables of which the broker retains a position, or of which a position arrived since. Delivered about 2
-    /// to 30 s after each connection was made.
+    /// The complete set of trackables that have a position: the broker retains one, or one has arrived since the
+    /// connection was made. Delivered 2 to 30 s after each connection.
     ///
-    /// The retained position of any other trackable was cleared while this program was not connected, as `godwit erase`
-    /// does, or the broker lost it. A later position of such a trackable is delivered again.
+    /// The position of any other trackable was cleared while this program was not connected, or the broker lost it. If
+    /// a position of such a trackable arrives later, it is delivered again.
     case positionsKept(Set<TrackableID>)
     /// A raw position of the trackable arrived, as the receiver measured it (``SubscriberConfiguration/wantsRaw``).
     case raw(TrackableID, ReceivedUpdate)
-    /// The subscriber's state for a trackable changed. The error is the reason; `nil` where there is none.
+    /// The subscriber's state for a trackable changed. The error is the reason; it is `nil` if there is no particular
+    /// reason.
     case state(TrackableID, SubscriberState, TrackingError?)
     /// The presence of the trackable's publisher changed.
     case presence(TrackableID, PublisherPresence)
-    /// The broker rejects the subscription to a trackable, or to all trackables (`nil`). The subscriber tries again,
-    /// with waits up to 15 minutes. Delivered once, until the subscription is granted or the connection changes.
+    /// The broker rejects the subscription to a trackable, or to all trackables (`nil`), with this reason. The
+    /// subscriber tries again after waits of up to 15 minutes. The event is delivered once for a rejection that lasts,
+    /// and again after a new connection.
     case refused(TrackableID?, TrackingError)
-    /// The broker rejects the subscriber's presence or resolution request on this topic. Without the presence the
-    /// publisher does not count the subscriber, and without the request the publisher does not consider its resolution.
-    /// Positions are delivered all the same, as far as the subscriber may read them. Delivered once for each topic
-    /// until the connection changes.
+    /// The broker rejects a message in which the subscriber announces its presence or requests a resolution, on this
+    /// topic. Publishers then do not count the subscriber, or ignore its request. Positions are delivered all the same.
+    /// The event is delivered once for each topic and connection.
     case publishRefused(topic: String, TrackingError)
-    /// The resolution in force of the trackable changed; `nil` while no publisher is present.
+    /// The resolution in force of the trackable changed: the accuracy and interval with which the publisher publishes.
+    /// `nil` while no publisher is present.
     case resolution(TrackableID, ResolutionInForce?)
-    /// The current or the last trip of the trackable: each newer version of the trip once, the retained version first;
-    /// `nil` when the trip was cleared.
+    /// A newer version of the trackable's current or last trip. Each version is delivered once, and the version that
+    /// the broker retains comes first. `nil` when the trip was cleared.
     case trip(TrackableID, Trip?)
-    /// A trip that ended, from a batch of records (``SubscriberConfiguration/wantsRecorded``). It is part of the
-    /// history, and never the current trip. Delivered once, unless ``trip(_:_:)`` delivered it.
+    /// A trip that ended, received in a batch of records (``SubscriberConfiguration/wantsRecorded``). It belongs to the
+    /// history and is never the current trip. It is not delivered if ``trip(_:_:)`` already delivered the same end.
     case tripRecorded(TrackableID, Trip)
-    /// A tracking event of the trackable, delivered once.
+    /// A tracking event of the trackable, such as a low battery. Each event is delivered once.
     case event(TrackableID, TrackingEvent)
-    /// No message about a trackable that is watched by name arrived for ``SubscriberConfiguration/silentAfter``. Either
-    /// no program has published it yet, or this user may not read it: Mosquitto grants forbidden subscriptions and
-    /// sends nothing. Delivered once.
+    /// No message about a trackable that the program watches by its id has arrived for
+    /// ``SubscriberConfiguration/silentAfter``. Delivered once.
+    ///
+    /// Either no program has published the trackable yet, or this user may not read it. Mosquitto grants a forbidden
+    /// subscription and then sends nothing.
     case silent(TrackableID)
-    /// An invalid message on this topic was skipped. The error names the reason.
+    /// An invalid message on this topic was skipped. The error is the reason.
     case badMessage(topic: String, TrackingError)
-    /// The connection to the broker was made (`nil`), was lost, or could not be made.
+    /// The connection to the broker was made (`nil`), or it was lost or could not be made (with the details).
     case connection(Disconnection?)
 }

@@ -1,7 +1,7 @@
 import TrackingCore
 
 extension SubscriberEvent {
-    /// The approximate number of bytes of memory that the event takes while it waits for a reader.
+    /// The approximate number of bytes that the event takes in memory while it waits for a reader.
     var approximateBytes: Int {
         let content =
             switch self {
@@ -27,7 +27,8 @@ extension SubscriberEvent {
 }
 
 extension Trip {
-    /// The approximate bytes that the trip's texts and positions take outside of the value's own storage.
+    /// The approximate number of bytes of the trip's texts and positions on the heap. The fixed size of the struct
+    /// itself is not included.
     fileprivate var approximateBytes: Int {
         self.id.utf8.count + self.mode.utf8.count + (self.startLocation?.approximateBytes ?? 0)
             + (self.lastLocation?.approximateBytes ?? 0)
@@ -35,7 +36,8 @@ extension Trip {
 }
 
 extension TrackingEvent {
-    /// The approximate bytes that the event's texts, detail and position take outside of the value's own storage.
+    /// The approximate number of bytes of the event's texts, detail and position on the heap. The fixed size of the
+    /// struct itself is not included.
     fileprivate var approximateBytes: Int {
         JSONValue.object(self.detail).approximateBytes + self.id.utf8.count + self.kind.rawValue.utf8.count
             + (self.location?.approximateBytes ?? 0)
@@ -43,12 +45,12 @@ extension TrackingEvent {
 }
 
 extension JSONValue {
-    /// The approximate bytes of a list's or object's storage beside its elements: headers, and the overhead of the
-    /// allocator.
+    /// The approximate overhead, in bytes, of a list or an object on the heap: its header and the allocator's overhead,
+    /// without the elements.
     private static let storageBytes = 64
 
-    /// The approximate bytes of the JSON value and of its storage. A dictionary has up to twice as many places as
-    /// members.
+    /// The approximate number of bytes of the JSON value, with everything that it contains. A dictionary is counted
+    /// with twice as many places as members, because it has that many at most.
     fileprivate var approximateBytes: Int {
         let content =
             switch self {
@@ -66,7 +68,8 @@ extension JSONValue {
 }
 
 extension Location {
-    /// The approximate bytes that the location's texts and lists take outside of the value's own storage.
+    /// The approximate number of bytes of the location's texts and lists on the heap. The fixed size of the struct
+    /// itself is not included.
     fileprivate var approximateBytes: Int {
         self.motion.count + (self.stream?.rawValue.utf8.count ?? 0) + (self.tripID?.utf8.count ?? 0)
             + (self.extra?.count ?? 0)

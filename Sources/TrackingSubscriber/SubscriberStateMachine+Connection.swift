@@ -1,7 +1,7 @@
 import TrackingCore
 
-/// The connection of a subscriber: its subscriptions, the broker's answers, and the messages that the subscriber
-/// publishes.
+/// The connection of a subscriber's state machine: subscriptions, the broker's answers, and the messages that the
+/// subscriber publishes.
 extension SubscriberStateMachine {
     mutating func happened(_ event: TransportEvent, at moment: Moment) -> [Action] {
         switch event {
@@ -28,8 +28,8 @@ extension SubscriberStateMachine {
             + self.subscribe(filters) { part, isLast in isLast ? .settle(part) : .part(part) } + self.readBrokerDrops()
     }
 
-    /// Subscribes to the broker's count of dropped messages, if the configuration asks for it. A refusal by the broker
-    /// has no effect.
+    /// Returns the action that subscribes to the broker's count of dropped messages; none if the configuration does not
+    /// ask for the count. It does not matter if the broker rejects this subscription.
     private mutating func readBrokerDrops() -> [Action] {
         guard self.configuration.readsBrokerDrops else { return [] }
         self.brokerDrops.connected()
@@ -44,7 +44,7 @@ extension SubscriberStateMachine {
     ///
     /// - Parameters:
     ///   - filters: The topic filters.
-    ///   - purpose: Returns the purpose of a packet, given its filters and `true` for the last packet.
+    ///   - purpose: Returns the purpose of a packet, given its filters, and `true` for the last packet.
     mutating func subscribe(_ filters: [TopicFilter], _ purpose: ([TopicFilter], Bool) -> Purpose) -> [Action] {
         stride(from: 0, to: filters.count, by: Self.maximumFilters).map { start in
             let end = min(start + Self.maximumFilters, filters.count)
@@ -88,8 +88,9 @@ extension SubscriberStateMachine {
         }
     }
 
-    /// Handles the answer to the last subscription of a connection: the retained messages of all earlier subscriptions
-    /// were received, and the subscriber announces itself.
+    /// Handles the broker's answer to the last subscription of a connection. All retained messages for the earlier
+    /// subscriptions have then been received. The subscriber now publishes that it is online, and announces its
+    /// presence on the watched trackables.
     private mutating func settled(
         _ filters: [TopicFilter], _ refusals: [TrackingError?], at moment: Moment
     ) -> [Action] {
@@ -116,8 +117,8 @@ extension SubscriberStateMachine {
             + [.send([.close(within: .zero)])]
     }
 
-    /// Handles the broker's answer to subscriptions: reports new refusals and schedules another attempt. The caller
-    /// delivers the states that follow from it.
+    /// Handles the broker's answer to subscriptions. Reports rejected filters once, and schedules another attempt to
+    /// subscribe to them. The caller must update the states of the affected trackables.
     private mutating func answered(
         _ filters: [TopicFilter], _ refusals: [TrackingError?], at moment: Moment
     ) -> [Action] {
@@ -144,9 +145,11 @@ extension SubscriberStateMachine {
 
     // MARK: - Messages of this subscriber
 
-    /// Returns the actions that publish the subscriber's resolution request for a trackable and then its presence. The
-    /// request takes effect with the presence, so that the publisher handles both as one change. A request that was
-    /// withdrawn is cleared again, because a publisher that was not connected at that time still remembers it.
+    /// Returns the actions that publish the subscriber's resolution request for a trackable, followed by its presence
+    /// on the trackable.
+    ///
+    /// The publisher applies a request only with the presence, so it handles both as one change. A request that was
+    /// withdrawn is cleared again, because a publisher that was not connected may still remember it.
     mutating func announce(_ id: TrackableID, at moment: Moment) -> [Action] {
         guard self.member.session.isAnnounced, let asset = self.assets[id], self.isPresent(requesting: asset.request)
         else { return [] }
@@ -173,7 +176,7 @@ extension SubscriberStateMachine {
         self.member.publish(topic, payload, .announcement(topic))
     }
 
-    /// Returns `true` if the subscriber publishes its presence on a trackable for which it requests this resolution
+    /// Returns `true` if the subscriber announces its presence on a trackable for which it requests this resolution
     /// (`nil` for no request).
     private func isPresent(requesting request: Resolution?) -> Bool {
         !self.configuration.isSilent && (request != nil || !self.configuration.isPresentOnlyWhileAsking)
@@ -208,8 +211,8 @@ extension SubscriberStateMachine {
             ))
     }
 
-    /// Returns the actions of the orderly goodbye: clear the requests and presences, then publish the end of the
-    /// liveness, then close the connection.
+    /// Returns the actions of an orderly stop. They clear the subscriber's requests and presences, publish that the
+    /// subscriber is offline, and close the connection.
     mutating func stop() -> [Action] {
         guard !self.isStopping else { return [] }
         self.isStopping = true
@@ -219,7 +222,7 @@ extension SubscriberStateMachine {
         return actions + [.send([goodbye, .close(within: .seconds(2))])]
     }
 
-    /// Returns the actions that clear the subscriber's resolution request and presence on a trackable.
+    /// Returns the actions that clear the subscriber's resolution request and its presence for a trackable.
     mutating func leave(_ id: TrackableID) -> [Action] {
         let client = self.member.client
         return Self.sending(self.member.clear(.request(id, client)) + self.member.clear(.subscriber(id, client)))

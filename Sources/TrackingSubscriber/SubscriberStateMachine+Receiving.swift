@@ -1,6 +1,6 @@
 import TrackingCore
 
-/// The messages that a subscriber receives: positions in order, the presence of publishers, resolutions, trips and
+/// The messages that a subscriber's state machine receives: positions, presences of publishers, resolutions, trips and
 /// events.
 extension SubscriberStateMachine {
     mutating func received(_ message: IncomingMessage, at moment: Moment) -> [Action] {
@@ -30,7 +30,7 @@ extension SubscriberStateMachine {
         }
     }
 
-    /// Notes that a message about a trackable arrived, so that the trackable is not reported as silent.
+    /// Notes that a message about the topic's trackable arrived. The trackable is then no longer reported as silent.
     private mutating func noteMessage(on topic: Topic) {
         if !self.silent.isEmpty, let id = topic.trackable { self.silent.remove(id) }
     }
@@ -69,8 +69,7 @@ extension SubscriberStateMachine {
         }
     }
 
-    /// Handles the presence of a publisher. A presence under the subscriber's own client id never counts as a
-    /// publisher.
+    /// Handles the presence message of a publisher. A publisher with the subscriber's own client id is ignored.
     private mutating func received(_ presence: ReceivedPresence, at moment: Moment) -> [Action] {
         let id = presence.trackable
         self.noteMessage(on: .publisher(id, presence.client))
@@ -81,8 +80,8 @@ extension SubscriberStateMachine {
         return actions + self.handle(self.member.note(presence, now: moment.now), at: moment)
     }
 
-    /// Notes the time at which a client published its liveness, for all trackables that the client owns as their
-    /// publisher.
+    /// Notes the present time as the time of the last message for each trackable whose owner is this client, because
+    /// the client has published that it is online.
     private mutating func noteSign(of client: ClientID, at moment: Moment) {
         for id in self.member.presence.trackables(of: client) where self.assets[id]?.owner?.client == client {
             self.assets[id]?.signs.lastSeen = moment.wall
@@ -91,7 +90,8 @@ extension SubscriberStateMachine {
 
     // MARK: - All trackables
 
-    /// Starts watching a trackable of which the first message arrived, if the subscriber watches all trackables.
+    /// Begins to watch a trackable of which the first message arrived, if the subscriber watches all trackables and has
+    /// room.
     private mutating func appeared(_ id: TrackableID, at moment: Moment) -> [Action] {
         guard self.configuration.watchesAll, self.assets[id] == nil else { return [] }
         var actions = self.assets.count < self.configuration.maximumTrackables ? [] : self.makeRoom(for: id, at: moment)
@@ -102,13 +102,15 @@ extension SubscriberStateMachine {
         return actions
     }
 
-    /// The time without a publisher after which a trackable makes room for another one.
+    /// The time without a publisher after which a trackable is no longer watched when the limit of watched trackables
+    /// is reached.
     static let longAbsence = Duration.seconds(86_400)
-    /// The shortest time between two searches for trackables that make room.
+    /// The shortest time between two searches for trackables that need no longer be watched.
     static let roomInterval = Duration.seconds(60)
 
-    /// Stops watching the trackables that have been without a publisher for ``longAbsence``, so that another trackable
-    /// can be watched. Reports that this other trackable is not watched if none makes room.
+    /// Makes room for a new trackable when the limit of watched trackables is reached. Stops watching all trackables
+    /// that have been without a publisher for ``longAbsence``. If there are none, reports that the new trackable is not
+    /// watched.
     private mutating func makeRoom(for id: TrackableID, at moment: Moment) -> [Action] {
         guard self.nextRoom.map({ $0 <= moment.now }) ?? true else { return [] }
         self.nextRoom = moment.now.advanced(by: Self.roomInterval)
@@ -146,9 +148,9 @@ extension SubscriberStateMachine {
         return actions + [.deliver(.location(id, received))]
     }
 
-    /// Handles the clearing of a trackable's retained position. Positions delivered before are not delivered again;
-    /// newer ones are. A trackable that made room for another one may have had a delivered position, so its clearing is
-    /// delivered as well.
+    /// Handles that the position retained for a trackable was cleared, and delivers this if a position was delivered
+    /// before. Also delivers it for an unknown trackable when all trackables are watched, because its position may have
+    /// been delivered earlier.
     private mutating func positionCleared(_ id: TrackableID) -> [Action] {
         guard self.assets[id]?.positionCleared() ?? self.configuration.watchesAll else { return [] }
         return [.deliver(.locationCleared(id))]
@@ -167,21 +169,22 @@ extension SubscriberStateMachine {
 
     // MARK: - Trips and events
 
-    /// Delivers each newer version of a trackable's trip once, whichever publisher published it.
+    /// Delivers each newer version of a trackable's trip once, from any publisher.
     private mutating func travelled(_ id: TrackableID, _ trip: Trip?, at moment: Moment) -> [Action] {
         let actions = trip == nil ? [] : self.appeared(id, at: moment)
         guard self.assets[id]?.isNews(trip) == true else { return actions }
         return actions + [.deliver(.trip(id, trip))]
     }
 
-    /// Delivers each tracking event of a trackable once, also of a publisher that is no longer the owner.
+    /// Delivers each tracking event of a trackable once, from any publisher, even from one that no longer owns the
+    /// trackable.
     private mutating func happened(_ event: TrackingEvent, to id: TrackableID, at moment: Moment) -> [Action] {
         let actions = self.appeared(id, at: moment)
         guard self.assets[id]?.isNews(event) == true else { return actions }
         return actions + [.deliver(.event(id, event))]
     }
 
-    /// Delivers the tracking events and ended trips of a batch of records that happened within the last week and were
+    /// Delivers the tracking events and ended trips in a batch of records, if they are at most seven days old and were
     /// not delivered before.
     private mutating func recorded(
         _ documents: BatchDocuments, of id: TrackableID, _ topic: String, at moment: Moment

@@ -1,25 +1,26 @@
 package import TrackingCore
 
 /// Decides for a subscriber which topics it subscribes to, which messages it publishes, and which events it delivers to
-/// the program. Touches no network, clock or log.
+/// the program. Uses no network, clock or log itself.
 ///
-/// Every input enters through ``happened(_:at:)`` and leaves as actions.
+/// Every input enters through ``happened(_:at:)``, which returns the actions to perform.
 package struct SubscriberStateMachine: Sendable {
     /// An input of the subscriber's state machine.
     package enum Event: Hashable, Sendable {
-        /// The connection to the broker changed, or delivered a message or an answer.
+        /// The connection to the broker was made or lost, or the broker sent a message or an answer.
         case transport(TransportEvent)
-        /// The program watches a trackable, and requests a resolution for it or none (`nil`).
+        /// The program begins to watch a trackable, and requests a resolution for it or none (`nil`).
         case watch(TrackableID, Resolution?)
         /// The program stops watching a trackable.
         case unwatch(TrackableID)
-        /// The program requests another resolution, or withdraws its request (`nil`).
+        /// The program requests another resolution for a watched trackable, or withdraws its request (`nil`).
         case request(TrackableID, Resolution?)
-        /// The program publishes a tracking event. It is answered by the action `published` with this number.
+        /// The program publishes a tracking event of a trackable. The action `published` with the same request number
+        /// answers it.
         case publish(TrackingEvent, of: TrackableID, request: UInt64)
         /// The program stops the subscriber.
         case stop
-        /// The time of ``SubscriberStateMachine/nextDeadline`` came.
+        /// The time that ``SubscriberStateMachine/nextDeadline`` named has come.
         case timer
     }
 
@@ -29,34 +30,37 @@ package struct SubscriberStateMachine: Sendable {
         case send([TransportCommand])
         /// Deliver this event to the program.
         case deliver(SubscriberEvent)
-        /// Answer the program's request of this number to publish an event: `nil` if the broker accepted the event.
+        /// Report the outcome of a tracking event to the program: `nil` if the broker accepted the event, otherwise the
+        /// error. The number identifies the program's request to publish it.
         case published(request: UInt64, TrackingError?)
     }
 
     enum Purpose: Hashable, Sendable {
-        /// The last subscribe packet of a connection, with its topic filters. Its answer settles the connection.
+        /// The last of the subscribe packets that are sent after a connection was made, with its topic filters. When
+        /// the broker has answered it, the subscriptions are complete.
         case settle([TopicFilter])
-        /// A subscribe packet of a connection before the last one, with its topic filters.
+        /// A subscribe packet that is sent after a connection was made, before the last one, with its topic filters.
         case part([TopicFilter])
-        /// The subscription to a trackable that the program started to watch while connected.
+        /// A subscribe packet for a trackable that the program began to watch while the subscriber was connected.
         case watching(TrackableID)
-        /// Another attempt to subscribe to topic filters that the broker rejected.
+        /// A subscribe packet that repeats topic filters which the broker rejected before.
         case retry([TopicFilter])
-        /// The publish of a presence or resolution request of this subscriber, on this topic.
+        /// A published presence or resolution request of this subscriber, on this topic.
         case announcement(Topic)
-        /// The publish of a tracking event for the program, by the number of its request.
+        /// A published tracking event of the program, with the number of the program's request.
         case event(UInt64)
-        /// A subscription whose answer has no effect.
+        /// A subscribe packet whose answer from the broker is ignored.
         case ignored
     }
 
     typealias Member = MemberStateMachine<Purpose>
 
     enum Timer: Hashable, Sendable {
-        /// The time at which a trackable becomes stale.
+        /// The time at which a trackable becomes stale, because no position has arrived for longer than its publisher
+        /// announced.
         case stale(TrackableID)
-        /// The time at which a trackable is reported as silent, because no message about it arrived since the broker
-        /// granted the subscriptions.
+        /// The time at which a trackable is reported as silent, because no message about it has arrived since the
+        /// broker granted the subscriptions.
         case silent(TrackableID)
     }
 
@@ -65,20 +69,20 @@ package struct SubscriberStateMachine: Sendable {
     var random: SplitMix64
     var assets: [TrackableID: WatchedAsset] = [:]
     var timers = DeadlineQueue<Timer>()
-    /// The error of a takeover of the client id by another program; `nil` while there was none.
+    /// The error that another program took over the client id; `nil` if this did not happen.
     var failure: TrackingError?
     var isStopping = false
-    /// The trackables for which this run requested a resolution. A publisher may still remember the request, even if it
-    /// was withdrawn since.
+    /// The trackables for which the subscriber requested a resolution in this run, even if the request was withdrawn
+    /// since. A publisher that was not connected may still remember such a request.
     var requested: Set<TrackableID> = []
-    /// The trackables that are watched by name and of which no message has arrived. Each of them is reported once.
+    /// The trackables that are watched by id and of which no message has arrived yet. Each of them is reported once.
     var silent: Set<TrackableID> = []
     var refusals = FilterRefusals<TopicFilter>()
-    /// The topics on which the broker rejected a message of this subscriber since the connection was made. Each of them
+    /// The topics on which the broker rejected a message of this subscriber during the present connection. Each of them
     /// is reported once.
     var refusedTopics: Set<Topic> = []
-    /// The earliest time of the next search for trackables that make room for another one; `nil` before the first
-    /// search.
+    /// The earliest time of the next search for trackables without a publisher that need no longer be watched; `nil`
+    /// before the first search.
     var nextRoom: MonotonicTime?
     var sweep = RetainedSweep()
     /// The number of messages that the broker dropped; always zero without
@@ -87,24 +91,25 @@ package struct SubscriberStateMachine: Sendable {
 
     /// Creates the state machine of a subscriber that watches nothing and is not connected.
     ///
-    /// - Parameter seed: The seed of random delays.
+    /// - Parameter seed: The seed of the random delays.
     package init(configuration: SubscriberConfiguration, seed: UInt64) {
         self.configuration = configuration
         self.random = SplitMix64(seed: seed)
         self.member = Member(configuration, lease: configuration.lease)
     }
 
-    /// The time at which the subscriber expects the event `timer`; `nil` for never.
+    /// The time at which the state machine must receive the event `timer`; `nil` for never.
     package var nextDeadline: MonotonicTime? {
         guard !self.isStopping else { return nil }
         let next = MonotonicTime.earlier(self.member.nextDeadline, self.timers.next)
         return .earlier(next, .earlier(self.refusals.retryAt, self.sweep.deadline))
     }
 
-    /// `true` once the connection is closed and will not be made again: no further event follows.
+    /// `true` once the connection is closed for good. No further event follows then.
     package var isClosed: Bool { self.member.isClosed }
 
-    /// `true` while the subscriber is connected and the broker has answered all subscriptions of the connection.
+    /// `true` while the subscriber is connected and the broker has answered the subscriptions that follow each new
+    /// connection.
     package var isSettled: Bool { self.member.session.isAnnounced }
 
     /// The number of received messages that were skipped because they are invalid.
@@ -113,8 +118,8 @@ package struct SubscriberStateMachine: Sendable {
     /// The trackables that are watched.
     package var trackables: [TrackableID] { Array(self.assets.keys) }
 
-    /// Returns the time at which the next position of a trackable is due, provided that it moves; `nil` while none is
-    /// expected.
+    /// Returns the time at which the next position of a trackable is expected; `nil` while the interval of the
+    /// positions is unknown. A trackable that does not move may publish later.
     package func nextExpected(_ id: TrackableID) -> MonotonicTime? { self.assets[id]?.nextExpected }
 
     /// Handles an event of the connection, the program or the timer.
@@ -136,7 +141,8 @@ package struct SubscriberStateMachine: Sendable {
         return actions + self.timersFired(at: moment)
     }
 
-    /// Handles an event after the subscriber has published its goodbye: nothing more is published.
+    /// Handles an event after the subscriber has published its orderly goodbye. The subscriber publishes nothing any
+    /// more.
     private mutating func happenedAfterGoodbye(_ event: Event) -> [Action] {
         switch event {
         case .publish(_, _, let request): [Self.notPublished(request)]
@@ -196,8 +202,11 @@ package struct SubscriberStateMachine: Sendable {
         return self.subscribe(filters) { part, _ in .retry(part) }
     }
 
-    /// Ends the sweep over the retained positions and delivers the trackables that have one. Trackables that the broker
-    /// does not let this subscriber read count as having one, because nothing is known about them.
+    /// Ends the collection of the positions that the broker retains, and delivers the set of trackables that have a
+    /// position.
+    ///
+    /// The set includes the trackables that the broker does not let this subscriber read, because their positions are
+    /// unknown and not cleared. If the broker rejects the subscriptions to all trackables, the end is postponed.
     private mutating func sweepEnded(at moment: Moment) -> [Action] {
         guard self.refusal(of: nil) == nil else {
             self.sweep.postpone(by: SubscriberConfiguration.sweepTime.unconfirmed, now: moment.now)
@@ -216,8 +225,8 @@ package struct SubscriberStateMachine: Sendable {
 
     // MARK: - States
 
-    /// Delivers the subscriber's state for a trackable and the presence of its publisher, where they differ from those
-    /// delivered last.
+    /// Delivers the subscriber's state for a trackable and the presence of its publisher, if they changed since they
+    /// were delivered last.
     ///
     /// - Parameter reason: The reason for a lost connection; `nil` if there is none.
     mutating func stateMayHaveChanged(_ id: TrackableID, reason: TrackingError?) -> [Action] {
@@ -229,13 +238,14 @@ package struct SubscriberStateMachine: Sendable {
         return self.assets[id]?.stateEvents(link).map { .deliver($0) } ?? []
     }
 
-    /// Sets the time at which a trackable becomes stale, according to its last sign of life.
+    /// Sets the timer at which a trackable becomes stale, from the time of its last position and the announced
+    /// interval. No timer is set while the subscriber is not connected.
     mutating func expectSign(of id: TrackableID) {
         self.timers.keep(.stale(id), at: self.member.session.isAnnounced ? self.assets[id]?.staleDeadline : nil)
     }
 
-    /// Sets the time after which a trackable without a message is reported as silent, once the broker has granted its
-    /// subscriptions.
+    /// Starts the timer after which a trackable without any message is reported as silent, once the broker has granted
+    /// its subscriptions.
     mutating func expectMessage(of id: TrackableID, at moment: Moment) {
         guard self.silent.contains(id), self.timers.deadline(of: .silent(id)) == nil,
             self.refusal(of: id) == nil, self.refusal(of: nil) == nil
@@ -243,8 +253,8 @@ package struct SubscriberStateMachine: Sendable {
         self.timers.set(.silent(id), deadline: moment.now.advanced(by: SubscriberConfiguration.silentAfter))
     }
 
-    /// Returns the reason for which the broker rejects the subscriptions of a trackable, or those of all trackables
-    /// where `id` is `nil`; `nil` if the broker granted them.
+    /// Returns the reason with which the broker rejects the subscriptions of a trackable; `nil` if the broker rejects
+    /// none of them. Without an id, the subscriptions of all trackables are meant.
     func refusal(of id: TrackableID?) -> TrackingError? {
         guard !self.refusals.isEmpty else { return nil }
         let filters = id.map { self.configuration.filters(of: $0) } ?? self.configuration.filtersForAll

@@ -1,15 +1,18 @@
 import TrackingCore
 
-/// One watched trackable: the facts that the subscriber received about it, and those that it delivered to the program.
+/// The state of one watched trackable: the facts that the subscriber received, and the facts that it delivered to the
+/// program.
 struct WatchedAsset: Sendable {
     let id: TrackableID
     /// The resolution that this subscriber requests for the trackable; `nil` for none.
     var request: Resolution?
-    /// The time from which this subscriber is present on the trackable; `nil` while it publishes no presence there.
+    /// The time since which this subscriber announces its presence on the trackable; `nil` while it announces none.
     var since: UnixTime?
-    /// The owner: the publisher that is entitled to publish the trackable; `nil` while no publisher is present.
+    /// The owner: the publisher whose positions of the trackable count, because it tracks the trackable since the
+    /// latest time. `nil` while no publisher is present.
     @Boxed var owner: Member? = nil
-    /// The resolution that the trackable's publisher published last. It is in force only while a publisher is present.
+    /// The resolution in force that the trackable's publisher published last: the accuracy and interval of its updates.
+    /// It is valid only while a publisher is present.
     @Boxed var resolution: ResolutionInForce? = nil
     var signs = SignsOfLife()
     private var positions = PositionLane()
@@ -21,11 +24,11 @@ struct WatchedAsset: Sendable {
         self.request = request
     }
 
-    /// The trackable's resolution in force; `nil` while no publisher is present.
+    /// The resolution in force, with which the trackable's publisher publishes; `nil` while no publisher is present.
     var resolutionInForce: ResolutionInForce? { self.owner == nil ? nil : self.resolution }
 
-    /// The time at which the trackable becomes stale, unless a sign of life arrives before; `nil` while none is
-    /// expected.
+    /// The time at which the trackable becomes stale unless a position arrives before; `nil` if it is stale already, or
+    /// while no limit is known.
     var staleDeadline: MonotonicTime? {
         guard !self.signs.isStale, let last = self.signs.last, let resolution = self.resolutionInForce,
             resolution.maximumSilence > .zero
@@ -33,7 +36,8 @@ struct WatchedAsset: Sendable {
         return last.advanced(by: resolution.maximumSilence + resolution.resolution.desiredInterval * 2)
     }
 
-    /// The time at which the trackable's next position is due, provided that it moves; `nil` while none is expected.
+    /// The time at which the trackable's next position is expected; `nil` while the interval of the positions is
+    /// unknown. A trackable that does not move may publish later.
     var nextExpected: MonotonicTime? {
         guard let interval = self.resolutionInForce?.resolution.desiredInterval else { return nil }
         return self.signs.lastArrival?.advanced(by: interval)
@@ -41,29 +45,29 @@ struct WatchedAsset: Sendable {
 
     // MARK: - Positions
 
-    /// Returns `true` for a stream of the trackable's owner, and for any stream while the owner or the stream is
-    /// unknown.
+    /// Returns `true` if a stream of records belongs to the trackable's owner, the publisher whose positions count.
+    /// Also returns `true` while the owner or the stream is unknown.
     func isOfOwner(_ stream: StreamID?) -> Bool {
         guard let owned = self.owner?.presence.stream, let stream else { return true }
         return owned == stream
     }
 
-    /// Handles an update of a publisher that is not known as the trackable's owner. The broker's retained copy is
-    /// remembered until the owner is known; another update is ignored.
+    /// Handles a location update that does not come from the trackable's owner. The broker's retained update is
+    /// remembered, because its publisher may turn out to be the owner. Any other update is ignored.
     mutating func setAside(_ update: LocationUpdate, isRetained: Bool) {
         if isRetained { self.positions.retainedOfOthers = update }
     }
 
-    /// The remembered retained update, if its publisher has become the trackable's owner meanwhile; otherwise `nil`.
+    /// The remembered retained update, if its publisher is now the trackable's owner; otherwise `nil`.
     var updateOfNewOwner: LocationUpdate? {
         guard let update = self.positions.retainedOfOthers, self.isOfOwner(update.location.stream) else { return nil }
         return update
     }
 
-    /// The subscriber's connection was lost.
+    /// Handles a lost connection: forgets the remembered retained update of a publisher that is not the owner.
     mutating func disconnected() { self.positions.retainedOfOthers = nil }
 
-    /// Handles a location update of the trackable's owner.
+    /// Handles a location update of the trackable's owner, the publisher whose positions count.
     ///
     /// - Returns: The update to deliver; `nil` if it was delivered before.
     mutating func moved(_ update: LocationUpdate, isRetained: Bool) -> ReceivedUpdate? {
@@ -72,7 +76,7 @@ struct WatchedAsset: Sendable {
             update, isOwners: stream != nil && stream == self.owner?.presence.stream, isRetained: isRetained)
     }
 
-    /// Handles a raw location update of the trackable.
+    /// Handles a raw location update of the trackable, as the receiver measured it.
     ///
     /// - Returns: The update to deliver; `nil` if it was delivered before.
     mutating func movedRaw(_ update: LocationUpdate, isRetained: Bool) -> ReceivedUpdate? {
@@ -82,27 +86,28 @@ struct WatchedAsset: Sendable {
         return ReceivedUpdate(update: update, skipped: skipped, isLate: verdict == .late, isRetained: isRetained)
     }
 
-    /// Handles the clearing of the trackable's retained position.
+    /// Handles that the position retained for the trackable was cleared.
     ///
-    /// - Returns: `true` if a position of the trackable was delivered before.
+    /// - Returns: `true` if the clearing must be delivered, because a position of the trackable was delivered before.
     mutating func positionCleared() -> Bool { self.positions.cleared() }
 
-    /// Notes that the sweep over the broker's retained positions ended without a position of this trackable.
+    /// Notes that the broker retains no position of this trackable, after all retained positions were collected.
     mutating func positionIsMissing() { self.positions.isMissing = self.positions.isDelivered }
 
     // MARK: - Deliveries
 
-    /// Returns the trackable's resolution in force as an event; `nil` if it was delivered already.
+    /// Returns the trackable's resolution in force as an event; `nil` if it has not changed since it was delivered
+    /// last.
     mutating func resolutionEvent() -> SubscriberEvent? {
         guard self.resolutionInForce != self.delivered.resolution else { return nil }
         self.delivered.resolution = self.resolutionInForce
         return .resolution(self.id, self.resolutionInForce)
     }
 
-    /// Returns the subscriber's state and the publisher's presence as events, where they differ from those delivered
-    /// last.
+    /// Returns events for the subscriber's state and the publisher's presence, if they changed since they were
+    /// delivered last.
     ///
-    /// - Parameter link: The connection, as it concerns this trackable.
+    /// - Parameter link: The state of the subscriber's connection, as far as it concerns this trackable.
     mutating func stateEvents(_ link: Link) -> [SubscriberEvent] {
         var events: [SubscriberEvent] = []
         let status: PublisherPresence.Status =
@@ -125,54 +130,55 @@ struct WatchedAsset: Sendable {
         return self.signs.isStale ? .stale : .online
     }
 
-    /// Returns `true` for a newer version of a trip than the one delivered last, for a trip of another stream, and for
-    /// the clearing (`nil`) of a trip that was delivered.
+    /// Returns `true` if a received trip must be delivered: a newer version of the trip delivered last, or a trip of
+    /// another stream. For `nil`, a cleared trip, returns `true` if a trip was delivered before.
     mutating func isNews(_ trip: Trip?) -> Bool { self.delivered.isNews(trip) }
 
-    /// Returns `true` for an ended trip that was not delivered before, as far as that is remembered, and notes its
-    /// delivery.
+    /// Returns `true` if an ended trip must be delivered, and remembers it as delivered. Returns `false` for a trip
+    /// that has not ended or is remembered already.
     mutating func isNews(recorded trip: Trip) -> Bool {
         trip.state == .ended && self.delivered.records.isNews(RecordName(stream: trip.stream, seq: trip.seq))
     }
 
-    /// Returns `true` for a tracking event that was not delivered before, as far as that is remembered, and notes its
-    /// delivery.
+    /// Returns `true` if a tracking event must be delivered, and remembers it as delivered. Returns `false` if it is
+    /// remembered already.
     mutating func isNews(_ event: TrackingEvent) -> Bool {
         self.delivered.records.isNews(RecordName(stream: event.stream, seq: event.seq))
     }
 
-    /// The state of the subscriber's connection, as it concerns one trackable.
+    /// The state of the subscriber's connection to the broker, as far as it concerns one trackable.
     struct Link {
-        /// `true` while the subscriber is connected and may read the trackable.
+        /// `true` while the subscriber is connected and the broker lets it read the trackable.
         var isConnected: Bool
-        /// `true` if no other state can follow: the client id was taken over, or the broker rejects the trackable's
-        /// name.
+        /// `true` if the trackable's state is final: another program took over the client id, or the broker rejects the
+        /// trackable's name as invalid.
         var isFailed: Bool
-        /// The reason for a state of the trackable other than `ONLINE`; `nil` where there is none.
+        /// The reason why the trackable's state is not `ONLINE`; `nil` where there is no particular reason.
         var reason: TrackingError?
     }
 }
 
-/// The times at which signs of life of a trackable arrived: its messages, and the presence of its publisher.
+/// The times of the last signs of life of a trackable, such as its last position.
 struct SignsOfLife: Sendable {
-    /// The time of the last sign of life: a position that was not the broker's retained copy, or the coming online of
-    /// the publisher or of this subscriber; `nil` before the first one.
+    /// The start of the time after which the trackable becomes stale: the last live position, or the time at which the
+    /// publisher or this subscriber came online. `nil` before that.
     var last: MonotonicTime?
-    /// The time of the last position that was not the broker's retained copy; `nil` before the first one.
+    /// The time of the last live position, one that was not the broker's retained copy; `nil` before the first one.
     private(set) var lastArrival: MonotonicTime?
-    /// The time of the last message of the trackable's publisher, by this device's wall clock; `nil` before the first
-    /// one.
+    /// The time at which the last message of the trackable's publisher arrived, by the wall clock of this computer;
+    /// `nil` before the first one.
     var lastSeen: UnixTime?
-    /// For a trackable that is not watched by name: the time at which its first message arrived, or the time of its
-    /// retained position.
+    /// The wall-clock time at which the trackable was first received, or the time of its retained position. It serves
+    /// as a sign of life while no message of the publisher has arrived.
     var appeared: UnixTime?
-    /// `true` while the trackable's publisher has been silent for longer than it announced.
+    /// `true` while the trackable is stale: no position has arrived for longer than its publisher announced.
     var isStale = false
 
-    /// The time of the trackable's last known sign of life, by the wall clock; `nil` for none.
+    /// The wall-clock time of the trackable's last message, or of its first appearance if no message of its publisher
+    /// has arrived; `nil` for none.
     var lastKnown: UnixTime? { self.lastSeen ?? self.appeared }
 
-    /// Notes a position of the trackable that was not the broker's retained copy.
+    /// Notes that a live position of the trackable arrived, one that was not the broker's retained copy.
     mutating func updateArrived(at moment: Moment) {
         self.last = moment.now
         self.lastArrival = moment.now
@@ -180,23 +186,24 @@ struct SignsOfLife: Sendable {
         self.isStale = false
     }
 
-    /// Expects signs of life from now on, because a publisher of the trackable or the connection came online.
+    /// Restarts the time after which the trackable becomes stale, because its publisher or the connection came online.
     mutating func restart(now: MonotonicTime) {
         self.last = now
         self.isStale = false
     }
 }
 
-/// The order of one trackable's positions, and the state of its retained position.
+/// Orders the positions of one trackable, and remembers the state of its retained position.
 private struct PositionLane: Sendable {
     @Boxed var order = UpdateOrder()
-    /// The broker's retained update of a stream that is not the owner's, perhaps of a publisher that is not known yet;
-    /// `nil` for none.
+    /// A retained update that did not come from the trackable's owner when it arrived. Its publisher may turn out to be
+    /// the owner. `nil` for none.
     @Boxed var retainedOfOthers: LocationUpdate? = nil
-    /// `true` if a position of the trackable was delivered and not cleared since.
+    /// `true` if the subscriber delivered a position of the trackable to its caller, and the position was not cleared
+    /// since.
     private(set) var isDelivered = false
-    /// `true` if a position was delivered but the broker retains none. The same position is then delivered again when
-    /// it arrives.
+    /// `true` if the subscriber delivered a position earlier but the broker retains none any more. If the same position
+    /// then arrives again, the subscriber delivers it again.
     var isMissing = false
 
     mutating func received(_ update: LocationUpdate, isOwners: Bool, isRetained: Bool) -> ReceivedUpdate? {
@@ -218,10 +225,10 @@ private struct PositionLane: Sendable {
     }
 }
 
-/// The facts about one trackable that were delivered to the program last.
+/// The facts about one trackable that were delivered to the program last, to find out what changed.
 private struct DeliveredFacts: Sendable {
     @Boxed var resolution: ResolutionInForce? = nil
-    /// The tracking events, and the ended trips, that were delivered.
+    /// The tracking events and the ended trips that were delivered already.
     @Boxed var records = DeliveredRecords()
     var state: SubscriberState?
     var presence: PublisherPresence.Status?

@@ -3,8 +3,8 @@ import SystemLibrary
 import Synchronization
 import TrackingRuntime
 
-/// A TCP proxy on the loopback interface that forwards everything to a server there, and fails on request as networks
-/// do.
+/// A TCP proxy on the loopback interface that forwards everything to a server there. On request it simulates faults of
+/// a network, such as cut connections, slow transfer and lost bytes.
 ///
 ///     let proxy = try FaultProxy(to: broker.port)
 ///     // … connect to 127.0.0.1:proxy.port …
@@ -12,13 +12,14 @@ import TrackingRuntime
 ///
 /// The proxy stops listening when the last reference to it is released.
 public final class FaultProxy: Sendable {
-    /// The way in which the proxy treats connections and bytes.
+    /// The mode of the proxy: forwarding at once, forwarding slowly, or refusing connections.
     public enum Mode: Hashable, Sendable {
         /// Bytes are forwarded at once.
         case pass
-        /// Bytes are forwarded at this rate in each direction of each connection; at least 1 byte a second.
+        /// Bytes are forwarded at this rate, in bytes per second, in each direction of each connection. A rate below 1
+        /// counts as 1.
         case slow(bytesPerSecond: Int)
-        /// Connections are accepted and closed at once.
+        /// New connections are accepted and closed at once. Existing connections are not affected.
         case refuse
     }
 
@@ -39,7 +40,7 @@ public final class FaultProxy: Sendable {
 
     /// Makes a proxy that listens on a free port.
     ///
-    /// - Parameter port: The port of the server on 127.0.0.1.
+    /// - Parameter port: The port on 127.0.0.1 of the server to which the proxy forwards.
     /// - Throws: `TrackingError.Code.inputUnreadable` when the system has no port or thread left.
     public init(to port: Int) throws(TrackingError) {
         (self.listener, self.port) = try Loopback.listen()
@@ -68,45 +69,47 @@ public final class FaultProxy: Sendable {
         self.cut()
     }
 
-    /// The way in which all connections are treated from now on.
+    /// The mode of the proxy: forwarding at once, forwarding slowly, or refusing connections. A change takes effect at
+    /// once.
     public var mode: Mode {
         get { self.state.withLock { $0.mode } }
         set { self.state.withLock { $0.mode = newValue } }
     }
 
-    /// The number of open connections.
+    /// The number of connections that are open through the proxy.
     public var connections: Int { self.state.withLock { $0.pairs.count } }
 
-    /// Closes all connections on both sides. Later connections are forwarded normally.
+    /// Closes all open connections to clients and to the server. Connections made later are forwarded normally.
     public func cut() {
         for pair in self.state.withLock({ Array($0.pairs.values) }) { pair.end() }
     }
 
-    /// Drops from now on all bytes of the open connections without closing them, so that each side sees a silent peer.
-    /// New connections are forwarded normally.
+    /// Discards from now on all bytes of the connections that are open now, without closing them. Each side sees a peer
+    /// that is silent. Connections made later are forwarded normally.
     public func swallow() {
         for pair in self.state.withLock({ Array($0.pairs.values) }) { pair.isSwallowed.store(true, ordering: .relaxed) }
     }
 
-    /// Closes a connection from now on when its client sends these bytes, which are not forwarded. Some brokers answer
-    /// a forbidden topic this way. An empty array disables it.
+    /// Closes a connection when its client sends this sequence of bytes, which is not forwarded. It applies from now
+    /// on, to all connections. Some brokers react to a forbidden topic in this way. An empty array turns this off.
     public func closes(on bytes: [UInt8]) { self.state.withLock { $0.trigger = bytes } }
 
-    /// Damages each of the next connections once, in order: some bytes of the connection are lost. Later connections
-    /// are not damaged.
+    /// Damages the next connections. The first damage is for the next connection, the second for the one after it, and
+    /// so on. A damage discards some bytes that the server sends to the client. Connections after these are not
+    /// damaged.
     ///
-    /// Damages from earlier calls that were not applied yet are discarded.
+    /// Damages from earlier calls that were not used yet are discarded.
     public func damage(_ damages: [StreamDamage]) { self.state.withLock { $0.damages = damages[...] } }
 
-    /// The number and the time of the damages that the proxy applied to connections.
+    /// The number of connections that the proxy has damaged, and the time of the last damage.
     public struct Losses: Hashable, Sendable {
         /// The number of damaged connections.
         public var count = 0
-        /// The time of the last damage; `nil` before the first.
+        /// The time at which the proxy last discarded bytes as a damage; `nil` before the first time.
         public var last: ContinuousClock.Instant?
     }
 
-    /// The number and the time of the damages that were applied so far.
+    /// The number of connections damaged so far, and the time of the last damage.
     public var losses: Losses { self.state.withLock { $0.losses } }
 
     // MARK: - On its threads
@@ -145,13 +148,13 @@ extension FaultProxy {
     }
 }
 
-/// A connection of a client and the corresponding connection to the server.
+/// A client's connection to the proxy, with the proxy's connection to the server for that client.
 private final class Pair: Sendable {
     let isSwallowed = Atomic<Bool>(false)
     private let client: Int32
     private let server: Int32
-    /// The number of running pumps, the threads that forward one direction each. The last one closes the descriptors,
-    /// because the system may reuse their numbers after that.
+    /// The number of running threads, each of which forwards one direction. The last thread to end closes both sockets.
+    /// No socket is closed earlier, because the system may reuse its number while a thread still uses it.
     private let pumps = Mutex(2)
 
     private let damage: StreamDamage?
@@ -164,7 +167,7 @@ private final class Pair: Sendable {
         self.onLoss = onLoss
     }
 
-    /// Ends both connections of the pair, which also ends the threads that forward their bytes.
+    /// Ends the connections to the client and to the server. The two forwarding threads then end.
     func end() {
         self.pumps.withLock { pumps in
             guard pumps > 0 else { return }
@@ -173,9 +176,9 @@ private final class Pair: Sendable {
         }
     }
 
-    /// Registers that the forwarding of one direction has ended. Closes the descriptors after the second.
+    /// Notes that the thread of one direction has ended. When both have ended, closes both sockets.
     ///
-    /// - Returns: `true` when both directions have ended.
+    /// - Returns: `true` when both threads have ended.
     func finish() -> Bool {
         self.pumps.withLock { pumps in
             pumps -= 1
@@ -186,7 +189,7 @@ private final class Pair: Sendable {
         }
     }
 
-    /// Forwards bytes in one direction until either side ends.
+    /// Forwards bytes in one direction until either side ends the connection. Applies the proxy's faults to them.
     func pump(isUpwards: Bool, rules: () -> (mode: FaultProxy.Mode, trigger: [UInt8])?) {
         defer { self.end() }
         let (source, sink) = isUpwards ? (self.client, self.server) : (self.server, self.client)

@@ -2,10 +2,10 @@ public import TrackingCore
 import Synchronization
 
 /// An MQTT broker in memory, for tests. It has sessions, wills, retained messages, wildcards and shared subscriptions
-/// with the semantics of MQTT at QoS 1.
+/// as MQTT specifies them for QoS 1.
 ///
-/// Each client receives its events in the order of a real connection. Methods cause faults: ``disconnect(_:)``,
-/// ``forgetRetained()``, ``refuse(_:from:)``.
+/// Each client receives its events in the order in which a real connection delivers them. Methods cause faults:
+/// ``disconnect(_:)``, ``forgetRetained()``, ``refuse(_:from:)``.
 ///
 ///     let broker = InMemoryBroker()
 ///     let client = broker.client(try ClientID("watcher"))
@@ -17,12 +17,12 @@ public final class InMemoryBroker: Sendable {
     /// Makes a broker without clients and without retained messages.
     public init() {}
 
-    /// Makes a client. It connects when ``Client/run()`` is called.
+    /// Makes a client of this broker. It connects when ``Client/run()`` is called.
     ///
     /// - Parameters:
     ///   - id: The client id.
-    ///   - will: Returns the message to publish when the connection with this number ends without a DISCONNECT; `nil`
-    ///     for no will.
+    ///   - will: Returns the will of a connection, given the connection's number: the message that the broker publishes
+    ///     when the connection ends without a DISCONNECT. `nil` for no will.
     public func client(
         _ id: ClientID, will: (@Sendable (_ connection: Int) -> OutgoingMessage)? = nil
     ) -> Client {
@@ -39,28 +39,31 @@ public final class InMemoryBroker: Sendable {
     /// Deletes all retained messages, like a broker that crashed.
     public func forgetRetained() { self.state.withLock { $0.forgetRetained() } }
 
-    /// Rejects from now on the client's messages to these topics, like an access control list.
+    /// Rejects messages that the given client publishes to the given topics, like an access control list. It applies
+    /// from now on and replaces the client's earlier topics.
     public func refuse(_ topics: Set<String>, from client: ClientID) {
         self.state.withLock { $0.refusedTopics[client] = topics }
     }
 
-    /// Returns the payload of a topic's retained message; `nil` when there is none.
+    /// Returns the payload of the message that the broker retains on a topic; `nil` when it retains none.
     public func retained(_ topic: String) -> [UInt8]? { self.state.withLock { $0.retained(topic) } }
 
-    /// Runs `body` with the broker's sessions under one lock, so that all clients receive events in the same order.
+    /// Runs `body` with exclusive access to the broker's sessions, so that all clients receive events in the same
+    /// order.
     fileprivate func update<Result: Sendable>(_ body: (inout sending InMemorySessions) -> sending Result) -> Result {
         self.state.withLock(body)
     }
 }
 
 extension InMemoryBroker {
-    /// One client of the broker, to be passed to a publisher or subscriber in place of a real connection.
+    /// One client of the in-memory broker. A test gives it to a publisher or subscriber in place of a real connection.
     public final class Client: MessageTransport {
         private struct State {
             var isClosed = false
-            /// The number that the client's next connection gets.
+            /// The number of the client's next connection, from 0.
             var next = 0
-            /// The number of the connection whose `.connected` was last delivered; -1 before the first.
+            /// The number of the connection whose event `.connected` the client's reader received last; −1 before the
+            /// first.
             var known = -1
         }
 
@@ -81,7 +84,7 @@ extension InMemoryBroker {
             self.returns = AsyncStream.makeStream(of: Duration.self)
         }
 
-        /// The events of the client, in order.
+        /// The events of the client in batches, in order.
         public var events: some AsyncSequence<[TransportEvent], Never> & Sendable {
             self.stream.map { events in
                 for case .connected(let connection, _) in events { self.state.withLock { $0.known = connection } }
@@ -89,8 +92,8 @@ extension InMemoryBroker {
             }
         }
 
-        /// Connects, and returns after the client was closed or the task was cancelled. Cancellation publishes the
-        /// will.
+        /// Connects the client, and returns after the client was closed or the task was cancelled. A cancellation makes
+        /// the broker publish the client's will.
         public func run() async {
             self.connect()
             for await wait in self.returns.stream {
@@ -100,14 +103,15 @@ extension InMemoryBroker {
             self.broker.update { $0.close(self, isOrderly: false) }
         }
 
-        /// Executes commands at once. They apply to the connection whose `.connected` was last read from ``events``,
-        /// and are ignored when that connection has ended.
+        /// Executes commands at once. They apply to the connection whose event `.connected` was read from ``events``
+        /// last. If that connection has ended, they are ignored, apart from a command to close the client.
         public func send(_ commands: [TransportCommand]) {
             let known = self.state.withLock { $0.known }
             self.broker.update { $0.execute(commands, of: self, on: known) }
         }
 
-        /// Connects the client at once. An existing connection with the same client id is closed.
+        /// Connects the client at once, unless it is closed. The broker closes an existing connection with the same
+        /// client id.
         fileprivate func connect() {
             let number = self.state.withLock { state -> Int? in
                 guard !state.isClosed else { return nil }
@@ -131,7 +135,7 @@ extension InMemoryBroker {
             }
         }
 
-        /// Ends the stream of the client's events.
+        /// Ends the stream of the client's events, after which the client does not connect again.
         func finish() {
             self.continuation.finish()
             self.returns.continuation.finish()

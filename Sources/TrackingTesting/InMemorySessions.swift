@@ -1,8 +1,8 @@
 import TrackingCore
 import TrackingRuntime
 
-/// The state of an ``InMemoryBroker``, and the effects of its clients' commands. Access is protected by the broker's
-/// lock.
+/// The state of an ``InMemoryBroker`` (connections, subscriptions, retained messages), and the effects of its clients'
+/// commands. The broker's lock protects all access.
 struct InMemorySessions {
     private struct Connection {
         let client: InMemoryBroker.Client
@@ -16,12 +16,12 @@ struct InMemorySessions {
         let deadline: MonotonicTime?
     }
 
-    /// The topics that a client must not publish to.
+    /// The topics to which the broker rejects messages, by the client that may not publish to them.
     var refusedTopics: [ClientID: Set<String>] = [:]
     private var kept: [String: Retained] = [:]
     private var connections: [ClientID: Connection] = [:]
-    /// The number of messages that each shared subscription has distributed. It selects the member that gets the next
-    /// message.
+    /// The number of messages that each shared subscription has distributed to its members. It determines the member
+    /// that gets the next message, in turn.
     private var turns: [String: Int] = [:]
 
     mutating func forgetRetained() { self.kept = [:] }
@@ -43,9 +43,9 @@ struct InMemorySessions {
     ///
     /// - Parameters:
     ///   - id: The client id.
-    ///   - reason: The reason that the client is given.
-    ///   - retry: The wait before the client connects again.
-    /// - Returns: The client of the connection; `nil` when there is no connection.
+    ///   - reason: The reason in the client's event about the end.
+    ///   - retry: The time in that event after which the client connects again.
+    /// - Returns: The client whose connection was ended; `nil` when it had no connection.
     @discardableResult
     mutating func end(_ id: ClientID, reason: TrackingError, retry: Duration) -> InMemoryBroker.Client? {
         guard let connection = self.connections.removeValue(forKey: id) else { return nil }
@@ -54,7 +54,7 @@ struct InMemorySessions {
         return connection.client
     }
 
-    /// Closes a client for good. An orderly close does not publish the will.
+    /// Closes a client for good. Its will is published unless the close is orderly.
     mutating func close(_ client: InMemoryBroker.Client, isOrderly: Bool = true) {
         guard client.beginClosing() else { return }
         if self.connections[client.id]?.client === client {
@@ -114,8 +114,8 @@ struct InMemorySessions {
         return nil
     }
 
-    /// Adds a subscription and sends the matching retained messages, also for a repeated subscription. Like Mosquitto,
-    /// it sends them for a shared subscription too.
+    /// Adds a subscription of a client and sends it the matching retained messages, even if the client had the same
+    /// subscription already. Like Mosquitto, the broker also sends them for a shared subscription.
     private mutating func subscribe(_ client: InMemoryBroker.Client, _ pattern: TopicPattern) {
         if self.connections[client.id]?.filters.contains(pattern) == false {
             self.connections[client.id]?.filters.append(pattern)
@@ -165,7 +165,7 @@ struct InMemorySessions {
 }
 
 extension Duration {
-    /// The duration rounded up to whole seconds.
+    /// This duration rounded up to whole seconds.
     fileprivate var roundedUp: Duration {
         let (seconds, rest) = self.components
         return .seconds(rest > 0 ? seconds + 1 : seconds)

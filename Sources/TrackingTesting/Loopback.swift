@@ -1,10 +1,10 @@
 import SystemLibrary
 import TrackingCore
 
-/// Sockets on the loopback interface for test doubles.
+/// TCP sockets on the loopback interface, for the simulated brokers and proxies of tests.
 enum Loopback {
-    /// Returns a socket that listens on a free port below the range of ephemeral ports. A client that repeatedly
-    /// connects to a port in that range can become connected to itself.
+    /// Returns a socket that listens on a free port from 15000 to 31999. Higher ports are avoided: the system may
+    /// choose one of them as the local port of a client, which could then be connected to itself.
     static func listen() throws(TrackingError) -> (descriptor: Int32, port: Int) {
         for _ in 0..<200 {
             let port = Int.random(in: 15_000..<32_000)

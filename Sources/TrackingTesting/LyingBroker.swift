@@ -3,20 +3,20 @@ import SystemLibrary
 import Synchronization
 import TrackingRuntime
 
-/// A broker on the loopback interface that accepts an MQTT connection in order and then sends arbitrary bytes, like a
-/// faulty or hostile broker.
+/// A faulty or hostile broker for tests. It accepts an MQTT connection properly, and then sends the bytes that the test
+/// chooses.
 ///
 ///     let broker = try LyingBroker { connection in connection == 0 ? [.send([0x32, 0x02, 0x00])] : [] }
 ///     // … connect to 127.0.0.1:broker.port …
 ///
-/// The broker reads at most 64 KB of a CONNECT and serves at most 64 connections at a time. It stops listening when the
-/// last reference to it is released.
+/// The broker listens on the loopback interface. It reads at most 64 KB of a CONNECT and serves at most 64 connections
+/// at a time. It stops listening when the last reference to it is released.
 public final class LyingBroker: Sendable {
-    /// A step of the conversation after the CONNACK.
+    /// A step that the broker takes on a connection after it has sent the CONNACK.
     public enum Step: Hashable, Sendable {
-        /// Send these bytes at once.
+        /// Send these bytes to the client at once.
         case send([UInt8])
-        /// Send these bytes, each in a TCP segment of its own.
+        /// Send these bytes to the client one by one, each in a TCP segment of its own.
         case sendByteByByte([UInt8])
         /// Wait until the client sends more bytes.
         case receive
@@ -33,7 +33,8 @@ public final class LyingBroker: Sendable {
 
     /// Makes a broker that listens on a free port.
     ///
-    /// - Parameter steps: Returns the steps after the CONNACK for the connection with this number, from 0.
+    /// - Parameter steps: Returns the steps to take on a connection after the CONNACK, given the number of the
+    ///   connection, from 0.
     /// - Throws: `TrackingError.Code.inputUnreadable` when the system has no port or thread left.
     public init(_ steps: @escaping @Sendable (_ connection: Int) -> [Step]) throws(TrackingError) {
         (self.listener, self.port) = try Loopback.listen()
@@ -63,7 +64,7 @@ public final class LyingBroker: Sendable {
         for client in self.open.withLock({ $0 }) { shutdown(client, Int32(SHUT_RDWR)) }
     }
 
-    /// Serves a connection on a thread of its own.
+    /// Serves a client's connection on a new thread. Closes the connection when too many are open.
     private func serve(_ client: Int32, _ steps: [Step]) {
         let hasRoom = self.open.withLock { open in
             open.count < Self.maximumConnections && open.insert(client).inserted
@@ -83,7 +84,7 @@ public final class LyingBroker: Sendable {
         close(client)
     }
 
-    /// Reads the CONNECT and returns the matching CONNACK; returns `nil` when the CONNECT is incomplete.
+    /// Reads the client's CONNECT and returns a CONNACK of the same MQTT version; `nil` when the CONNECT is incomplete.
     private static func connack(_ client: Int32) -> [UInt8]? {
         var received: [UInt8] = []
         while received.count < 65_536, let bytes = self.receive(client) {

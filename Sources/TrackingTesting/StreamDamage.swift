@@ -1,27 +1,27 @@
-/// A loss of bytes within a stream, as a faulty proxy or a damaged cable causes it.
+/// A simulated damage of a byte stream: some consecutive bytes are lost, as through a faulty proxy.
 public struct StreamDamage: Hashable, Sendable {
-    /// The number of bytes that pass before the loss.
+    /// The number of bytes of the stream that pass before bytes are lost.
     public let offset: Int
-    /// The number of lost bytes.
+    /// The number of consecutive bytes that are lost.
     public let count: Int
     private var passed = 0
     private var lost = 0
 
-    /// Makes a damage that was not applied yet.
+    /// Makes a damage of a stream of which no bytes have passed yet.
     ///
     /// - Parameters:
-    ///   - offset: The number of bytes that pass before the loss, from 0.
-    ///   - count: The number of lost bytes, from 1.
+    ///   - offset: The number of bytes that pass before bytes are lost, from 0.
+    ///   - count: The number of consecutive bytes that are lost, from 1.
     public init(offset: Int, count: Int) {
         precondition(offset >= 0 && count >= 1, "a damage begins at 0 or later and loses 1 byte or more")
         self.offset = offset
         self.count = count
     }
 
-    /// `true` after bytes were lost.
+    /// `true` once at least one byte was lost.
     public var hasBegun: Bool { self.lost > 0 }
 
-    /// Returns the bytes of the next portion of the stream that are not lost.
+    /// Applies the damage to the next bytes of the stream. Returns these bytes without the lost ones.
     public mutating func apply(to bytes: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
         let before = min(bytes.count, max(0, self.offset - self.passed))
         let losing = min(bytes.count - before, self.count - self.lost)

@@ -1,8 +1,8 @@
 /// A topic filter of a subscription (MQTT 5, section 4.7; shared subscriptions, section 4.8).
 struct TopicPattern: Hashable {
-    /// The filter as text.
+    /// The topic filter as it was given.
     let text: String
-    /// The name of the shared subscription; `nil` for an ordinary subscription.
+    /// The name of the group of a shared subscription (`$share/NAME/…`); `nil` for an ordinary subscription.
     let group: Substring?
     private let levels: [Substring]
 
@@ -28,7 +28,7 @@ struct TopicPattern: Hashable {
         self.levels = levels
     }
 
-    /// Returns `true` when MQTT permits publishing to the topic.
+    /// Returns `true` when MQTT permits publishing to the topic: it is not empty or too long and has no wildcard.
     static func isTopic(_ text: String) -> Bool {
         !text.isEmpty && text.utf8.count <= 65_535 && !text.contains { "+#\0".contains($0) }
     }

@@ -1,6 +1,6 @@
 import TrackingCore
 
-/// The checks of the rules about the begin and the end of connections.
+/// The checks of those rules for transports and brokers that concern how connections begin and end.
 extension TransportStage {
     func connectsFirst() async throws {
         try await self.with("first") { talk in

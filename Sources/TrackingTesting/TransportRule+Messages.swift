@@ -1,6 +1,6 @@
 import TrackingCore
 
-/// The checks of the rules about retained messages.
+/// The checks of those rules for transports and brokers that concern retained messages.
 extension TransportStage {
     func retainedComesBeforeTheNextAnswer() async throws {
         try await self.withConnected("keeper") { talk in
@@ -66,7 +66,7 @@ extension TransportStage {
     }
 }
 
-/// The checks of the rules about publishing and receiving.
+/// The checks of those rules for transports and brokers that concern publishing and receiving.
 extension TransportStage {
     func ownMessagesComeBack() async throws {
         try await self.withConnected("echo") { talk in

@@ -1,63 +1,68 @@
 public import TrackingCore
 
-/// A rule that every `MessageTransport` and its broker must follow. Check all rules with the in-memory broker and
-/// with real brokers.
+/// A rule that every `MessageTransport`, the connection of a client to a broker, must follow together with its broker.
+/// Check all rules with the in-memory broker and with real brokers.
 ///
 ///     @Test(arguments: TransportRule.allCases) func conforms(rule: TransportRule) async throws {
 ///         try await rule.check(on: stage)
 ///     }
 public enum TransportRule: String, CaseIterable, Sendable {
-    /// The first event of a client is `.connected` with the connection number 0 and without a previous session.
+    /// The first event of a client is `.connected`, with the connection number 0 and without a session from before.
     case connectsFirst
-    /// A client's commands have no effect before its caller has read the first `.connected`, or when they were meant
-    /// for a connection that is lost meanwhile.
+    /// A client's command has an effect only on the connection whose event `.connected` the caller has read last. A
+    /// command before the first such event has no effect. A command that is given after that connection was lost has no
+    /// effect on the next one.
     case commandsAreForTheConnectionThatWasSeen
-    /// After a subscription, retained messages arrive before the answer to the next subscription. They are marked as
-    /// retained; live messages are not.
+    /// The retained messages for a subscription arrive before the broker's answer to the next subscription. They are
+    /// marked as retained, and newly published messages are not.
     case retainedComesBeforeTheNextAnswer
-    /// A repeated subscription delivers the retained messages again.
+    /// A client that repeats a subscription receives the retained messages again.
     case subscribingAgainBringsRetainedAgain
-    /// An empty retained message clears its topic, and subscribers receive it like any other message.
+    /// An empty retained message clears the retained message of its topic. Subscribers receive the empty message like
+    /// any other.
     case anEmptyPayloadClears
     /// A publisher that is subscribed to a topic receives its own messages.
     case ownMessagesComeBack
-    /// The broker publishes the will of a client whose connection is cut. The client reports the reason and the time of
-    /// the next attempt, and connects again with the next connection number.
+    /// The broker publishes the will of a client whose connection is cut. The client reports the reason and the wait
+    /// before its next attempt. It then connects again, with the next connection number.
     case aCutConnectionSendsItsWillAndComesBack
     /// The broker does not publish the will of a client that closes its connection in an orderly way. The client
-    /// reports the end without a reason, and ends its events.
+    /// reports an end without a reason as its last event.
     case aCloseSendsNoWill
     /// The broker publishes the will of a client whose task is cancelled, because a cancelled client ends its
     /// connection without a DISCONNECT packet.
     case aCancelledTaskSendsItsWill
     /// A client that is asked to close its connection first waits for the broker's answers to all earlier commands.
     case aCloseWaitsForAnswers
-    /// The broker ends the connection of a client, and publishes its will, after a second client connected with the
-    /// same client id.
+    /// A second client that connects with the client id of a first one takes its place. The broker ends the connection
+    /// of the first client and publishes its will.
     case theSecondOfANameTakesOver
-    /// A message that the broker's rules forbid is not delivered. It is reported as rejected when the MQTT version
-    /// permits that.
+    /// A message that the broker's rules forbid is not delivered to anyone. With MQTT 5, the broker reports the
+    /// rejection to the publishing client; with MQTT 3.1.1 it does not.
     case aForbiddenMessageIsRefused
-    /// A message or filter that MQTT does not permit is rejected. Other messages and filters are not affected.
+    /// A message or a topic filter that MQTT does not permit is rejected. The other messages and filters of the same
+    /// call are not affected.
     case whatMQTTDoesNotAllowIsRefused
-    /// Messages on one topic arrive in the order of publishing, and so do the answers.
+    /// Messages on one topic arrive in the order in which they were published. The broker's answers arrive in that
+    /// order too.
     case theOrderIsKept
-    /// The wildcards `+` and `#` of a topic filter match as MQTT specifies, and never match the broker's own topics.
+    /// The wildcards `+` and `#` in a topic filter match as MQTT specifies. A wildcard at the beginning never matches
+    /// the broker's own topics, which begin with `$`.
     case wildcardsMatch
-    /// After unsubscribing, messages on the topic are no longer delivered.
+    /// After a client has unsubscribed from a topic, it receives no more messages on the topic.
     case anUnsubscribedTopicIsSilent
-    /// Each message is delivered to one member of a shared subscription.
+    /// Each message is delivered to exactly one member of a shared subscription.
     case aSharedSubscriptionDivides
-    /// Content type, response topic, correlation data and expiry of a message are transmitted with MQTT 5, and omitted
-    /// with earlier versions.
+    /// The content type, response topic, correlation data and expiry of a message are transmitted with MQTT 5, and left
+    /// out with MQTT 3.1.1.
     case propertiesTravel
     /// A retained message is not delivered after its expiry.
     case anExpiredMessageIsGone
 
-    /// Checks the rule.
+    /// Checks that the transport and its broker follow this rule.
     ///
     /// - Parameters:
-    ///   - stage: The broker and its clients.
+    ///   - stage: The broker and a function that makes its clients.
     ///   - limit: The time after which the check fails.
     /// - Throws: ``ConformanceFailure`` that describes the violation, or the error that prevented the check.
     public func check(on stage: TransportStage<some MessageTransport>, within limit: Duration = .seconds(20))
@@ -99,7 +104,7 @@ public enum TransportRule: String, CaseIterable, Sendable {
     }
 }
 
-/// Fails a check unless a condition holds.
+/// Throws an error unless a condition of a check is true.
 ///
 /// - Throws: ``ConformanceFailure`` with the description `what`.
 func expect(_ condition: Bool, _ what: @autoclosure () -> String) throws {

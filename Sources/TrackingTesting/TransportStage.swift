@@ -1,23 +1,23 @@
 public import TrackingCore
 
-/// The environment in which a ``TransportRule`` is checked: a broker without retained messages, and a function that
-/// makes clients of it.
+/// The environment in which a ``TransportRule`` is checked: a broker without retained messages, and functions that make
+/// clients of it and cut their connections.
 public struct TransportStage<Transport: MessageTransport>: Sendable {
-    /// A function that makes a client with an optional will. The client connects when it is run.
+    /// A function that makes a client with an optional will. The client connects when its `run()` is called.
     public typealias MakeClient =
         @Sendable (_ id: ClientID, _ will: (@Sendable (_ connection: Int) -> OutgoingMessage)?) throws -> Transport
 
-    /// The function that makes clients.
+    /// The function that makes clients of the broker under test.
     public var makeClient: MakeClient
-    /// A function that cuts the connection of the client with this id. The client's transport must connect again by
+    /// A function that cuts the connection of the client with the given id. The client must then connect again by
     /// itself within seconds.
     public var cut: @Sendable (_ id: ClientID) throws -> Void
     /// A topic that no client is permitted to publish to.
     public var forbiddenTopic: String
-    /// `true` when clients use MQTT 5, which reports rejections and transmits properties.
+    /// `true` when clients use MQTT 5, with which the broker reports rejections and transmits message properties.
     public var isMQTT5: Bool
 
-    /// Makes an environment.
+    /// Makes an environment for the checks.
     ///
     /// - Parameters:
     ///   - forbiddenTopic: A topic that no client is permitted to publish to.
@@ -37,14 +37,14 @@ public struct TransportStage<Transport: MessageTransport>: Sendable {
 
 /// A violation of a rule by a transport or its broker.
 public struct ConformanceFailure: Error, Hashable, Sendable, CustomStringConvertible {
-    /// The description of the violation.
+    /// The description of the violation, for the test's output.
     public let description: String
 
     init(_ description: String) { self.description = description }
 }
 
 extension TransportStage {
-    /// Runs a client during `body` and cancels it afterwards.
+    /// Makes a client and runs it while `body` runs. Cancels the client afterwards.
     func with<Value: Sendable>(
         _ id: String, will: (@Sendable (Int) -> OutgoingMessage)? = nil,
         _ body: (inout TransportTalk<Transport>) async throws -> Value
@@ -58,7 +58,8 @@ extension TransportStage {
         }
     }
 
-    /// Runs a client during `body`, which begins after the first connection.
+    /// Makes a client and runs it while `body` runs. `body` begins when the client is connected. Cancels the client
+    /// afterwards.
     func withConnected<Value: Sendable>(
         _ id: String, will: (@Sendable (Int) -> OutgoingMessage)? = nil,
         _ body: (inout TransportTalk<Transport>) async throws -> Value
@@ -70,14 +71,15 @@ extension TransportStage {
     }
 }
 
-/// A test's conversation through one client: it sends commands, and keeps the events received so far.
+/// A test's use of one client: the test sends commands through it and reads its events. All events that were read are
+/// remembered.
 struct TransportTalk<Transport: MessageTransport> {
     let transport: Transport
     private var iterator: Transport.Events.AsyncIterator
-    /// Events that were read from the transport and not yet examined by the test.
+    /// Events that were read from the client in a batch, and that the test has not examined yet.
     private var waiting: ArraySlice<TransportEvent> = []
     private var lastToken: TransportToken = 0
-    /// All events that the test has examined.
+    /// All events that the test has examined so far, in order.
     private(set) var events: [TransportEvent] = []
 
     init(_ transport: Transport) {
@@ -85,12 +87,13 @@ struct TransportTalk<Transport: MessageTransport> {
         self.iterator = transport.events.makeAsyncIterator()
     }
 
-    /// The received messages among the examined events.
+    /// The messages from the broker among the events that the test has examined.
     var messages: [IncomingMessage] { self.events.compactMap(\.message) }
 
-    /// Reads events until one matches.
+    /// Reads events until one satisfies `matches`.
     ///
-    /// - Returns: The events read, ending with the match.
+    /// - Returns: The events that were read, the matching one last.
+    /// - Throws: ``ConformanceFailure`` when the events end before.
     @discardableResult
     mutating func until(
         _ what: String, _ matches: (TransportEvent) -> Bool
@@ -108,16 +111,16 @@ struct TransportTalk<Transport: MessageTransport> {
         }
     }
 
-    /// Reads events to the end.
+    /// Reads all events until the client ends.
     mutating func untilEnd() async {
         self.events += self.waiting
         self.waiting = []
         while let batch = await self.iterator.next(isolation: #isolation) { self.events += batch }
     }
 
-    /// Reads events until so many messages were received.
+    /// Reads events until the client has received at least `count` messages since its beginning.
     ///
-    /// - Returns: All messages.
+    /// - Returns: All messages received since the beginning.
     @discardableResult
     mutating func messages(_ count: Int) async throws -> [IncomingMessage] {
         while self.messages.count < count {
@@ -126,22 +129,24 @@ struct TransportTalk<Transport: MessageTransport> {
         return self.messages
     }
 
-    /// Reads events until a message on this topic was received.
+    /// Reads events until a message on this topic was received. Returns at once if one was received before.
     mutating func message(on topic: String) async throws {
         if self.messages.contains(where: { $0.topic == topic }) { return }
         try await self.until("a message on \(topic)") { $0.message?.topic == topic }
     }
 
-    /// Subscribes and waits for the answer.
+    /// Subscribes to topic filters and waits for the broker's answer.
+    ///
+    /// - Returns: For each filter, the error if the broker rejected it, or `nil`.
     @discardableResult
     mutating func subscribe(_ filters: String...) async throws -> [TrackingError?] {
         try await self.subscribe(all: filters)
     }
 
-    /// Subscribes and reads events until a second subscription is answered, by which time the retained messages were
-    /// received.
+    /// Subscribes to topic filters, and then to a second filter that matches nothing. Waits for the answer to the
+    /// second subscription, by which time the retained messages for the first one have arrived.
     ///
-    /// - Returns: The messages received meanwhile.
+    /// - Returns: The messages that were received meanwhile.
     mutating func standing(_ filters: String...) async throws -> [IncomingMessage] {
         let start = self.messages.count
         try await self.subscribe(all: filters)
@@ -163,13 +168,17 @@ struct TransportTalk<Transport: MessageTransport> {
         return refusals
     }
 
-    /// Publishes messages and waits for the answers.
+    /// Publishes messages and waits for the broker's answers.
+    ///
+    /// - Returns: For each message, the error if the broker rejected it, or `nil`.
     @discardableResult
     mutating func publish(_ messages: OutgoingMessage...) async throws -> [TrackingError?] {
         try await self.publish(all: messages)
     }
 
-    /// Publishes messages and waits for the answers.
+    /// Publishes a list of messages and waits for the broker's answers.
+    ///
+    /// - Returns: For each message, the error if the broker rejected it, or `nil`.
     @discardableResult
     mutating func publish(all messages: [OutgoingMessage]) async throws -> [TrackingError?] {
         let tokens = messages.indices.map { self.lastToken + 1 + TransportToken($0) }

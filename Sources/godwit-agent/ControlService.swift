@@ -5,7 +5,8 @@ import Logging
 import TrackingControl
 import TrackingCore
 
-/// The options for commands to a running agent and for reports of its events.
+/// The options of the agent for its control socket, its metrics file, commands from the broker, and the program that is
+/// run for events.
 struct ControlOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -41,8 +42,8 @@ struct ControlOptions: ParsableArguments {
     }
 }
 
-/// The interfaces of a running agent to its device: the control socket, the metrics file, and the reports to the
-/// service manager.
+/// The services that a running agent offers on its device: the control socket for commands, the metrics file, and
+/// reports to the service manager (systemd).
 struct ControlService: Sendable {
     private let control: any AgentControl
     private let socket: String?
@@ -66,12 +67,12 @@ struct ControlService: Sendable {
     }
 
     /// Runs the control socket, the metrics file and the reports to the service manager until the task is cancelled. At
-    /// the end, reports to the service manager that the agent is about to end.
+    /// the end, reports to the service manager that the agent is ending.
     ///
-    /// - Parameter listening: Called once the control socket accepts commands, or once it is certain that the socket
-    ///   never will.
-    /// - Throws: `invalidConfiguration` if the socket given by `--socket` cannot be used. Without `--socket`, the agent
-    ///   uses the default socket; if that cannot be opened, it logs a warning and runs without a socket.
+    /// - Parameter listening: Called once the control socket accepts commands. Also called if the default socket cannot
+    ///   be opened, because the agent then runs without a socket.
+    /// - Throws: An error if the socket given by `--socket` cannot be opened. If the default socket cannot be opened,
+    ///   only a warning is logged.
     func run(listening: @escaping @Sendable () -> Void = {}) async throws {
         defer { self.notifier?.stopping() }
         try await withThrowingTaskGroup(of: Void.self) { group in
@@ -112,7 +113,9 @@ struct ControlService: Sendable {
         while !Task.isCancelled {
             let metrics = await self.control.status().metrics
             do throws(TrackingError) { try OwnFile.writeShared(metrics, to: file) } catch {
-                self.logger.warning("Metrics file (--metrics-file) cannot be written", metadata: ["reason": "\(error)"])
+                self.logger.warning(
+                    "Metrics file (--metrics-file) cannot be written; the agent tries again",
+                    metadata: ["reason": "\(error)"])
             }
             try? await Task.sleep(for: Self.metricsInterval)
         }

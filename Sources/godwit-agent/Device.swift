@@ -6,24 +6,24 @@ import TrackingCore
 import TrackingMQTT
 import TrackingPublisher
 
-/// One connection of the agent to the broker: the publisher together with the battery, the commands from the broker and
-/// the event program. They end together.
+/// One connection of the agent to the broker, with everything that ends together with it: the publisher, the reader of
+/// the battery, the commands from the broker, and the program for events.
 struct Device: Sendable {
     let publisher: AssetPublisher<MQTTTransport>
-    /// The client id and the session id of the publisher at the broker.
+    /// The client id and the id of the run with which the publisher connects to the broker.
     let identity: Identity
     let reader: SourceReader<MQTTTransport>
     let battery: (any BatterySource)?
     let failsFast: Bool
-    /// The runner of the program for events; `nil` without `--notify`.
+    /// Runs the user's program for each event; `nil` without the option `--notify`.
     let notifier: Notifier?
 
     private let ending = Ending()
     private let logger = Logger(label: "godwit.agent")
 
-    /// Makes the connection that the options describe.
+    /// Makes a connection for this publisher, with the battery and the program for events that the options describe.
     ///
-    /// - Throws: `invalidConfiguration` for a wrong battery.
+    /// - Throws: `invalidConfiguration` if the option for the battery is invalid.
     init(publisher: AssetPublisher<MQTTTransport>, identity: Identity, reader: SourceReader<MQTTTransport>, run: Run)
         throws
     {
@@ -37,15 +37,15 @@ struct Device: Sendable {
 
     private enum Part { case delivered, waited }
 
-    /// Ends the connection because the agent's sources have ended (`nil`) or failed. The publisher sends the remaining
-    /// fixes first, for at most 5 s after a failure.
+    /// Ends the connection because the sources of positions have ended (`nil`) or failed. The publisher first sends the
+    /// remaining fixes, after a failure for at most 5 s.
     func sourcesEnded(_ error: TrackingError?) {
         self.ending.note(error)
         self.publisher.finish(within: error == nil ? nil : .seconds(5))
     }
 
-    /// Runs the connection until the sources end, a shutdown is requested, or an error makes it pointless to go on. The
-    /// event program then gets 2 s more for remaining events.
+    /// Runs the connection until the sources of positions end, a shutdown is requested, or an error makes it pointless
+    /// to go on. The program for events then has 2 s more for the remaining events.
     ///
     /// - Throws: The error that ended the connection; nothing after an orderly end.
     func run(_ dispatcher: ControlDispatcher) async throws {
@@ -90,7 +90,8 @@ struct Device: Sendable {
         }
     }
 
-    /// Waits for a lost or refused connection, which ends the program with `--fail-fast`.
+    /// With `--fail-fast`, waits until a connection cannot be made, and returns the reason, which ends the program.
+    /// Otherwise returns `nil` after the last change of the connection.
     private func fatal(_ connections: AsyncStream<Disconnection?>) async -> TrackingError? {
         for await change in connections {
             if self.failsFast, let reason = change?.failure { return reason }
@@ -98,8 +99,8 @@ struct Device: Sendable {
         return nil
     }
 
-    /// Ends the agent when every trackable has failed, because nothing more can be sent; with `--fail-fast`, also when
-    /// the broker refuses one of them.
+    /// Ends the connection with an error when every tracked trackable has failed, because nothing more can be sent.
+    /// With `--fail-fast`, also when the broker rejects one trackable.
     private func watch(_ states: AsyncStream<TrackableStateChange>) async {
         var last: [TrackableID: PublisherState] = [:]
         for await change in states {

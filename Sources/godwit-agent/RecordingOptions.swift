@@ -6,7 +6,7 @@ public import TrackingPublisher
 import TrackingRuntime
 import TrackingSpool
 
-/// The options for the device's log of records, and for sending the records from it.
+/// The options for the device's log of records, and for sending the records from the log.
 struct RecordingOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -66,7 +66,8 @@ struct RecordingOptions: ParsableArguments {
             valueName: "keep|clear", visibility: .hidden))
     var onCollision = CollisionRule.keep
 
-    /// The event that a record written to the log survives: a power cut (`full`) or a crash of the program (`normal`).
+    /// The strongest failure that a record in the log survives: a power cut (`full`), or only a crash of the program
+    /// (`normal`).
     enum Durability: String, ExpressibleByArgument, CaseIterable {
         case full, normal
     }
@@ -95,7 +96,7 @@ struct RecordingOptions: ParsableArguments {
 
     private func recorders() throws -> Set<ClientID> { try Set(acknowledgeBy: self.acknowledgeBy) }
 
-    /// Writes the options into the publisher's configuration.
+    /// Sets the values of these options in the publisher's configuration.
     func apply(to configuration: inout PublisherConfiguration) throws {
         configuration.recording.batchSize = self.batchSize
         configuration.recording.batchWindow = try self.window()
@@ -107,9 +108,9 @@ struct RecordingOptions: ParsableArguments {
             maximumAge: self.keepDays.map { .seconds($0 * 86_400) })
     }
 
-    /// Makes the log of unsent records that the options describe.
+    /// Makes the log for unsent records that the options describe, in a file or in memory.
     ///
-    /// - Parameter trackables: The tracked trackables; the first one names the log's file.
+    /// - Parameter trackables: The tracked trackables. By default, the log's file is named after the first one.
     ///
     /// - Throws: `inputUnreadable` if the log's folder cannot be created.
     func storage(for trackables: [Trackable]) throws -> any SpoolStorage {
@@ -118,18 +119,18 @@ struct RecordingOptions: ParsableArguments {
             path: try self.path(for: trackables), durability: self.durability == .full ? .full : .normal)
     }
 
-    /// Returns the path of the settings file, which holds the changes made at run time. It is in the folder of the log,
-    /// also with `--spool memory`, when there is no log file.
+    /// Returns the path of the settings file, which contains the settings changed at run time. It is the path of the
+    /// log with the ending `.settings`. If the log is in memory, the default path of the log is used.
     ///
     /// - Throws: `inputUnreadable` if the folder cannot be created.
     func settingsPath(for trackables: [Trackable]) throws(TrackingError) -> String {
         try self.path(for: trackables) + ".settings"
     }
 
-    /// Looks for a log that is named after a tracked trackable other than the first one. Such a log remains when the
-    /// order of the trackables changes. Its records are not sent, and its settings file is not read.
+    /// Looks for another log that an earlier start has left. A log is named after the first tracked trackable, so
+    /// another order of the trackables begins another log. The records of the other log are not sent.
     ///
-    /// - Returns: The path of the log; `nil` if there is no such log.
+    /// - Returns: The path of such a log; `nil` if there is none.
     /// - Throws: `inputUnreadable` if the folder cannot be created.
     func otherLog(of trackables: [Trackable]) throws(TrackingError) -> String? {
         guard self.spool == nil, let first = trackables.first else { return nil }

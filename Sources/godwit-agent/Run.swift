@@ -44,7 +44,7 @@ struct Run: AsyncParsableCommand {
         try await Program.run(try RunningAgent(given: given))
     }
 
-    /// Makes the publisher's configuration from the options.
+    /// Makes the publisher's configuration that these options describe.
     ///
     /// - Throws: `ValidationError` or `TrackingError` that names the invalid option and the rule for its values.
     func configuration(for identity: Identity) throws -> PublisherConfiguration {
@@ -65,7 +65,7 @@ struct Run: AsyncParsableCommand {
         return configuration
     }
 
-    /// Makes a tracked trackable from its id and its settings.
+    /// Makes the publisher's trackable from an id and the settings for it.
     ///
     /// - Throws: `ValidationError` that names the setting whose value is out of range.
     func trackable(_ id: TrackableID, _ settings: TrackableSettings) throws -> Trackable {

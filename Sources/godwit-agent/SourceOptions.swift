@@ -42,7 +42,7 @@ struct SourceOptions: ParsableArguments {
             guard try self.specifications().count(where: \.readsStandardInput) < 2 else {
                 throw TrackingError(
                     .invalidConfiguration,
-                    "two sources read standard input, which has room for one. Leave one of nmea:- and jsonl:- out")
+                    "two sources read standard input, but only one can. Leave one of nmea:- and jsonl:- out")
             }
             _ = try ReplayPace.parse(self.speed)
             _ = try BatterySpecification.parse(self.battery)
@@ -58,8 +58,8 @@ struct SourceOptions: ParsableArguments {
         try self.source.map { (text) throws(TrackingError) in try SourceSpecification.parse(text) }
     }
 
-    /// Returns `true` if fixes may be left out when they arrive too fast. This is `false` if a source is a recording or
-    /// a pipe, because every fix of these counts.
+    /// Returns `true` if the publisher may skip fixes that arrive faster than needed. All sources must then be
+    /// receivers, and one of them must be unable to send more slowly. Every fix of a recording or a pipe counts.
     ///
     /// - Throws: `invalidConfiguration` that names the invalid part of a `--source`.
     func thinsFixes() throws(TrackingError) -> Bool {

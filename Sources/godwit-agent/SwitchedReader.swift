@@ -4,16 +4,16 @@ import TrackingCore
 import TrackingMQTT
 import TrackingPublisher
 
-/// The reader of the device's sources, which reads while the agent is on.
+/// Reads the sources of positions while the agent is switched on, and pauses while it is off.
 struct SwitchedReader: Sendable {
     let reader: SourceReader<MQTTTransport>
     private let power: Power
-    /// `true` if a source reads standard input.
+    /// `true` if one of the sources reads the agent's standard input.
     private let readsStandardInput: Bool
 
-    /// Makes the reader that the options describe.
+    /// Makes a reader of the sources that the options describe.
     ///
-    /// - Throws: `invalidConfiguration` for a wrong source.
+    /// - Throws: `invalidConfiguration` for an invalid source.
     init(_ run: Run, _ power: Power) throws {
         let pace = try ReplayPace.parse(run.input.speed)
         let specifications = try run.input.specifications()
@@ -24,10 +24,12 @@ struct SwitchedReader: Sendable {
         self.readsStandardInput = specifications.contains(where: \.readsStandardInput)
     }
 
-    /// The way to the publisher.
+    /// The connection from the sources to the publisher: it passes fixes on, and holds them while no publisher is
+    /// connected.
     var relay: PublisherRelay<AssetPublisher<MQTTTransport>> { self.reader.relay }
 
-    /// Reads while the agent is on. Returns `true` when the sources have ended, `false` when the task is cancelled.
+    /// Reads the sources whenever the agent is on. Returns `true` when the sources have ended, and `false` when the
+    /// task is cancelled.
     ///
     /// - Throws: `inputUnreadable` if a recording cannot be read.
     func run() async throws -> Bool {
@@ -50,7 +52,8 @@ struct SwitchedReader: Sendable {
         return false
     }
 
-    /// Waits until the agent is on. Meanwhile standard input is discarded, since its fixes must never be published.
+    /// Waits until the agent is switched on. Meanwhile, standard input is read and discarded, because positions from
+    /// the time when the agent was off must never be published.
     private func waitUntilOn() async {
         guard !self.power.isOn else { return }
         await withDiscardingTaskGroup { group in

@@ -5,15 +5,15 @@ import Synchronization
 import TrackingCore
 import TrackingMQTT
 
-/// Sends one command to several trackables, and prints each answer as it arrives.
+/// Sends one command to the devices of several trackables, and prints each answer when it arrives.
 struct CommandSender {
     let transport: MQTTTransport
     let timeout: Duration
     let failsFast: Bool
 
-    /// Sends the commands, and waits until every trackable has answered or the timeout has passed.
+    /// Sends the commands, and waits until the device of every trackable has answered or the timeout has passed.
     ///
-    /// - Throws: Exit code 1 if a command failed or a trackable did not answer; the broker's error if it refused the
+    /// - Throws: Exit code 1 if a command failed or a device did not answer; the broker's error if it refused the
     ///   connection.
     func run(_ state: CommandSenderState) async throws {
         let run = CommandRun(transport: self.transport, timeout: self.timeout, failsFast: self.failsFast, state: state)
@@ -22,14 +22,14 @@ struct CommandSender {
     }
 }
 
-/// One run of a ``CommandSender`` with its connection to the broker.
+/// One run of a ``CommandSender``, with its connection to the broker.
 private final class CommandRun: Service {
     let ending = Ending()
     private let transport: MQTTTransport
     private let timeout: Duration
     private let failsFast: Bool
     private let state: Mutex<CommandSenderState>
-    /// The trackable of each publish that is under way, by the token of the publish.
+    /// The trackables to which commands were published, by the token that identifies the publish.
     private let ids = Mutex<[TransportToken: TrackableID]>([:])
 
     init(transport: MQTTTransport, timeout: Duration, failsFast: Bool, state: CommandSenderState) {
@@ -91,7 +91,8 @@ private final class CommandRun: Service {
         }
     }
 
-    /// Returns the commands for the connection, each with a token from which the trackable can be found.
+    /// Returns the commands with which the connection publishes the messages. Each has a token, and the trackable of
+    /// each token is remembered.
     private func commands(_ messages: [OutgoingMessage]) -> [TransportCommand] {
         self.ids.withLock { ids in
             messages.map { message in
@@ -102,7 +103,7 @@ private final class CommandRun: Service {
         }
     }
 
-    /// Prints the outcomes that arrived since the last call.
+    /// Prints the outcomes of commands that became known since the last call.
     private func printNews() {
         for (id, outcome) in self.state.withLock({ $0.takeNews() }) {
             let (text, isDone) = Self.describe(outcome)
@@ -111,7 +112,7 @@ private final class CommandRun: Service {
         }
     }
 
-    /// Writes a text to standard output. If writing fails, the program ends with the error.
+    /// Writes a text to standard output. A failure of the output is noted as the error with which the program ends.
     private func write(_ text: String) {
         do { try Output.print(text) } catch { self.ending.note(error) }
     }
@@ -129,8 +130,8 @@ private final class CommandRun: Service {
         }
     }
 
-    /// Returns the text with `?` for each control character, which could move the cursor. The text comes from another
-    /// program.
+    /// Returns the text with `?` in place of each control character, which could move the cursor of the terminal. The
+    /// text comes from another program.
     private static func plain(_ text: String) -> String {
         String(text.map { $0.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control } ? $0 : "?" })
     }

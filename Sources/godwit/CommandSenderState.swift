@@ -1,11 +1,10 @@
 import TrackingCore
 
-/// Decides for a ``CommandSender`` which messages to send, and to which trackable an answer belongs.
+/// Decides for a ``CommandSender`` which messages to publish, and to which trackable a received answer belongs.
 ///
-/// The same answer can arrive twice: on the response topic (MQTT 5) and among the trackable's events. The first one
-/// counts.
+/// An answer can arrive twice: on the response topic (MQTT 5) and as an event of the trackable. The first one counts.
 struct CommandSenderState {
-    /// An action of the connection to the broker.
+    /// An action that the owner of the connection to the broker performs.
     enum Action: Equatable {
         case subscribe([String])
         case publish([OutgoingMessage])
@@ -13,55 +12,57 @@ struct CommandSenderState {
         case finish
     }
 
-    /// The outcome of the command for one trackable.
+    /// The outcome of the command that was sent for one trackable.
     enum Outcome: Equatable {
         case answered(CommandAnswer)
-        /// The broker rejected the command, or both subscriptions to its answer.
+        /// The broker rejected the command for this reason, or it rejected both subscriptions on which the answer could
+        /// arrive.
         case refused(TrackingError)
     }
 
     private let root: TopicRoot
     private let client: ClientID
     private let commands: [(id: TrackableID, command: Command)]
-    /// The outcomes known so far, by trackable.
+    /// The outcomes of the commands that are known so far, by trackable.
     private(set) var outcomes: [TrackableID: Outcome] = [:]
-    /// The trackables whose outcome ``takeNews()`` has not returned yet.
+    /// The trackables whose outcome is known but was not returned by ``takeNews()`` yet.
     private var news: [TrackableID] = []
 
-    /// Creates the state in which no command is sent yet.
+    /// Creates a state in which no command has been sent yet.
     ///
-    /// - Parameter commands: One command for each trackable, each with its own id.
+    /// - Parameter commands: The commands to send, one for each trackable. Each has an id of its own.
     init(root: TopicRoot, client: ClientID, commands: [(id: TrackableID, command: Command)]) {
         self.root = root
         self.client = client
         self.commands = commands
     }
 
-    /// The trackables whose outcome is not known yet.
+    /// The trackables whose outcome is not known yet, because no answer or rejection arrived.
     var silent: [TrackableID] { self.commands.map(\.id).filter { self.outcomes[$0] == nil } }
 
-    /// Returns the outcomes that became known since the last call.
+    /// Returns the outcomes of commands that became known since the last call of this method.
     mutating func takeNews() -> [(TrackableID, Outcome)] {
         defer { self.news = [] }
         return self.news.compactMap { id in self.outcomes[id].map { (id, $0) } }
     }
 
-    /// Returns the trackable to which a command message is addressed.
+    /// Returns the trackable to whose command topic a message is published; `nil` for any other topic.
     func trackable(of message: OutgoingMessage) -> TrackableID? {
         guard case .command(let id) = self.root.topic(message.topic) else { return nil }
         return id
     }
 
-    /// The topics on which answers arrive: the events and the response topic of each trackable.
+    /// The topics on which answers can arrive: for each trackable, the topic of its events and the response topic.
     private var filters: [String] {
         self.commands.flatMap { [self.root.path(.event($0.id)), self.root.path(.answer($0.id, self.client))] }
     }
 
-    /// Handles a new connection to the broker: subscribes to the topics of answers before a command is sent.
+    /// Handles a new connection to the broker: returns the subscription to the topics of the answers. The commands are
+    /// sent after it is granted.
     func connected() -> Action { .subscribe(self.filters) }
 
-    /// Handles the broker's answer to the subscription: sends the commands that have no outcome yet. A command that was
-    /// sent before keeps its id, so that a device performs it once.
+    /// Handles the broker's answer to the subscription: returns the commands to publish, those whose outcome is not
+    /// known yet. A command that is sent again has the same id, so that a device performs it only once.
     mutating func subscribed(_ refusals: [TrackingError?]) -> [Action] {
         for (index, entry) in self.commands.enumerated() where self.outcomes[entry.id] == nil {
             let (event, answer) = (2 * index, 2 * index + 1)
@@ -81,14 +82,14 @@ struct CommandSenderState {
         return (messages.isEmpty ? [] : [.publish(messages)]) + self.ifDone
     }
 
-    /// Handles the broker's answer to the publish of the command for `id`: `nil` for an acknowledgement, or the reason
-    /// of a refusal.
+    /// Handles the broker's answer to the published command for the trackable `id`: `nil` if the broker accepted the
+    /// command, otherwise the reason of the rejection.
     mutating func published(to id: TrackableID, refusal: TrackingError?) -> [Action] {
         if let refusal { self.learn(id, .refused(refusal)) }
         return self.ifDone
     }
 
-    /// Handles a received message. Messages that answer none of these commands are ignored.
+    /// Handles a received message. A message that does not answer one of the sent commands is ignored.
     mutating func received(_ message: IncomingMessage) -> [Action] {
         guard let answer = self.answer(in: message),
             let entry = self.commands.first(where: { $0.command.id == answer.id })

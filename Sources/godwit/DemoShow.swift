@@ -6,7 +6,7 @@ import TrackingMQTT
 import TrackingRuntime
 import TrackingSubscriber
 
-/// The steps of `godwit demo`. Each step announces itself, acts, and waits until its effect is observed.
+/// The script of `godwit demo` without keys. Each step is announced, performed, and observed until its effect is seen.
 final class DemoShow: Service {
     private let stage: DemoStage
     private let isScript: Bool
@@ -14,11 +14,12 @@ final class DemoShow: Service {
     private let succeeded = Mutex(false)
     private let seen = Mutex(Seen())
 
-    /// The observations of the subscriber that watches the demo without being counted as a subscriber.
+    /// The observations of the demo's own subscriber. It watches the simulated courier silently, so that the publisher
+    /// does not count it as a subscriber.
     fileprivate struct Seen {
         var inForce: ResolutionInForce?
         var arrivals: [MonotonicTime] = []
-        /// The time of the last position, including a retained one.
+        /// The time at which the last position arrived, also if the broker had retained it.
         var lastPosition: MonotonicTime?
     }
 
@@ -124,8 +125,8 @@ final class DemoShow: Service {
         } && happened
     }
 
-    /// Announces a step of the demo and waits until its effect is observed. Returns `false` if that takes longer than
-    /// `seconds`.
+    /// Announces a step of the demo, and waits until its effect is observed. Returns `false` if it is not observed
+    /// within `seconds`.
     private func chapter(
         _ title: String, within seconds: Int, _ isSeen: @Sendable (borrowing Seen) -> Bool
     ) async throws -> Bool {
@@ -187,19 +188,20 @@ final class DemoShow: Service {
 }
 
 extension DemoShow.Seen {
-    /// The time without a position after which ``isQuiet`` is `true`.
+    /// The time without a new position after which ``isQuiet`` is `true`.
     private static let quiet = Duration.seconds(5)
 
-    /// `true` if the last position arrived a while ago.
+    /// `true` if no position has arrived for five seconds since the last one.
     var isQuiet: Bool { self.lastPosition.map { $0.duration(to: DeviceClock.now) >= Self.quiet } ?? false }
 
-    /// The time until ``isQuiet`` becomes `true`; `nil` if it is.
+    /// The time until ``isQuiet`` becomes `true` if no position arrives; `nil` if it is `true` already or no position
+    /// has arrived.
     var untilQuiet: Duration? {
         guard !self.isQuiet, let last = self.lastPosition else { return nil }
         return DeviceClock.now.duration(to: last.advanced(by: Self.quiet))
     }
 
-    /// Returns `true` if the last two positions arrived about `interval` apart.
+    /// Returns `true` if the time between the last two positions is about `interval`.
     func hasPace(of interval: Duration) -> Bool {
         guard self.arrivals.count >= 2 else { return false }
         let gap = self.arrivals[self.arrivals.count - 2].duration(to: self.arrivals[self.arrivals.count - 1])

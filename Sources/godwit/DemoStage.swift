@@ -7,20 +7,20 @@ import TrackingStore
 import TrackingSubscriber
 import TrackingTesting
 
-/// The child programs of `godwit demo`, a private broker and an agent, and the folder for their files.
+/// The child programs of `godwit demo` (a private broker, an agent and a gateway), and the folder for their files.
 final class DemoStage: Sendable {
     static let trackable = "courier-1"
-    /// The destination of the courier, `LATITUDE,LONGITUDE` in degrees: one of the simulated customers.
+    /// The destination of the simulated courier, `LATITUDE,LONGITUDE` in degrees.
     static let destination = "52.67180,-8.64350"
 
     let port: Int
     private let folder: URL
     private let children = Mutex<[Process]>([])
-    /// The van's network: its connection to the broker can be cut.
+    /// The simulated network of the van: a proxy between the agent and the broker, which can cut the connection.
     private let network: FaultProxy
     private let selections = Mutex<[String]>([])
 
-    /// Creates the folder and starts the private broker on a free port of the loopback interface.
+    /// Creates the folder for the demo's files, and starts the private broker on a free port of the loopback interface.
     ///
     /// - Throws: `inputUnreadable` if Mosquitto is not installed or no port is free.
     init() throws {
@@ -41,31 +41,33 @@ final class DemoStage: Sendable {
         self.setBattery(80)
     }
 
-    /// The address (URL) of the private broker.
+    /// The URL of the demo's private broker.
     var address: String { "mqtt://127.0.0.1:\(self.port)" }
 
     private func path(_ name: String) -> String { self.folder.appending(path: name).path(percentEncoded: false) }
 
-    /// Writes the charge of the simulated battery, in percent, to the file that the agent reads.
+    /// Sets the charge of the simulated battery, in percent. The agent reads it from a file.
     func setBattery(_ percent: Int) {
         try? "\(percent)\n".write(to: self.folder.appending(path: "battery"), atomically: true, encoding: .utf8)
     }
 
-    /// Reports changes of ``selectedSource`` and of the observations.
+    /// Wakes tasks that wait for a change of ``selectedSource`` or of the demo's observations.
     let changes = WakeSignal()
 
-    /// The source that the agent opened last, according to its log.
+    /// The class of the position source that the agent selected last, according to its log: `HIGH` or `BALANCED`; `nil`
+    /// before that.
     var selectedSource: String? { self.selections.withLock { $0.last } }
 
-    /// The forms of the demo.
+    /// The two forms of the demo.
     enum Form {
-        /// The script: a courier at six times a van's speed, with a destination.
+        /// The script: a courier drives six times as fast as a van, to a destination.
         case script
-        /// The story: a van at its real speed, whose network can be cut.
+        /// The story on a terminal: a van drives at its real speed, and its network can be cut.
         case story
     }
 
-    /// Starts the agent with a coarse and a fine source and a threshold of the battery.
+    /// Starts the agent with the options for a form of the demo. It has a coarse and a fine source of positions, and a
+    /// battery threshold of 20 %.
     func startAgent(for form: Form) throws {
         let program = try Self.find("godwit-agent", beside: self.programFolders)
         let log = Pipe()
@@ -110,9 +112,9 @@ final class DemoStage: Sendable {
 
     // MARK: - Map and history
 
-    /// Starts a gateway that records, and makes a token for it.
+    /// Creates an access token, and starts a gateway that records into a history.
     ///
-    /// - Returns: The address of the map. It signs the browser in.
+    /// - Returns: The URL of the gateway's map, with the token that signs the browser in.
     /// - Throws: `inputUnreadable` if the gateway does not start, with its reason.
     func startGateway() async throws -> String {
         let program = try Self.find("godwit", beside: self.programFolders)
@@ -152,23 +154,24 @@ final class DemoStage: Sendable {
         throw TrackingError(.inputUnreadable, "cannot start the map of the demo: the gateway ended. It said: \(last)")
     }
 
-    /// Cuts the van's connection to the broker, and refuses new ones.
+    /// Cuts the van's connection to the broker, and refuses new connections.
     func cutNetwork() {
         self.network.mode = .refuse
         self.network.cut()
     }
 
-    /// Lets the van connect again.
+    /// Permits the van to connect to the broker again.
     func restoreNetwork() { self.network.mode = .pass }
 
-    /// Returns the number of the van's points of a time span in the history.
+    /// Returns the number of the van's points in the history that lie in a time span.
     func recordedPoints(during times: TimeSpan) async throws -> Int {
         let query = PointQuery(try TrackableID(Self.trackable), during: times)
         return try await self.history { store in try await store.points(query, after: nil, limit: 1_000).points.count }
             ?? 0
     }
 
-    /// Returns the number of points in the history, and the number of records that are missing there.
+    /// Returns the number of the van's points in the history, and the number of its records that are missing in the
+    /// history.
     ///
     /// - Parameter patience: The longest wait until no record is missing.
     func totals(within patience: Duration) async throws -> (points: Int, lost: UInt64) {
@@ -183,7 +186,8 @@ final class DemoStage: Sendable {
         }
     }
 
-    /// Reads the history that the gateway records; `nil` before it has made the file.
+    /// Opens the history into which the gateway records, and runs `body` to read it; returns `nil` if the history does
+    /// not exist yet.
     private func history<Value>(_ body: (SQLiteHistoryStore) async throws -> Value?) async throws -> Value? {
         let path = self.path("history.sqlite")
         guard FileManager.default.fileExists(atPath: path) else { return nil }
@@ -194,7 +198,7 @@ final class DemoStage: Sendable {
         return try value.get()
     }
 
-    /// Makes a subscriber at the private broker. A silent one is not counted as a subscriber.
+    /// Makes a subscriber at the private broker. If it is silent, publishers do not count it as a subscriber.
     func subscriber(_ name: String, isSilent: Bool) throws -> AssetSubscriber<MQTTTransport> {
         let client = try ClientID(name)
         var generator = SystemRandomNumberGenerator()
@@ -205,7 +209,7 @@ final class DemoStage: Sendable {
         return AssetSubscriber(configuration: configuration, transport: try MQTTTransport(configuration: connection))
     }
 
-    /// Ends the broker and the agent, and removes the folder.
+    /// Ends all child programs of the demo, and removes the folder with their files.
     func end() {
         for child in self.children.withLock({ $0.reversed() }) where child.isRunning {
             child.terminate()
@@ -232,15 +236,15 @@ final class DemoStage: Sendable {
         return process
     }
 
-    /// The environment of child programs: without the user's Godwit options, and with a folder of its own for the
-    /// agent's socket. If the path is too long for a socket, the agent runs without one.
+    /// The environment of the child programs. The user's variables for Godwit are removed, and the agent's control
+    /// socket is in the folder of the demo.
     private var environment: [String: String] {
         ProcessInfo.processInfo.environment.filter { !$0.key.hasPrefix("GODWIT_") }
             .merging(["XDG_RUNTIME_DIR": self.path("")]) { $1 }
     }
 
-    /// Runs `start` with no signal blocked on this thread. A child program inherits blocked signals, and the threads of
-    /// the concurrency runtime block SIGTERM, with which the child is ended.
+    /// Runs `start`, which starts a child program, with no signal blocked on this thread. A child inherits blocked
+    /// signals. Threads of Swift's concurrency runtime block SIGTERM, with which the demo later ends the child.
     private static func withoutBlockedSignals(_ start: () throws -> Void) rethrows {
         var none = sigset_t()
         var before = sigset_t()

@@ -6,38 +6,40 @@ import TrackingMQTT
 import TrackingStore
 import TrackingSubscriber
 
-/// `godwit demo` on a terminal: a story of one minute at a van's real speed, a link to the map, and keys.
+/// `godwit demo` on a terminal: a story of one minute with a van at its real speed, a link to the live map, and keys
+/// for the user.
 final class DemoStory: Service {
     private let stage: DemoStage
     private let start = ContinuousClock.now
     private let scene = Mutex(Scene())
-    /// The time for which the bar stays as it is.
+    /// The time between two updates of the status bar at the bottom of the terminal.
     private static let frame = Duration.milliseconds(200)
-    /// The longest wait for the records of a gap, and for the last records.
+    /// The longest wait until the history contains the records of a network cut, or the last records of the demo.
     private static let patience = Duration.seconds(10)
 
     private struct Scene {
         var tale = DemoTale()
         var pace = DemoPace()
         var inForce: ResolutionInForce?
-        /// The numbers of the positions that arrived live.
+        /// The sequence numbers of the van's positions that arrived live, not later from the log.
         var live: Set<UInt64> = []
-        /// The time at which the network was cut last; `nil` before the first cut.
+        /// The time at which the van's network was cut last; `nil` before the first cut.
         var cutAt: UnixTime?
-        /// `true` while a map asks for positions, according to the last resolution in force.
+        /// `true` while a browser with the map requests positions, according to the number of subscribers in the last
+        /// resolution in force.
         var isMapOpen = false
-        /// `true` while the last resolution in force counts the demo's own watcher, which leaves in two steps: its
-        /// request first, then its presence.
+        /// `true` while the demo's own watcher is still counted as a subscriber in the last resolution in force. The
+        /// count goes down only some time after the watcher has left.
         var countsWatcher = false
 
-        /// The number of watchers, without the demo's own one once it leaves.
+        /// The number of subscribers to show. The demo's own watcher is not counted any more once it has left.
         var watchers: Int {
             max(0, (self.inForce?.subscribers ?? 0) - (self.countsWatcher && !self.tale.hasWatcher ? 1 : 0))
         }
 
-        /// Records a resolution in force.
+        /// Stores a new resolution in force, which contains the number of subscribers.
         ///
-        /// - Returns: The resolution before, and `true` if a map was opened or closed.
+        /// - Returns: The resolution in force before, and `true` if a map was opened or closed.
         mutating func changed(to inForce: ResolutionInForce) -> (before: ResolutionInForce?, isMapChanged: Bool) {
             let wasOpen = self.isMapOpen
             if self.tale.hasWatcher {
@@ -82,7 +84,7 @@ final class DemoStory: Service {
 
     // MARK: - Steps
 
-    /// Runs the story until its end or the key `q`, then prints the summary.
+    /// Runs the story until its end or the key `q`, and then prints the summary.
     private func runSteps(_ terminal: Terminal, _ watcher: AssetSubscriber<MQTTTransport>) async throws {
         while true {
             let elapsed = self.elapsed
@@ -125,7 +127,8 @@ final class DemoStory: Service {
         }
     }
 
-    /// Waits until the points that the van recorded during a cut are in the history, and prints their number.
+    /// Waits until the history contains the points that the van recorded while its network was cut, and prints their
+    /// number.
     private func reportGap(_ cut: TimeSpan) async throws {
         let deadline = ContinuousClock.now + Self.patience
         var count = 0
@@ -159,7 +162,7 @@ final class DemoStory: Service {
             """)
     }
 
-    /// Prints lines above the bar.
+    /// Prints lines of text above the status bar of the terminal.
     private func say(_ text: String) throws { try Output.print("\r\u{1B}[K\(text)\n") }
 
     private func drawBar() throws {
@@ -206,7 +209,8 @@ final class DemoStory: Service {
         }
     }
 
-    /// Returns the resolution in force and its reason as a sentence.
+    /// Returns a sentence for people about the resolution in force: the time between two positions, and the reason for
+    /// it.
     private static func sentence(for inForce: ResolutionInForce, watchers: Int) -> String {
         let seconds = inForce.resolution.desiredInterval.inSeconds
         let pace =

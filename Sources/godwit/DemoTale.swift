@@ -1,44 +1,44 @@
 import TrackingCore
 
-/// The story of `godwit demo` on a terminal: which step is due when, and what each key does. The caller carries out the
-/// steps.
+/// The story of `godwit demo` on a terminal. It determines the time of each step and the meaning of each key. The
+/// caller performs the steps.
 struct DemoTale: Sendable {
-    /// A change of the demo's scene.
+    /// A step of the story, which changes the simulated situation.
     enum Step: Hashable, Sendable {
-        /// A watcher joins or leaves.
+        /// A watcher begins or stops watching the van.
         case watcher(isThere: Bool)
-        /// The battery is low or charged.
+        /// The van's battery becomes low or is charged.
         case battery(isLow: Bool)
-        /// The van's network is up or cut.
+        /// The van's network becomes available or is cut.
         case network(isUp: Bool)
-        /// The demo ends with its summary.
+        /// The demo prints its summary and ends.
         case end
     }
 
-    /// The steps of the story, each with the seconds since its start.
+    /// The steps of the story, each with its time in seconds after the start.
     private static let story: [(second: Double, step: Step)] = [
         (8, .watcher(isThere: true)), (22, .battery(isLow: true)), (34, .battery(isLow: false)),
         (38, .network(isUp: false)), (48, .network(isUp: true)), (56, .watcher(isThere: false)), (62, .end),
     ]
 
-    /// `true` while the demo's own watcher watches.
+    /// `true` while the demo's own watcher is watching the van.
     private(set) var hasWatcher = false
-    /// `true` while the battery's charge is below the threshold.
+    /// `true` while the charge of the van's battery is below the threshold.
     private(set) var isBatteryLow = false
-    /// `true` while the van reaches the broker.
+    /// `true` while the van can reach the broker.
     private(set) var isNetworkUp = true
-    /// `true` once a key was pressed. From then on, the user decides every step.
+    /// `true` once the user has pressed a key with a meaning. From then on, no step happens by itself.
     private(set) var isSteered = false
     private var nextStep = 0
 
-    /// The text for a terminal's last line.
+    /// The explanation of the keys for the terminal.
     static let keys = "w watcher   b battery   n network   q end"
 
-    /// Returns the steps of the story that are due.
+    /// Returns the steps of the story that are due now and were not returned before.
     ///
     /// - Parameters:
     ///   - elapsed: The time since the start of the story.
-    ///   - isMapOpen: `true` while a map is open. The story then ends by the key `q` only.
+    ///   - isMapOpen: `true` while a map is open. The story then does not end by itself, only by the key `q`.
     mutating func due(after elapsed: Duration, isMapOpen: Bool) -> [Step] {
         var steps: [Step] = []
         while !self.isSteered, self.nextStep < Self.story.count {
@@ -75,7 +75,7 @@ struct DemoTale: Sendable {
         }
     }
 
-    /// Returns the sentence that announces a step.
+    /// Returns the sentence that is printed before a step of the story.
     static func sentence(for step: Step) -> String {
         switch step {
         case .watcher(isThere: true): "A watcher joins and asks for one position a second."
@@ -89,20 +89,21 @@ struct DemoTale: Sendable {
     }
 }
 
-/// The pace at which positions arrive.
+/// The pace at which positions arrive: the number of positions a minute.
 struct DemoPace: Sendable {
     private var arrivals: [Duration] = []
 
-    /// Records a position.
+    /// Notes that a position arrived.
     ///
-    /// - Parameter elapsed: The time since the start of the story.
+    /// - Parameter elapsed: The time of the arrival, since the start of the story.
     mutating func arrived(at elapsed: Duration) {
         self.arrivals.append(elapsed)
         if self.arrivals.count > 4 { self.arrivals.removeFirst() }
     }
 
-    /// Returns the positions a minute: 60 s divided by the mean of the last three gaps, or by the time since the last
-    /// position if that is longer. `nil` before the second position.
+    /// Returns the number of positions a minute; `nil` before the second position. It is 60 s divided by the mean
+    /// interval between the last four positions. If the time since the last position is longer than that mean, it is
+    /// used instead.
     func perMinute(at elapsed: Duration) -> Double? {
         guard let first = self.arrivals.first, let last = self.arrivals.last, self.arrivals.count > 1 else {
             return nil
@@ -111,7 +112,8 @@ struct DemoPace: Sendable {
         return 60 / max(gap.inSeconds, 0.1)
     }
 
-    /// Returns a bar for a pace: ten full blocks for 60 positions a minute and more.
+    /// Returns a bar of ten characters for a pace: the more full blocks, the faster. Sixty positions a minute or more
+    /// fill it.
     static func bar(_ perMinute: Double) -> String {
         let count = perMinute <= 0 ? 0 : min(10, max(1, Int((perMinute / 6).rounded())))
         return String(repeating: "█", count: count) + String(repeating: "░", count: 10 - count)

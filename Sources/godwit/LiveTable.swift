@@ -2,7 +2,7 @@ import GodwitOptions
 import TrackingCore
 import TrackingSubscriber
 
-/// The content of the live table of `godwit watch`, as lines for the terminal.
+/// The content of the live table that `godwit watch` shows on a terminal, as lines of text.
 struct LiveTable {
     private struct Row {
         var state = SubscriberState.offline
@@ -14,26 +14,26 @@ struct LiveTable {
     }
 
     private var rows: [TrackableID: Row] = [:]
-    /// The latest events of the trackables as text, the newest last.
+    /// The latest tracking events as text, the newest last.
     private var events: [String] = []
     private var connection = "connecting"
-    /// The broker's reasons for refused subscriptions, by trackable. The key `nil` is the subscription to all
-    /// trackables.
+    /// The reasons with which the broker rejects subscriptions, by trackable. The key `nil` stands for the subscription
+    /// to all trackables.
     private var refusals: [TrackableID?: TrackingError] = [:]
     private var badMessages = 0
-    /// The resolution that this watcher asks for; `nil` if it asks for none.
+    /// The resolution that this watcher requests; `nil` if it requests none.
     var request: Resolution?
-    /// The log lines that are held back while the table is on the terminal: their number and the newest; `nil` for
-    /// none.
+    /// The number of log lines that are held back while the table fills the terminal, and the newest of them. `nil` if
+    /// there are none. They are written when the table ends.
     var logged: (count: Int, newest: String)?
     let hasColour: Bool
-    /// `true` if the watcher is not counted as a subscriber and asks for nothing.
+    /// `true` if the watcher is silent: publishers do not count it as a subscriber, and it requests no resolution.
     let isSilent: Bool
-    /// The units in which speeds and distances are shown.
+    /// The units in which the table shows speeds and distances.
     let units: DisplayUnits
-    /// The largest number of events that are shown. A terminal with few rows shows fewer.
+    /// The largest number of tracking events in the table. A terminal with few rows shows fewer.
     static let maximumEvents = 5
-    /// The largest number of terminal lines that the newest log line takes.
+    /// The largest number of terminal lines for the newest log line.
     private static let maximumLogged = 3
 
     init(hasColour: Bool, isSilent: Bool = false, units: DisplayUnits = .metric) {
@@ -42,7 +42,7 @@ struct LiveTable {
         self.units = units
     }
 
-    /// Takes an event of the subscriber to show.
+    /// Updates the table with an event that the subscriber delivered.
     mutating func happened(_ event: SubscriberEvent) {
         switch event {
         case .location(let id, let received):
@@ -78,9 +78,10 @@ struct LiveTable {
         return refusal.map { "refused: \($0)" } ?? self.connection
     }
 
-    /// Returns the lines of the table, cut to the terminal's size. A line shows the number of rows that do not fit.
+    /// Returns the lines of the table, cut to the size of the terminal. If not all trackables fit, a line shows the
+    /// number of the missing ones.
     ///
-    /// - Parameter due: Returns the time until a trackable's next expected update.
+    /// - Parameter due: Returns the time until the next update of a trackable is expected.
     func lines(width: Int, height: Int, now: UnixTime, due: (TrackableID) -> Duration?) -> [String] {
         let head = self.row(
             ["trackable", "state", "position", "speed", "bearing", "age", "resolution", "next due", "trip"])
@@ -104,7 +105,7 @@ struct LiveTable {
             + [String(foot.prefix(columns: width))]
     }
 
-    /// Returns the newest log line, divided into as many terminal lines as it needs, at most three.
+    /// Returns the newest log line that is held back, divided into terminal lines, at most three.
     private func logged(width: Int) -> [String] {
         guard let newest = self.logged?.newest, width > 0 else { return [] }
         var rest = newest.split(separator: "\n").joined(separator: " ").printable[...]
@@ -136,7 +137,7 @@ struct LiveTable {
         "\(point.coordinate.latitude.text(digits: 5)) \(point.coordinate.longitude.text(digits: 5))"
     }
 
-    /// Returns an age as text, in seconds, or above 100,000 seconds in days.
+    /// Returns the age of a position as text: in seconds, or in days if it is 100,000 seconds or more.
     private static func age(_ seconds: Double) -> String {
         seconds < 100_000 ? "\(max(0, seconds).text(digits: 0)) s" : "\((seconds / 86_400).text(digits: 0)) d"
     }
@@ -162,9 +163,9 @@ struct LiveTable {
 }
 
 extension Resolution {
-    /// The next finer resolution: half the interval and the next better accuracy.
+    /// A finer resolution: half the interval, but not below 125 ms, and the next better class of accuracy.
     var oneStepFiner: Resolution { self.step(intervalFactor: 0.5, accuracy: 1) }
-    /// The next coarser resolution: twice the interval and the next lower accuracy.
+    /// A coarser resolution: twice the interval, but not above one hour, and the next lower class of accuracy.
     var oneStepCoarser: Resolution { self.step(intervalFactor: 2, accuracy: -1) }
 
     private func step(intervalFactor: Double, accuracy change: Int) -> Resolution {

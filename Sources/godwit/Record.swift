@@ -13,7 +13,8 @@ import TrackingMetrics
 import TrackingRecorder
 import TrackingStore
 
-/// `godwit record`: stores everything that publishers send, and acknowledges records that are safe.
+/// `godwit record`: stores everything that publishers send into the history, and acknowledges the records that are
+/// safely stored.
 struct Record: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Record everything: store each record once, and acknowledge records that are safe.",
@@ -145,15 +146,14 @@ struct Record: AsyncParsableCommand {
         if let error = ending.error { throw error }
     }
 
-    /// Lets the C library return the memory of large batches to the system as soon as they are stored. By default,
-    /// glibc keeps up to 64 MB of freed memory, because it stops mapping blocks of a size that was freed before
-    /// (mallopt(3), `M_MMAP_THRESHOLD`).
+    /// Sets a limit of 1 MB for freed memory that the C library keeps. More is returned to the system at once, for
+    /// example after a large batch was stored. By default, glibc keeps up to 64 MB (mallopt(3), `M_MMAP_THRESHOLD`).
     private static func returnFreedMemory() {
         mallopt(M_TRIM_THRESHOLD, 1_048_576)
     }
 
-    /// Opens the history for recording. Without `--fail-fast`, waits while the database server cannot be reached or
-    /// another program writes the file.
+    /// Opens the history for recording. If the database server cannot be reached or another program writes the file,
+    /// tries again until it succeeds; with `--fail-fast`, throws the error.
     private func openStore(_ notifier: ServiceNotifier?) async throws -> any HistoryStore {
         var backoff = Backoff(
             first: RecorderConfiguration.firstStoreWait, maximum: RecorderConfiguration.longestStoreWait)
@@ -164,7 +164,7 @@ struct Record: AsyncParsableCommand {
                 guard !self.broker.failFast, try self.passes(error) else { throw error }
                 let wait = backoff.next()
                 Logger(label: "godwit.recorder").error(
-                    "History cannot be opened for recording; trying again",
+                    "Recorder could not open the history to store records; it tries again",
                     metadata: ["reason": "\(error)", "retry in": "\(wait)"])
                 notifier?.status("the history cannot be used: \(error.message)")
                 try await Task.sleep(for: wait)
@@ -184,8 +184,8 @@ struct Record: AsyncParsableCommand {
         }
     }
 
-    /// Returns a sentence for the error that the recorder's two connections end each other because they share one user;
-    /// `nil` if each connection has a user of its own.
+    /// Returns advice for the case that the recorder's two connections end each other because they share one user at
+    /// the broker. `nil` if the receiving connection has a user of its own.
     private func sharedUserRemedy(_ intake: ClientID) -> String? {
         guard self.intakeUser == nil, self.intakeCert == nil else { return nil }
         let option =
@@ -194,9 +194,12 @@ struct Record: AsyncParsableCommand {
         return self.broker.sharedUserRemedy("\(option) (broker/add-recorder makes that user)")
     }
 
-    /// Returns the client ids of the two connections: `voice`, the recorder's name, on which it acknowledges; and
-    /// `intake`, the name of the receiving connection's user or certificate, or else the recorder's name with
-    /// `-intake`.
+    /// Returns the client ids of the recorder's two connections.
+    ///
+    /// - Returns: `voice`, the recorder's name, for the connection that sends acknowledgements. `intake` for the
+    ///   connection that receives records: the user or the certificate name given for it, otherwise the recorder's name
+    ///   with `-intake`.
+    /// - Throws: `invalidConfiguration` if both client ids would be the same.
     private func names() throws(TrackingError) -> (voice: ClientID, intake: ClientID) {
         let own = try self.broker.identity()
         var voice = own.isRandom ? try ClientID("recorder") : own.client
@@ -212,8 +215,8 @@ struct Record: AsyncParsableCommand {
         return (voice, intake)
     }
 
-    /// Reports the recorder's state to the service manager and to the health checks. With `--fail-fast`, ends the
-    /// recorder when the broker cannot be reached.
+    /// Reports the recorder's state to the service manager and to the health checks, until the recorder ends. With
+    /// `--fail-fast`, ends the recorder when the broker cannot be reached.
     private static func watch(
         _ recorder: Recorder<MQTTTransport>, _ events: AsyncStream<RecorderEvent>, _ health: Health,
         _ notifier: ServiceNotifier?, failsFast: Bool, _ ending: Ending
@@ -239,10 +242,10 @@ struct Record: AsyncParsableCommand {
     }
 }
 
-/// A retention rule of `--keep`: a time as `90d`, `12h`, `30m` or `45s`, for all trackables or, with `ID=` before it,
-/// for one.
+/// A rule of `--keep` for the time that records remain in the history. The time is written as `90d`, `12h`, `30m` or
+/// `45s`. The rule applies to all trackables, or to one if `ID=` precedes the time.
 struct KeepRule: ExpressibleByArgument, Hashable {
-    /// The trackable to which the rule applies; `nil` for all trackables that no other rule names.
+    /// The trackable to which the rule applies; `nil` for all trackables without a rule of their own.
     let trackable: TrackableID?
     let time: Duration
 
@@ -264,7 +267,7 @@ struct KeepRule: ExpressibleByArgument, Hashable {
     }
 }
 
-/// Answers the health checks of a recorder that runs with `--listen`.
+/// Answers the HTTP health checks of a recorder that runs with `--listen`.
 private final class Health: Sendable {
     private let listen: ListenAddress?
     private let metrics = PrometheusRegistry(helps: RecorderFigures.helps)
@@ -276,16 +279,16 @@ private final class Health: Sendable {
         var lastDrop: ContinuousClock.Instant?
     }
 
-    /// The time for which a message dropped by the broker makes the recorder not ready.
+    /// The time for which the recorder reports "not ready" after the broker has dropped a message.
     private static let dropMemory = Duration.seconds(600)
 
-    /// Creates the health checks. With an address, metrics are counted from now on.
+    /// Creates the health checks. If they are served at an address, metrics are counted from now on.
     init(listen: ListenAddress?) {
         self.listen = listen
         if listen != nil { MetricsSystem.bootstrap(self.metrics) }
     }
 
-    /// Takes an event of the recorder into account.
+    /// Updates the health checks with an event of the recorder.
     func happened(_ event: RecorderEvent) {
         self.state.withLock { state in
             switch event {
@@ -313,13 +316,13 @@ private final class Health: Sendable {
 
     private func historyReason(_ store: any HistoryStore) async -> String? {
         if self.state.withLock({ $0.isStoreAway }) {
-            return "the history rejects records: the recorder's log has the reason"
+            return "the history rejects records. See the reason in the recorder's log"
         }
         let isReadable = (try? await store.trackables(after: nil, limit: 1)) != nil
         return isReadable ? nil : "the history cannot be read"
     }
 
-    /// Returns the HTTP server for the health checks; `nil` without `--listen`.
+    /// Returns the HTTP server that serves the health checks; `nil` without `--listen`.
     func server(_ store: any HistoryStore) -> HealthServer? {
         guard let listen = self.listen else { return nil }
         return HealthServer(

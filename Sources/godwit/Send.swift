@@ -3,7 +3,7 @@ import GodwitOptions
 import Logging
 import TrackingCore
 
-/// `godwit send`: sends a command to devices, and shows the answer of each.
+/// `godwit send`: sends a command to the devices of trackables through the broker, and shows the answer of each.
 struct Send: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Send a command to the devices of trackables, and show their answers.",
@@ -63,7 +63,7 @@ struct Send: AsyncParsableCommand {
         try await sender.run(state)
     }
 
-    /// The name of the command in the protocol: `start-trip` is `START_TRIP`.
+    /// The name of the command in the protocol. For example, `start-trip` on the command line becomes `START_TRIP`.
     private var name: Command.Name { Command.Name(rawValue: self.command.uppercased().replacing("-", with: "_")) }
 
     private func trackables() throws -> [TrackableID] {
@@ -91,8 +91,8 @@ struct Send: AsyncParsableCommand {
         return arguments.compactMapValues { $0 }
     }
 
-    /// Parses the value of an argument of the command. Returns `nil` for a value that means none, so that the argument
-    /// is left out.
+    /// Parses the value of an argument of the command to JSON. Returns `nil` for a value that means "none"; the
+    /// argument is then left out.
     private func value(_ key: String, _ text: String) throws -> JSONValue? {
         // The destination as a setting of `configure` has the form of the command line.
         if key == "destination", self.name == .configure { return .text(text) }

@@ -147,8 +147,8 @@ struct Serve: AsyncParsableCommand {
         return configuration
     }
 
-    /// Returns a sentence for the error that the gateway's connections end each other because they share one user;
-    /// `nil` if each connection has a user of its own.
+    /// Returns advice for the case that the gateway's connections end each other because they share one user at the
+    /// broker. `nil` if the watching connection has a user of its own.
     private func remedy() throws(TrackingError) -> String? {
         guard self.liveUser == nil else { return nil }
         let identity = try self.broker.identity()
@@ -159,14 +159,15 @@ struct Serve: AsyncParsableCommand {
         return self.broker.sharedUserRemedy("\(option) \(live) (broker/add-gateway makes that user)")
     }
 
-    /// Returns the gateway's name, with which the client ids of its connections begin.
+    /// Returns the gateway's name, with which the client ids of its connections begin: the client id from the options,
+    /// otherwise `gateway`.
     private func name() throws(TrackingError) -> String {
         let identity = try self.broker.identity()
         return identity.isRandom ? "gateway" : "\(identity.client)"
     }
 
-    /// Makes the subscriber that watches every trackable for all users of the gateway. Its client id is the gateway's
-    /// name with `-live`.
+    /// Makes the one subscriber that watches every trackable on behalf of all users of the gateway. Its client id is
+    /// the one given for it, otherwise the gateway's name with `-live`.
     private func subscriber() throws -> AssetSubscriber<MQTTTransport> {
         let identity = try self.broker.identity()
         var configuration = SubscriberConfiguration(

@@ -3,7 +3,7 @@ import GodwitOptions
 import TrackingCore
 import TrackingRecorder
 
-/// The options `--share…` for a group of recorders that share the broker's messages among them.
+/// The options `--share…` with which several recorders form a group. The broker gives each message to one of them.
 struct ShareOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -29,7 +29,7 @@ struct ShareOptions: ParsableArguments {
         }
     }
 
-    /// Returns the group of recorders to join; `nil` for a recorder without a group.
+    /// Returns the group of recorders that this recorder joins; `nil` without the option `--share`.
     ///
     /// - Throws: `invalidConfiguration` if the secret is missing or invalid; `inputUnreadable` if its file cannot be
     ///   read.

@@ -5,7 +5,8 @@ import TrackingCore
 import TrackingRuntime
 import TrackingStore
 
-/// The option `--store` for the history. Every command that reads or writes the history has it.
+/// The option `--store`, which selects the history, the database of recorded positions. Every command that reads or
+/// writes the history has it.
 struct StoreOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -13,12 +14,13 @@ struct StoreOptions: ParsableArguments {
             valueName: "where"))
     var store: StoreLocation?
 
-    /// Opens the history, runs `body`, and closes the history. Waits, for at most three minutes, while another program
-    /// writes the history.
+    /// Opens the history, runs `body`, and closes the history. While another program writes the history, tries to open
+    /// it for at most three minutes.
     ///
     /// - Parameters:
-    ///   - mayMake: `true` to create a missing history; `false` makes it an error.
-    ///   - mayChange: `true` to open an existing history for writing; `false` opens it for reading.
+    ///   - mayMake: `true` to create a history that does not exist; `false` makes that an error.
+    ///   - mayChange: `true` to open an existing history for writing; `false` opens it for reading, unless `mayMake` is
+    ///     `true`.
     /// - Throws: `inputUnreadable` if the history does not exist; `storeUnusable`, `storeFailed` or `storeBusy` if it
     ///   cannot be used; the errors of `body`.
     func use<Value>(
@@ -33,14 +35,16 @@ struct StoreOptions: ParsableArguments {
         return try result.get()
     }
 
-    /// Opens the history.
+    /// Opens the history that `--store` selects.
     ///
     /// - Parameters:
-    ///   - mayMake: `true` to create a missing history; `false` makes it an error.
-    ///   - mayChange: `true` to open an existing history for writing. If both are `false`, a read-only file is enough.
+    ///   - mayMake: `true` to create a history that does not exist, and to open it for writing; `false` makes a missing
+    ///     history an error.
+    ///   - mayChange: `true` to open an existing history for writing. If `mayMake` and `mayChange` are `false`, the
+    ///     history is opened for reading only.
     ///   - patience: The longest time to wait for each answer of a database server; `nil` for no limit.
-    ///   - isAway: Called with the reason if the database server cannot be reached, which is then no error; `nil` makes
-    ///     it an error.
+    ///   - isAway: Called with the reason if the database server cannot be reached, and the history is returned all the
+    ///     same. With `nil`, an unreachable server is an error.
     /// - Throws: `inputUnreadable` if the history does not exist; `storeUnusable`, `storeFailed` or `storeBusy` if it
     ///   cannot be opened.
     func open(
@@ -61,18 +65,19 @@ struct StoreOptions: ParsableArguments {
         }
     }
 
-    /// Returns the place of the history: that of `--store`, else the file `history.sqlite` in the state folder.
+    /// Returns the place of the history: the one given by `--store`, otherwise the file `history.sqlite` in the default
+    /// state folder.
     func location() throws(TrackingError) -> StoreLocation {
         if let store = self.store { return store }
         return .sqlite(path: try StateFolder.path(for: "history.sqlite", option: "--store"))
     }
 }
 
-/// The place of a history, as the user gives it with `--store`.
+/// The place of a history, in a file or on a server, as the user gives it with `--store`.
 enum StoreLocation: Hashable, ExpressibleByArgument {
     /// A SQLite file at this path.
     case sqlite(path: String)
-    /// A database of a PostgreSQL server, with an address as libpq expects it.
+    /// A PostgreSQL database, with its connection URL in the form of libpq.
     case postgres(address: String)
 
     init?(argument: String) {

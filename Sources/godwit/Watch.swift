@@ -125,9 +125,9 @@ struct Watch: AsyncParsableCommand {
     }
 }
 
-/// The live table of `godwit watch`, shared by the task that receives events and the task that draws.
+/// The live table of `godwit watch`. The task that receives events and the task that draws share it.
 final class LiveView: Sendable {
-    /// The effect of a pressed key: end the program, or ask for another resolution.
+    /// The effect of a pressed key: end the program, or request another resolution.
     enum Change: Equatable { case quit, request }
 
     private let state: Mutex<(table: LiveTable, trackables: Set<TrackableID>)>
@@ -141,9 +141,9 @@ final class LiveView: Sendable {
     var request: Resolution? { self.state.withLock { $0.table.request } }
     var trackables: Set<TrackableID> { self.state.withLock { $0.trackables } }
 
-    /// Takes an event of the subscriber to show.
+    /// Updates the table with an event that the subscriber delivered.
     ///
-    /// - Returns: The event's trackable, if this event is the first one of this trackable; otherwise `nil`.
+    /// - Returns: The event's trackable, if the event is the first state of this trackable; otherwise `nil`.
     func happened(_ event: SubscriberEvent) -> TrackableID? {
         self.state.withLock { state in
             state.table.happened(event)

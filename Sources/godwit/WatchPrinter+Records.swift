@@ -3,10 +3,10 @@ import TrackingCore
 
 /// Converts trips, events and positions to text for people and to GeoJSON.
 extension WatchPrinter {
-    /// The largest number of characters of an event's detail that are shown to people.
+    /// The largest number of characters that are shown of an event's detail, its additional JSON data.
     private static let longestDetail = 200
 
-    /// Returns the mode, the distance and the duration of a trip as text: `bicycle 1.2 km 0:05:05`.
+    /// Returns a trip as text: its mode of travel, distance and duration, such as `bicycle 1.2 km 0:05:05`.
     static func describe(_ trip: Trip, _ units: DisplayUnits) -> String {
         "\(trip.mode.printable) \(units.distance(Meters(trip.distance))) \(self.clock(trip.duration))"
     }
@@ -18,7 +18,8 @@ extension WatchPrinter {
         return "\(seconds / 3600):\(parts.joined(separator: ":"))"
     }
 
-    /// Returns the kind and the detail of an event as one line of text; a long detail is cut.
+    /// Returns a tracking event as one line of text: its kind and its detail, the additional JSON data. A long detail
+    /// is cut.
     static func describe(_ event: TrackingEvent) -> String {
         guard !event.detail.isEmpty else { return event.kind.rawValue.printable }
         let detail = self.detail(event)
@@ -27,26 +28,29 @@ extension WatchPrinter {
         return "\(event.kind.rawValue.printable) \(String(shown).printableJSON.prefix(self.longestDetail))\(rest)"
     }
 
-    /// Returns the detail of an event as a JSON object.
+    /// Returns the detail of a tracking event, its additional data, as the text of a JSON object.
     static func detail(_ event: TrackingEvent) -> String {
         String(decoding: JSONValue.object(event.detail).json, as: UTF8.self)
     }
 
-    /// Returns a trip as a GeoJSON Feature: its last place, and the other members of the message as properties.
+    /// Returns a trip as the text of a GeoJSON Feature. Its geometry is the trip's last place, and its properties are
+    /// the other members of the trip's message.
     static func feature(_ id: TrackableID, _ trip: Trip) -> String {
         var rest = trip
         (rest.startLocation, rest.lastLocation) = (nil, nil)
         return self.feature(id, trip.lastLocation, "trip", MessageCodec.encode(rest))
     }
 
-    /// Returns an event as a GeoJSON Feature: its place, and the other members of the message as properties.
+    /// Returns a tracking event as the text of a GeoJSON Feature. Its geometry is the event's place, and its properties
+    /// are the other members of the event's message.
     static func feature(_ id: TrackableID, _ event: TrackingEvent) -> String {
         var rest = event
         rest.location = nil
         return self.feature(id, event.location, "event", MessageCodec.encode(rest))
     }
 
-    /// Returns a position as a GeoJSON Feature, with its kind (measured or predicted) among the properties.
+    /// Returns a position as the text of a GeoJSON Feature. One of its properties is the position's kind, measured or
+    /// predicted.
     static func feature(_ id: TrackableID, _ point: Location, _ kind: LocationUpdate.Kind) -> String {
         let properties = "\"properties\":{"
         let feature = String(decoding: LocationCodec.encodeFeature(point), as: UTF8.self)

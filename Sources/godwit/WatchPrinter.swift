@@ -8,17 +8,19 @@ enum WatchFormat: String, ExpressibleByArgument, CaseIterable {
     case text, json, geojson, csv
 }
 
-/// Converts the events of `godwit watch` to text in one of its formats.
+/// Converts the events that `godwit watch` receives to text in one of its output formats.
 struct WatchPrinter {
     let format: WatchFormat
     let printsSkipped: Bool
     /// The units in which text for people shows speeds and distances. Formats for programs use metres and seconds.
     var units = DisplayUnits.metric
 
-    /// The text before the first event: the column names of CSV; `nil` for other formats.
+    /// The text to print before the first event: the line with the column names in the format CSV; `nil` in other
+    /// formats.
     var header: String? { self.format == .csv ? WatchRow.header + "\n" : nil }
 
-    /// Returns an event as text with its line end; `nil` if the format does not show this event.
+    /// Returns an event as text in the selected format, with its line end; `nil` if the format does not show this kind
+    /// of event.
     func text(_ event: SubscriberEvent, receivedAt: UnixTime) -> String? {
         switch self.format {
         case .text: self.line(event, receivedAt).map { $0 + "\n" }
@@ -28,17 +30,19 @@ struct WatchPrinter {
         }
     }
 
-    /// One position of an event to print.
+    /// One position of a received update, as it is printed.
     private struct Point {
         var location: Location
-        /// The kind of the position: measured or extrapolated. Skipped points were always measured.
+        /// The kind of the position: measured or predicted. A skipped point, which had no update of its own, is always
+        /// measured.
         var kind = LocationUpdate.Kind.actual
         var isSkipped = true
         var isLate: Bool
     }
 
-    /// Returns the positions of a `location` event in order of time: the skipped points if `--skipped` is given, then
-    /// the published position. Returns an empty array for other events, including `raw` ones.
+    /// Returns the positions to print for a `location` event, in order of time. The skipped points, which had no update
+    /// of their own, come first if `--skipped` is given. The update's own position comes last. Other kinds of events
+    /// have none.
     private func points(_ event: SubscriberEvent) -> [(TrackableID, Point)] {
         guard case .location(let id, let received) = event else { return [] }
         return self.points(received).map { (id, $0) }
@@ -158,8 +162,8 @@ struct WatchPrinter {
         }
     }
 
-    /// Returns a JSON object with the common members (event, trackable, time of receipt) and the members of a message,
-    /// if there is one.
+    /// Returns a JSON object about a received message, with its line end. It has the members event, trackable and time
+    /// of receipt, and the members of the message if there is one.
     private static func object(
         _ event: String, _ id: TrackableID, _ receivedAt: UnixTime, message: [UInt8]?
     ) -> String {
@@ -183,7 +187,7 @@ struct WatchPrinter {
         String(decoding: LocationCodec.encodeFeature(point), as: UTF8.self)
     }
 
-    /// Returns the GeoJSON Features of an event (a position, a trip or an event) for a text sequence (RFC 8142).
+    /// Returns the GeoJSON Features for an event with a position, a trip or a tracking event; empty for other events.
     private func features(_ event: SubscriberEvent) -> [String] {
         switch event {
         case .trip(let id, let trip?): [Self.feature(id, trip)]
@@ -204,7 +208,7 @@ struct WatchPrinter {
         }
     }
 
-    /// Returns a text as a JSON string, with quotation marks.
+    /// Returns a text as a JSON string in quotation marks, with the necessary escapes.
     static func quoted(_ text: String) -> String {
         var quoted = "\""
         for scalar in text.unicodeScalars {
@@ -223,6 +227,6 @@ struct WatchPrinter {
 }
 
 extension [String] {
-    /// All texts of the array joined; `nil` for an empty array.
+    /// All texts of the array joined to one; `nil` if the array is empty.
     fileprivate var joinedOrNil: String? { self.isEmpty ? nil : self.joined() }
 }

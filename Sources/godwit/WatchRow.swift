@@ -2,9 +2,9 @@ import GodwitOptions
 import TrackingCore
 import TrackingHistory
 
-/// One line of the CSV of `godwit watch`: a position, an event or a trip.
+/// One line of the CSV output of `godwit watch`: a position, a trip or a tracking event.
 struct WatchRow {
-    /// The names of the columns, in the order of ``text(_:receivedAt:)``.
+    /// The line with the names of the CSV columns, in the order in which ``text(_:receivedAt:)`` writes them.
     static let header =
         "trackable,time,latitude,longitude,altitude,accuracy,speed,bearing,battery,stream,seq,skipped,late,receivedAt,"
         + "event,kind,tripId,tripMode,distance,duration,detail,type"
@@ -24,7 +24,7 @@ struct WatchRow {
     private var detail: String?
     private var type: LocationUpdate.Kind?
 
-    /// Makes the CSV line of a position.
+    /// Makes the line for a position in the CSV output of `godwit watch`.
     init(_ point: Location, kind: LocationUpdate.Kind, isSkipped: Bool, isLate: Bool) {
         self.event = "location"
         (self.time, self.location, self.stream, self.seq) = (point.time, point, point.stream, point.seq)
@@ -32,7 +32,7 @@ struct WatchRow {
         self.type = kind
     }
 
-    /// Makes the CSV line of a trip, with its last place. The column `kind` is the trip's state.
+    /// Makes the CSV line of a trip, with its last place as the position. The column `kind` contains the trip's state.
     init(_ trip: Trip) {
         self.event = "trip"
         self.time = trip.end ?? trip.lastLocation?.time ?? trip.start
@@ -41,7 +41,7 @@ struct WatchRow {
         (self.distance, self.duration) = (trip.distance, trip.duration)
     }
 
-    /// Makes the CSV line of an event, with its place.
+    /// Makes the CSV line of a tracking event, with its place as the position.
     init(_ event: TrackingEvent) {
         self.event = "event"
         (self.time, self.location, self.stream, self.seq) = (event.time, event.location, event.stream, event.seq)
@@ -49,7 +49,7 @@ struct WatchRow {
         if case .text(let id) = event.detail["tripId"] { self.tripID = id }
     }
 
-    /// Returns the CSV line with its line end.
+    /// Returns the line as CSV text, with its line end.
     func text(_ id: TrackableID, receivedAt: UnixTime) -> String {
         let point = self.location
         func text(_ text: String?) -> String { text.map { CSVField.text($0) } ?? "" }

@@ -5,7 +5,8 @@ import TrackingCore
 import TrackingMQTT
 import TrackingSubscriber
 
-/// Shows the events of a subscriber for `godwit watch`, until the user, a limit or an error ends it.
+/// Shows the events of a subscriber for `godwit watch`, as a live table or as lines of text. Ends when the user quits,
+/// a limit is reached, or an error occurs.
 struct Watcher: Sendable {
     let format: WatchFormat
     let request: Resolution?
@@ -13,13 +14,14 @@ struct Watcher: Sendable {
     let timeout: Double?
     let printsSkipped: Bool
     let failsFast: Bool
-    /// The ids of the trackables to watch; empty to watch all.
+    /// The ids of the trackables to watch. An empty set means all trackables.
     let named: Set<TrackableID>
-    /// `true` if the watcher is not counted as a subscriber and never asks for a resolution.
+    /// `true` if the watcher is silent: publishers do not count it as a subscriber, and it never requests a resolution.
     let isSilent: Bool
     let units: DisplayUnits
 
-    /// The shortest time between two drawings of the table without a key, so that many events cause few drawings.
+    /// The shortest time between two drawings of the table, unless a key is pressed. Many events in a short time then
+    /// cause few drawings.
     private static let shortestPause = Duration.milliseconds(200)
 
     private let logger = Logger(label: "godwit.watch")
@@ -41,8 +43,8 @@ struct Watcher: Sendable {
 
     private enum Part: Hashable { case shown, timeout, waited }
 
-    /// Shows events until the number of positions or the time is reached, the user ends the program, or the broker
-    /// refuses it.
+    /// Shows events until one of these happens: the wanted number of positions was shown, the time limit has passed,
+    /// the user quits, or the broker refuses the program for good.
     func run<Events: AsyncSequence & Sendable>(
         _ subscriber: AssetSubscriber<MQTTTransport>, _ events: Events
     ) async throws where Events.Element == SubscriberEvent {
@@ -73,7 +75,7 @@ struct Watcher: Sendable {
         let lost = subscriber.lostEvents
         if lost > 0 {
             self.logger.warning(
-                "Events not shown because the reader of standard output was too slow",
+                "Received events were not printed, because the reader of standard output is too slow",
                 metadata: ["events lost": "\(lost)"])
         }
         if let error = ending.error { throw error }
@@ -167,8 +169,9 @@ struct Watcher: Sendable {
         try await draw()
     }
 
-    /// Returns `true` if an event ends the program: the broker refused it for good, the broker cannot be reached and
-    /// `--fail-fast` is given, or this program closed the connection.
+    /// Returns `true` if an event ends the program. That is so if the broker refuses the connection or all
+    /// subscriptions, or if this program closed the connection. With `--fail-fast`, it is also so if the broker cannot
+    /// be reached.
     private func isOver(_ event: SubscriberEvent, _ ending: Ending, _ refusals: inout Refusals) -> Bool {
         if let error = refusals.happened(event) {
             ending.note(error)
@@ -183,17 +186,17 @@ struct Watcher: Sendable {
 }
 
 extension Watcher {
-    /// The watched trackables that the broker refuses at present.
+    /// The watched trackables whose subscriptions the broker rejects at present.
     struct Refusals {
-        /// The ids of the watched trackables; empty to watch all.
+        /// The ids of the trackables to watch. An empty set means all trackables.
         let named: Set<TrackableID>
         private var refused: Set<TrackableID> = []
 
         init(named: Set<TrackableID>) { self.named = named }
 
-        /// Takes an event of the subscriber into account.
+        /// Notes a rejected or granted subscription in an event of the subscriber.
         ///
-        /// - Returns: The broker's reason once it refuses every watched trackable; otherwise `nil`.
+        /// - Returns: The broker's reason once it rejects every watched trackable; otherwise `nil`.
         mutating func happened(_ event: SubscriberEvent) -> TrackingError? {
             switch event {
             case .refused(let id, let error):

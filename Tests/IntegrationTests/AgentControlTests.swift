@@ -420,7 +420,7 @@ import TrackingCore
                 "--socket",
                 scene.file("other.sock"), "--broker", scene.broker.url, "--client-id", "second",
             ], environment: ["XDG_STATE_HOME": scene.file("other")])
-        try await scene.status { $0.trackables[0].refusal?.contains("the publisher 'second' tracks it") == true }
+        try await scene.status { $0.trackables[0].refusal?.contains("the publisher 'second' took it over") == true }
         #expect(try await scene.done(["status"]).contains("because: cannot track 'van-7': the publisher 'second'"))
         for arguments in [["trip", "start", "taxi"], ["trip", "stop"]] {
             let refused = try await scene.control(arguments + ["--trackable", "van-7"])

@@ -10,7 +10,7 @@ import TrackingTesting
     private func check(_ scene: DrillScene, loser: RunningProgram, other: String) async throws {
         let result = try await loser.result(within: .seconds(60))
         #expect(result.code == 77, "\(result.errors.suffix(2000))")
-        #expect(result.errors.contains("the publisher '\(other)' tracks it since later"))
+        #expect(result.errors.contains("the publisher '\(other)' took it over"))
         // The superseded agent clears its presence and publishes nothing more: the retained presence is the other
         // agent's.
         let written = loser.loggedRecords

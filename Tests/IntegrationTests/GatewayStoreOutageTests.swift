@@ -52,7 +52,7 @@ import Testing
         // position.
         phone.record(latitude: 52, longitude: -8, time: Int(Date().timeIntervalSince1970))
         let refused = await phone.send(1, to: port)
-        #expect(refused?.shownError?.contains("not acknowledged by a recorder") == true, "\(refused?.text ?? "none")")
+        #expect(refused?.shownError?.contains("no recorder has acknowledged") == true, "\(refused?.text ?? "none")")
         let reported = try await stream.read { String(decoding: $0, as: UTF8.self).contains("event: position") }
         #expect(String(decoding: reported, as: UTF8.self).contains(#""trackable":"phone""#))
 

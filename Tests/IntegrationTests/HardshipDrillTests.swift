@@ -91,7 +91,7 @@ import TrackingTesting
                 let agent = try scene.agent(
                     "box", source: "jsonl:\(try scene.drive(20_000))",
                     ["--speed", "20", "--default-resolution", "HIGH/60000/0"])
-                try await agent.waitForLog("Broker refused records")
+                try await agent.waitForLog("Broker rejected a batch of records")
                 // Live positions are still published.
                 let before = scene.recorder.contents.arrivals.count
                 try await agent.wait { _ in scene.recorder.contents.arrivals.count > before + 2 }
@@ -102,7 +102,9 @@ import TrackingTesting
                 try await agent.wait(within: .seconds(90)) { _ in !scene.recorder.contents.batches.isEmpty }
                 agent.terminate()
                 let result = try await agent.result(within: .seconds(60))
-                #expect(result.errors.components(separatedBy: "Broker refused records").count == 2, "logged once")
+                #expect(
+                    result.errors.components(separatedBy: "Broker rejected a batch of records").count == 2,
+                    "logged once")
                 #expect(result.code == 0, "\(result.errors.suffix(2000))")
                 try await scene.sendTheRest("box")
                 try await scene.everythingArrived(agent.loggedRecords)
@@ -188,7 +190,7 @@ import TrackingTesting
                     ["--speed", "100", "--acknowledge-by", "keeper", "--acknowledge-by", "absent"], spool: spool)
                 try await scene.wait(agent, logged: 20)
                 try SmallDisk.fill(disk)
-                try await agent.waitForLog("Records not written to the log", within: .seconds(90))
+                try await agent.waitForLog("Records could not be written to the device's log", within: .seconds(90))
                 #expect(agent.errors.contains("disk is full"))
                 // Live positions are still published.
                 let newest = scene.recorder.contents.arrivals.filter(\.isLive).map(\.newest).max() ?? 0

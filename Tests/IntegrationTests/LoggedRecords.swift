@@ -17,7 +17,7 @@ final class RecordLog: Sendable {
             let data = program.errorLines(from: state.end)
             state.end += UInt64(data.count)
             for line in String(decoding: data, as: UTF8.self).split(separator: "\n")
-            where line.hasSuffix(" Records written to the log") {
+            where line.hasSuffix(" Records written to the device's log") {
                 state.names.formUnion(Self.names(in: line))
             }
             return state.names

@@ -210,7 +210,7 @@ import TrackingStore
         let hasty = try stage.recorder(["--fail-fast"])
         #expect(try await hasty.result(within: .seconds(60)).code == 66, "\(hasty.errors)")
         let recorder = try stage.recorder()
-        try await recorder.waitForLog("History cannot be opened for recording")
+        try await recorder.waitForLog("Recorder could not open the history to store records")
         try await server.restart()
         try await recorder.waitForLog("Recorder is storing messages", within: .seconds(60))
         let agent = try stage.agent(fixes: 40, speed: "1000")
@@ -357,7 +357,7 @@ import TrackingStore
             ], input: "/dev/null")
         try await recorder.waitForLog("Expired records were removed")
         try await recorder.waitForLog(
-            "System clock is not synchronised: the recorder counts the ages of expiring records")
+            "System clock is not synchronised and is ahead of the newest record")
         #expect(try await stage.stored().map(\.seq) == [2])
         try await stage.end(recorder)
     }

@@ -97,7 +97,8 @@ import TrackingStore
         let beyond = Self.update(time: "1700000000", more: ",\"stream\":\"s1\",\"seq\":1000000")
         try await MosquittoTool.publish(beyond, to: "tracking/van", on: stage.broker)
         try await recorder.waitForLog(
-            "Recorder rejected records because their stream has too many gaps", within: .seconds(60))
+            "Recorder rejected records because too many record numbers of their stream are missing",
+            within: .seconds(60))
         // One next to it is; the one beyond is not acknowledged, and not stored.
         let agent = try stage.agent(fixes: 20, speed: "1000")
         #expect(try await agent.result(within: .seconds(60)).code == 0, "\(agent.errors.suffix(2000))")

@@ -113,7 +113,11 @@ import TrackingCore
             status.outcome
                 == .failure(
                     CommandFailure(
-                        .notAllowed, "STATUS is not accepted from the broker. Give it with godwit-agent on the device"))
+                        .notAllowed,
+                        """
+                        the command STATUS is not accepted through the broker. \
+                        Give it with godwit-agent on the device
+                        """))
         )
     }
 

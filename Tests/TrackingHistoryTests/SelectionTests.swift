@@ -29,12 +29,12 @@ import TrackingHistory
         }
         #expect(
             message("soon")
-                == "a time is RFC 3339 (2026-05-04T09:30:00Z), now, or a whole number with s, m, h, d or w "
+                == "the time must be RFC 3339 (2026-05-04T09:30:00Z), now, or a whole number with s, m, h, d or w "
                 + "(10m, 2h, 1h30m, 3d), not 'soon'")
         #expect(
             message("2026-05-04T09:30:00")
                 == "'2026-05-04T09:30:00' has no time zone: end it with Z for UTC, or with an offset such as +02:00")
-        #expect(message("0s") == "a span of time is above 0, not '0s'")
+        #expect(message("0s") == "the span of time must be above 0, not '0s'")
         #expect(throws: TrackingError.self) { try HistoryTime.span("now") }
     }
 

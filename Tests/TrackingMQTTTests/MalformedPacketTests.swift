@@ -57,7 +57,7 @@ import TrackingTesting
         configuration.answerTimeout = .milliseconds(300)
         try await TestClient.with(configuration) { client in
             let lost = try await client.disconnection { $0.lasted != nil }
-            #expect(lost.reason?.message.contains("the rest of a packet did not come") == true, "\(lost)")
+            #expect(lost.reason?.message.contains("the rest of a packet did not arrive") == true, "\(lost)")
             try await client.connected(1)
         }
     }

@@ -110,7 +110,7 @@ struct PostgresTurnTests {
         try await server.execute("TRUNCATE godwit.turn", in: address)
         for store in [one, two, alone] {
             let error = await #expect(throws: TrackingError.self) { _ = try await store.store(Self.first(of: ["van"])) }
-            #expect(error?.code == .storeFailed && error?.message.contains("put back from a copy") == true)
+            #expect(error?.code == .storeFailed && error?.message.contains("restored from a backup") == true)
         }
         #expect(try await server.value("SELECT count(*) FROM godwit.point", in: address) == "1")
         try await server.execute("INSERT INTO godwit.turn VALUES (0)", in: address)

@@ -1,5 +1,5 @@
-/// The use of the device. It determines how long and within which radius a trackable must remain to count as
-/// stationary, and which kinds of motion are distinguished.
+/// The use of the device, such as driving or fitness. It determines the radius and the time after which a trackable
+/// counts as stationary, and the kinds of motion that are distinguished.
 public enum Activity: String, Hashable, Sendable, CaseIterable {
     case automotive
     case fitness
@@ -7,7 +7,7 @@ public enum Activity: String, Hashable, Sendable, CaseIterable {
     case airborne
     case other
 
-    /// The radius around a place, in metres, within which a trackable counts as stationary.
+    /// The radius in metres within which a trackable must remain to count as stationary.
     public var pauseRadius: Meters {
         switch self {
         case .automotive: 50
@@ -18,8 +18,8 @@ public enum Activity: String, Hashable, Sendable, CaseIterable {
         }
     }
 
-    /// The time for which a trackable must remain within the radius before recording pauses. It is longer than the stop
-    /// at a traffic light, a lock or a gate.
+    /// The time for which a trackable must remain within the radius before recording pauses. It is longer than a usual
+    /// stop, for example at a traffic light.
     public var pauseAfter: Duration {
         switch self {
         case .automotive: .seconds(300)
@@ -30,8 +30,8 @@ public enum Activity: String, Hashable, Sendable, CaseIterable {
         }
     }
 
-    /// The kinds of motion that a speed can indicate, slowest first. A speed above the range of the last one counts as
-    /// the last one. When the list is empty, a moving trackable has no kind of motion.
+    /// The kinds of motion that are distinguished by speed, slowest first. Speeds above all their ranges count as the
+    /// last kind. When the list is empty, a moving trackable has no kind of motion.
     public var movingMotions: [Motion] {
         switch self {
         case .automotive: [.driving]

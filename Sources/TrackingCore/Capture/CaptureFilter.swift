@@ -1,33 +1,37 @@
-/// Decides which fixes become records of the log (`docs/reference/capture.md`, "Capture filter").
+/// Decides which fixes of the receiver are recorded in the device's log (`docs/reference/capture.md`, "Capture
+/// filter").
 ///
-/// The filter compares a fix with the last *recorded* fix, and a recorded fix becomes the reference at once. Times are
-/// those of the fixes. Two fixes with the same time are two points, unless a minimum excludes the second.
+/// The filter compares each fix with the last *recorded* fix. Times are the times of the fixes, not of their arrival. A
+/// fix with the same time as the last recorded one is recorded too, unless a minimum time or distance excludes it.
 public struct CaptureFilter: Hashable, Sendable {
-    /// The decision about a fix, with its reason. The reasons are checked in the order of the cases.
+    /// The decision about a fix, with its reason. If several reasons apply, the first case in this list is returned.
     public enum Verdict: Hashable, Sendable, CaseIterable {
-        /// Dropped: the accuracy radius is above ``CaptureFilter/maximumAccuracyRadius``. A fix with an unknown
-        /// accuracy passes.
+        /// Dropped: the fix's accuracy radius is above ``CaptureFilter/maximumAccuracyRadius``. This reason never
+        /// applies to a fix with an unknown accuracy.
         case tooInaccurate
-        /// Recorded: there is no reference, because no fix was recorded yet or the clock was stepped.
+        /// Recorded: there is no earlier fix to compare with. Either no fix was recorded yet, or the device's clock was
+        /// set since.
         case first
-        /// Recorded: the fix is older than the last recorded one, for example because the receiver's clock was set
-        /// back. An older time is no reason to lose a point.
+        /// Recorded: the time of the fix is before that of the last recorded fix, for example because the receiver's
+        /// clock was set back. Such a fix is not dropped.
         case wentBack
-        /// Recorded: the distance from the last recorded fix is a ``SignificantChange``, which overrides the minimums.
+        /// Recorded: the distance from the last recorded fix is large enough to be a ``SignificantChange``. The minimum
+        /// time and distance do not apply then.
         case significant
-        /// Dropped: only significant changes are recorded, and the fix is not one.
+        /// Dropped: only significant changes (500 m or more from the last recorded fix) are recorded, and the fix is
+        /// none.
         case insignificant
-        /// Dropped: ``CaptureFilter/minimumTime`` has not passed.
+        /// Dropped: less than ``CaptureFilter/minimumTime`` has passed since the last recorded fix.
         case tooSoon
-        /// Dropped: the fix is within ``CaptureFilter/minimumDistance`` of the last recorded one.
+        /// Dropped: the fix is closer than ``CaptureFilter/minimumDistance`` to the last recorded fix.
         case tooClose
-        /// Dropped: since the last recorded fix, neither the interval nor the distance that
-        /// ``CaptureFilter/resolution`` requires has been reached (with the rule `both`: at least one has not).
+        /// Dropped: the fix comes too soon or too close after the last recorded one for ``CaptureFilter/resolution``.
+        /// With the rule `both`, its interval or its displacement is not reached; with `either`, both are not reached.
         case tooFine
         /// Recorded: no rule excludes the fix.
         case recorded
 
-        /// `true` when the fix becomes a record.
+        /// `true` if the decision is to record the fix.
         public var isRecorded: Bool {
             switch self {
             case .first, .wentBack, .significant, .recorded: true
@@ -36,17 +40,19 @@ public struct CaptureFilter: Hashable, Sendable {
         }
     }
 
-    /// The way in which a large distance between a fix and the last recorded fix decides whether the fix is recorded.
+    /// The rule for a fix at a large distance from the last recorded fix.
     public enum SignificantChange: Hashable, Sendable {
-        /// The distance has no effect beyond ``CaptureFilter/minimumDistance``.
+        /// There is no rule for large distances. Only the other settings of the filter, such as
+        /// ``CaptureFilter/minimumDistance``, apply.
         case off
-        /// A fix at least this many metres (> 0) from the last recorded one is recorded regardless of the minimum time.
+        /// A fix at least this many metres (> 0) from the last recorded fix is recorded, even before the minimum time
+        /// has passed.
         case also(Meters)
-        /// Only fixes at least ``CaptureFilter/significantDistance`` from the last recorded one are recorded.
+        /// Only fixes at least ``CaptureFilter/significantDistance`` (500 m) from the last recorded fix are recorded.
         case only
     }
 
-    /// The distance that counts as a significant change with `SignificantChange.only`: 500 m.
+    /// The distance from the last recorded fix that is required with `SignificantChange.only`: 500 m.
     public static let significantDistance: Meters = 500
 
     private struct Reference: Hashable, Sendable {
@@ -54,23 +60,24 @@ public struct CaptureFilter: Hashable, Sendable {
         let coordinate: Coordinate
     }
 
-    /// The minimum distance between two recorded points, ≥ 0; zero disables the filter.
+    /// The minimum distance between two recorded points in metres, ≥ 0; zero for no minimum.
     public var minimumDistance: Meters
-    /// The minimum time between two recorded points, ≥ 0; zero disables the filter.
+    /// The minimum time between two recorded points, ≥ 0; zero for no minimum.
     public var minimumTime: Duration
-    /// The maximum accuracy radius (68 %) of a recorded point, in metres; `nil` disables the filter.
+    /// The maximum accuracy radius (68 % confidence) of a recorded point, in metres; `nil` for no maximum.
     public var maximumAccuracyRadius: Meters?
-    /// The way in which a large distance from the last recorded fix decides whether a fix is recorded.
+    /// The rule for a fix at a large distance from the last recorded fix.
     public var significantChange: SignificantChange
-    /// The minimum interval and displacement between two recorded fixes, for receivers that cannot apply a resolution
-    /// themselves. With `nil`, the receiver applies the resolution and this filter does not.
+    /// The minimum interval and displacement between two recorded fixes. Set it for a receiver that cannot limit its
+    /// fixes itself; `nil` for a receiver that can.
     public var resolution: Resolution?
-    /// The rule that combines the resolution's interval and displacement: both must be reached, or one of them.
+    /// The rule that combines the interval and the displacement of ``resolution``. With `both`, a fix is recorded when
+    /// both are reached; with `either`, when one of them is reached.
     public var rule: FilterRule
 
     private var reference: Reference?
 
-    /// Makes a filter without a last recorded fix. With the default values, it records every fix.
+    /// Makes a filter that has recorded no fix yet. With the default values, it records every fix.
     ///
     /// - Throws: ``TrackingError/Code/invalidConfiguration`` when a minimum is negative or not finite, or when the
     ///   accuracy radius or the significant distance is not finite or not above zero.
@@ -90,7 +97,8 @@ public struct CaptureFilter: Hashable, Sendable {
                 .invalidConfiguration, "the maximum accuracy radius must be above 0 m, not \(radius.value)")
         }
         if case .also(let metres) = significantChange, !(metres.value > 0 && metres.value.isFinite) {
-            throw TrackingError(.invalidConfiguration, "a significant change must be above 0 m, not \(metres.value)")
+            throw TrackingError(
+                .invalidConfiguration, "the distance of a significant change must be above 0 m, not \(metres.value)")
         }
         self.minimumDistance = minimumDistance
         self.minimumTime = minimumTime
@@ -100,19 +108,20 @@ public struct CaptureFilter: Hashable, Sendable {
         self.rule = rule
     }
 
-    /// Decides whether a fix is recorded. A recorded fix becomes the one that the next fix is compared with.
+    /// Decides if a fix is recorded, and returns the decision. The next fix is compared with the last fix that was
+    /// recorded.
     public mutating func consider(_ fix: Location) -> Verdict {
         let verdict = self.verdict(on: fix)
         if verdict.isRecorded { self.reference = Reference(time: fix.time, coordinate: fix.coordinate) }
         return verdict
     }
 
-    /// Copies the last recorded fix from the filter that this filter replaces, so that new settings apply from that fix
-    /// on.
+    /// Copies the last recorded fix from the earlier filter `other`, which this filter replaces. So the next fix is
+    /// compared with that fix under the new settings.
     mutating func goOn(from other: CaptureFilter) { self.reference = other.reference }
 
-    /// Forgets the last recorded fix after the device's clock was set. Times before and after the step are not
-    /// comparable, so the next fix counts as the first.
+    /// Forgets the last recorded fix, because the device's clock was set. Times before and after this step are not
+    /// comparable, so the next fix is recorded like the first one.
     public mutating func clockStepped() { self.reference = nil }
 
     private func verdict(on fix: Location) -> Verdict {
@@ -143,8 +152,8 @@ public struct CaptureFilter: Hashable, Sendable {
         }
     }
 
-    /// Returns the least time between two fixes that satisfies `interval`: the interval less a tenth of it, at most 100
-    /// ms less. Without this tolerance, a receiver that sends a fix about once a second would lose every second fix.
+    /// Returns the interval reduced by a tolerance: a tenth of it, but at most 100 ms. Without the tolerance, a
+    /// receiver that sends a fix about once a second would lose every second fix.
     private static func tolerated(_ interval: Duration) -> Duration {
         interval - min(interval / 10, .milliseconds(100))
     }

@@ -1,61 +1,67 @@
-/// Processes a fix between the receiver and the log, with all filters of the capture in their order
-/// (`docs/reference/capture.md`, "The order"). A device has one such machine; trips are separate, one machine for each
-/// trackable.
+/// Processes each fix of the receiver before it is recorded in the log. It applies the clock check, the mock policy,
+/// the privacy zones, the motion, the pauses and the capture filter, in this order (`docs/reference/capture.md`, "The
+/// order").
+///
+/// There is one such machine for a device. Trips are processed elsewhere, for each trackable.
 public struct CaptureStateMachine: Hashable, Sendable {
-    /// The decision whether a fix becomes a record, with its reason.
+    /// The decision about a fix, recorded or dropped, with its reason.
     public enum Verdict: Hashable, Sendable {
-        /// Dropped: the position is a mock, and mocks are rejected.
+        /// Dropped: the position is a mock (no receiver measured it), and mocks are to be dropped.
         case mock
-        /// Dropped: the position is inside a privacy zone that omits positions.
+        /// Dropped: the position is inside a privacy zone with the rule `omit`, which hides positions entirely.
         case hidden
-        /// Dropped: the trackable is stationary, and recording is paused.
+        /// Dropped: recording is paused, because the trackable is stationary.
         case paused
-        /// The fix passed all other checks, and the capture filter decided with this verdict.
+        /// No earlier step dropped the fix, so the capture filter decided. The value is the filter's decision.
         case filtered(CaptureFilter.Verdict)
     }
 
-    /// The result of processing a fix.
+    /// The result of processing one fix: the decision, the position to show, the point to record, and events.
     public struct Outcome: Hashable, Sendable {
-        /// The decision with its reason.
+        /// The decision about the fix, with its reason.
         public var verdict: Verdict
-        /// The position with zones applied, for trips and, while ``CaptureStateMachine/isPaused`` is `false`, for the
-        /// raw lane. `nil` when no position may be shown.
+        /// The position after the privacy zones were applied; `nil` when no position may be shown. It is used for
+        /// trips. While recording is not paused, it is also published as a raw (unfiltered) position.
         public var shown: Location?
-        /// The point to record, with motion, mode and the requested members of `extra`; `nil` when none is recorded.
+        /// The point to record, with its motion, tracking mode and additional members of `extra` (a JSON object); `nil`
+        /// when the fix is not recorded.
         public var point: Location?
-        /// The events to publish, in order.
+        /// The events to publish because of the fix, in order.
         public var happenings: [Happening] = []
     }
 
-    /// The settings of a device's capture.
+    /// The settings for capturing points on a device.
     public struct Configuration: Hashable, Sendable {
-        /// The treatment of mock positions.
+        /// The treatment of mock positions, which no receiver measured.
         public var mock = MockPolicy.mark
-        /// The use of the device. It sets the radius and the time of pauses and the kinds of motion that are
-        /// distinguished.
+        /// The use of the device, such as driving or fitness. It determines which kinds of motion are distinguished.
         public var activity = Activity.other
-        /// The machine that pauses recording; `nil` when recording never pauses.
+        /// The state machine that pauses recording while the trackable is stationary; `nil` when recording never
+        /// pauses.
         public var pause: PauseStateMachine?
-        /// `true` when stays are published as VISIT events. Stays are detected by `pause`.
+        /// `true` when a VISIT event is published after each stay. Stays are detected by the machine in `pause`, so
+        /// there are none when it is `nil`.
         public var reportsVisits = false
-        /// The tracking mode to write into points; `nil` leaves the mode of the fix.
+        /// The tracking mode to write into recorded points; `nil` leaves the mode that the fix already has.
         public var mode: TrackingMode?
-        /// The statistics to add to each point; `nil` for none.
+        /// The capture settings to add to each recorded point as statistics; `nil` to add none.
         public var stats: TrackingStats?
-        /// The wall-clock time below which the device's clock counts as not set. See ``ClockTrust``.
+        /// The earliest plausible time of the device's wall clock. While the clock shows an earlier time, it counts as
+        /// not set. See ``ClockTrust``.
         public var clockFloor = ClockTrust.buildFloor
-        /// The time below which the time that a receiver gives to a fix counts as wrong.
+        /// The earliest plausible time of a fix. A fix with an earlier time has a wrong time, which is replaced.
         public var fixFloor = ClockTrust.buildFloor
 
-        /// Makes a configuration that leaves fixes unchanged, apart from marking mocks.
+        /// Makes settings under which every fix is recorded unchanged, except that mock positions are marked as mocks.
         public init() {}
     }
 
-    /// The settings.
+    /// The settings for capturing points.
     public let configuration: Configuration
-    /// The filter that decides which fixes become records.
+    /// The capture filter, which decides by distance, time and accuracy which fixes are recorded.
     public var filter: CaptureFilter
-    /// The privacy zones. ``PrivacyZones/hidden(_:)`` applies them to stored positions.
+    /// The filter that hides positions in privacy zones. ``PrivacyZones/hidden(_:)`` applies the present zones to a
+    /// position that was stored before.
     public private(set) var zones: PrivacyZones
     private var clock: ClockTrust
     private var motion: MotionStateMachine
@@ -71,24 +77,27 @@ public struct CaptureStateMachine: Hashable, Sendable {
         self.pause = configuration.pause
     }
 
-    /// `true` while recording is paused.
+    /// `true` while recording is paused because the trackable is stationary.
     public var isPaused: Bool { self.pause?.isPaused ?? false }
 
-    /// The time at which ``timerFired(now:)`` is due; `nil` for never.
+    /// The time at which ``timerFired(now:)`` must be called, because a pause begins if no fix arrives until then;
+    /// `nil` when no call is needed.
     public var nextDeadline: MonotonicTime? { self.pause?.nextDeadline }
 
-    /// Returns the time stamp for an event that happens now.
+    /// Returns the best known time for an event that happens at `moment`, with its source. The device's clock is used
+    /// if it is set, else the receiver's time.
     public func stamp(at moment: Moment) -> ClockTrust.Stamp { self.clock.stamp(at: moment) }
 
-    /// Returns the moment with the best known time in place of the time of a clock that is not set.
+    /// Returns the moment with the best known wall-clock time. If the device's clock is not set, that is the last time
+    /// of the receiver, continued with the monotonic clock.
     public func trusted(_ moment: Moment) -> Moment {
         Moment(now: moment.now, wall: self.clock.stamp(at: moment).time)
     }
 
-    /// Takes over the settings of another machine. This machine keeps its state: the clock's trust, the motion, the
-    /// zones that the trackable is in, the pause and the last recorded point.
+    /// Replaces the settings by those of another machine. The state remains: the known time, the motion, the occupied
+    /// zones, the pause and the last recorded point.
     ///
-    /// - Returns: The events to publish, because the new settings end a pause. Usually empty.
+    /// - Returns: The events to publish, if the new settings end a pause. Usually empty.
     public mutating func configure(as other: CaptureStateMachine, at moment: Moment) -> [Happening] {
         let last = self
         self = other
@@ -102,11 +111,11 @@ public struct CaptureStateMachine: Hashable, Sendable {
         return self.pause == nil ? last.events(of: pause.ended(at: last.trusted(moment).wall)) : []
     }
 
-    /// Processes a fix that has arrived.
+    /// Processes a fix that has arrived from the receiver, and returns the decision about it.
     ///
     /// - Parameters:
     ///   - fix: The fix.
-    ///   - moment: The time on both clocks.
+    ///   - moment: The time of the arrival, on the wall clock and the monotonic clock.
     ///   - delivered: The number of fixes that the receiver delivered together, including this one.
     ///   - wireless: The name of the wireless network to add to the point; `nil` for none.
     public mutating func moved(
@@ -131,15 +140,15 @@ public struct CaptureStateMachine: Hashable, Sendable {
         return Outcome(verdict: .filtered(verdict), shown: shown, point: point, happenings: happenings)
     }
 
-    /// Handles the expiry of ``nextDeadline``.
+    /// Begins a pause of recording if ``nextDeadline`` has passed. The caller calls this function at that time.
     ///
-    /// - Returns: The events to publish.
+    /// - Returns: The events to publish: the begin of the pause, or none.
     public mutating func timerFired(now: MonotonicTime) -> [Happening] {
         self.events(of: self.pause?.timerFired(now: now))
     }
 
-    /// Handles a step of the device's clock: forgets what was measured by times before the step, because times before
-    /// and after it are not comparable.
+    /// Forgets positions and times that were measured before the device's clock was set, because times before and after
+    /// such a step are not comparable.
     public mutating func clockStepped() {
         self.filter.clockStepped()
         self.motion.clockStepped()

@@ -1,76 +1,78 @@
-/// Determines the time on a device whose clock may not be set. After booting without a battery-backed clock, it begins
-/// in 1970.
+/// Determines the time on a device whose clock may not be set. Without a battery-backed clock, a device's clock begins
+/// in 1970 after booting.
 ///
-/// A clock below the floor counts as not set. Then the last time of a receiver, continued with the monotonic clock, is
-/// used. Before the first such time, stamps are marked as unset. The order of records does not depend on stamps,
-/// because records are numbered.
+/// A clock below ``floor``, the earliest plausible time, counts as not set. In its place, the last time of a receiver
+/// is used, continued with the monotonic clock. Before the first time of a receiver, times are marked as unset. Records
+/// are ordered by their numbers, never by these times.
 public struct ClockTrust: Hashable, Sendable {
-    /// The origin of a time.
+    /// The source of a time: the device's clock, a receiver, or an unset clock.
     public enum Basis: String, Hashable, Sendable, CaseIterable {
-        /// The device's clock.
+        /// The time comes from the device's clock, which is set.
         case clock
-        /// A receiver's time, continued with the monotonic clock.
+        /// The time comes from a receiver's last fix, continued with the monotonic clock.
         case receiver
-        /// The device's clock while it is not set. Such times are only useful relative to each other.
+        /// The time comes from the device's clock while it is not set. Such times are only useful relative to each
+        /// other.
         case unset
     }
 
-    /// A time and its origin.
+    /// A time together with its source.
     public struct Stamp: Hashable, Sendable {
-        /// The time.
+        /// The best known time.
         public var time: UnixTime
-        /// The origin of the time.
+        /// The source of the time.
         public var basis: Basis
 
-        /// The members to add to the detail of an event with this time: `"clock": "unset"` when the clock was not set,
-        /// otherwise none.
+        /// The members to add to the details of an event with this time: `"clock": "unset"` if the time comes from a
+        /// clock that is not set, otherwise none.
         public var detail: [String: TrackingEvent.DetailValue] {
             self.basis == .unset ? ["clock": .text(self.basis.rawValue)] : [:]
         }
     }
 
-    /// A time of a receiver, and the monotonic time of its arrival.
+    /// The time of a receiver's fix, and the monotonic time at which the fix arrived.
     private struct ReceiverTime: Hashable, Sendable {
         let time: UnixTime
         let now: MonotonicTime
     }
 
-    /// The earliest time at which a device can run this version: 2026-01-01T00:00:00Z.
+    /// The earliest plausible time of a device that runs this version of Godwit: 2026-01-01T00:00:00Z.
     public static let buildFloor = UnixTime(1_767_225_600)
-    /// The origin of GPS time, 1980-01-06T00:00:00Z. Clocks and receivers that were never set report earlier times.
+    /// The start of GPS time, 1980-01-06T00:00:00Z. A clock or a receiver that was never set may report earlier times.
     public static let gpsEpoch = UnixTime(315_964_800)
 
-    /// The time below which the device's clock counts as not set.
+    /// The earliest plausible time of the device's clock. While the clock shows an earlier time, it counts as not set.
     public let floor: UnixTime
-    /// The time below which a receiver's time counts as wrong.
+    /// The earliest plausible time of a receiver. An earlier time of a fix counts as wrong.
     public let fixFloor: UnixTime
     private var receiverTime: ReceiverTime?
 
-    /// Makes a value that knows no time of a receiver yet.
+    /// Makes a clock trust that has not received a receiver's time yet.
     public init(floor: UnixTime = ClockTrust.buildFloor, fixFloor: UnixTime = ClockTrust.buildFloor) {
         self.floor = floor
         self.fixFloor = fixFloor
     }
 
-    /// Copies the last time of a receiver from the value that this value replaces.
+    /// Copies the last time of a receiver from the earlier clock trust `other`, which this one replaces.
     mutating func goOn(from other: ClockTrust) { self.receiverTime = other.receiverTime }
 
-    /// Returns the best known time for an event that happens at `moment`, with the origin of the time.
+    /// Returns the best known time for an event that happens at `moment`, with the source of the time: the device's
+    /// clock if it is set, else the last time of a receiver.
     public func stamp(at moment: Moment) -> Stamp {
         if moment.wall >= self.floor { return Stamp(time: moment.wall, basis: .clock) }
         guard let last = self.receiverTime else { return Stamp(time: moment.wall, basis: .unset) }
         return Stamp(time: last.time.advanced(by: last.now.duration(to: moment.now)), basis: .receiver)
     }
 
-    /// Returns a fix with a corrected time.
+    /// Returns a fix with its time corrected, if the time is wrong.
     ///
-    /// A plausible time of a receiver remains and is remembered. An implausible one is replaced by the best known time.
-    /// While there is none, the fix keeps its time and gets the member `"clock": "unset"` in its `extra`. Fixes from
-    /// recordings and from other software are returned unchanged.
+    /// A plausible time of a receiver remains, and is remembered as the receiver's last time. A time before
+    /// ``fixFloor`` is replaced by the best known time. If there is none, the fix keeps its time and is marked with
+    /// `"clock": "unset"` in its `extra`. Only fixes from a satellite or network receiver are corrected.
     ///
     /// - Parameters:
     ///   - fix: The fix that arrived.
-    ///   - moment: The time on both clocks.
+    ///   - moment: The time of the arrival, on the wall clock and the monotonic clock.
     public mutating func stamped(_ fix: Location, at moment: Moment) -> Location {
         guard fix.source == .gps || fix.source == .network else { return fix }
         if fix.time >= self.fixFloor {

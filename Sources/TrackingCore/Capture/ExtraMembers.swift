@@ -1,4 +1,4 @@
-/// A member that Godwit adds to the `extra` of a point.
+/// A member (name and value) that Godwit adds to `extra`, the JSON object with additional values of a point.
 enum ExtraMember: Hashable, Sendable {
     case text(StaticStringKey, String)
     case number(StaticStringKey, Double)
@@ -11,7 +11,7 @@ enum ExtraMember: Hashable, Sendable {
     }
 }
 
-/// The name of a JSON member, written as a literal in the source code and therefore never in need of escaping.
+/// The name of a JSON member. It is a literal in the source code, so it needs no escaping in JSON.
 struct StaticStringKey: Hashable, Sendable, ExpressibleByStringLiteral {
     let name: StaticString
 
@@ -22,8 +22,8 @@ struct StaticStringKey: Hashable, Sendable, ExpressibleByStringLiteral {
 }
 
 extension Location {
-    /// Adds members to `extra`. An existing member of the same name wins. Nothing is added when the result would exceed
-    /// ``maximumExtraBytes`` or `extra` is not an object.
+    /// Adds members to `extra`, the JSON object with additional values of a point. A member that already exists keeps
+    /// its value. Nothing is added when `extra` is not an object or would exceed ``maximumExtraBytes``.
     mutating func addExtra(_ members: [ExtraMember]) {
         let old = self.extra ?? Array("{}".utf8)
         guard !members.isEmpty, let object = try? JSONObject(payload: old), let end = old.lastIndex(of: 0x7D) else {
@@ -43,13 +43,15 @@ extension Location {
         self.extra = writer.bytes
     }
 
-    /// Returns `true` when a member of `extra` is `true`.
+    /// Returns `true` when `extra`, the JSON object with additional values of a point, has this member with the value
+    /// `true`.
     func hasExtraFlag(_ name: StaticString) -> Bool {
         guard let extra = self.extra, let object = try? JSONObject(payload: extra) else { return false }
         return (try? object.optional(name) { json throws(Refusal) in try json.flag() }) == true
     }
 
-    /// Returns the text of a member of `extra`; `nil` when it is absent or not a text.
+    /// Returns the text value of a member of `extra`, the JSON object with additional values of a point. Returns `nil`
+    /// when the member is absent or not a text.
     func extraText(_ name: StaticString) -> String? {
         guard let extra = self.extra, let object = try? JSONObject(payload: extra) else { return nil }
         return try? object.optional(name) { json throws(Refusal) in try json.text() }

@@ -1,12 +1,12 @@
-/// An event that the capture detected, to be published. It has no position: the publisher adds the last position that
-/// may be shown.
+/// An event that was detected while capturing fixes, and that is to be published. It contains no position: the
+/// publisher adds the last position that may be shown.
 public struct Happening: Hashable, Sendable {
     /// The kind of the event, for example `PAUSED`.
     public var kind: TrackingEvent.Kind
     /// The details of the event, by name.
     public var detail: [String: TrackingEvent.DetailValue]
 
-    /// Makes an event of a kind.
+    /// Makes an event of a kind, with its details.
     public init(_ kind: TrackingEvent.Kind, _ detail: [String: TrackingEvent.DetailValue] = [:]) {
         self.kind = kind
         self.detail = detail
@@ -14,20 +14,23 @@ public struct Happening: Hashable, Sendable {
 }
 
 extension TrackingEvent.Kind {
-    /// Recording paused because the trackable is stationary.
+    /// The event that recording paused, because the trackable is stationary.
     public static let paused = Self(rawValue: "PAUSED")
-    /// The trackable left the place where recording had paused.
+    /// The event that recording resumed, because the trackable left the place of the pause.
     public static let resumed = Self(rawValue: "RESUMED")
-    /// A stay ended. The detail contains its begin and end.
+    /// The event that the trackable left a place where it had stayed. Its details contain the times of arrival and
+    /// departure.
     public static let visit = Self(rawValue: "VISIT")
-    /// A zone was entered or left.
+    /// The event that the trackable entered or left a privacy zone.
     public static let zone = Self(rawValue: "ZONE")
-    /// A trip began.
+    /// The event that a trip began.
     public static let tripStarted = Self(rawValue: "TRIP_STARTED")
-    /// A trip ended.
+    /// The event that a trip ended.
     public static let tripEnded = Self(rawValue: "TRIP_ENDED")
-    /// The agent began to track. Published when lifecycle events are enabled.
+    /// The event that the publisher began to track the trackable. It is published only if the publisher is configured
+    /// to record the start and the end of tracking.
     public static let started = Self(rawValue: "STARTED")
-    /// The agent ends in order. Published when lifecycle events are enabled.
+    /// The event that tracking ends, because the publisher stops regularly and not by a crash. It is published only if
+    /// the publisher is configured to record the start and the end of tracking.
     public static let stopping = Self(rawValue: "STOPPING")
 }

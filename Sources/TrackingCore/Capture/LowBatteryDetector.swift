@@ -1,17 +1,17 @@
-/// Detects when the battery's charge falls below a threshold. It reports the next crossing only after the charge has
-/// risen well above the threshold.
+/// Detects when the battery's charge falls below a threshold. After a detection, the next one is possible only after
+/// the charge has risen above the threshold by ``margin``.
 public struct LowBatteryDetector: Hashable, Sendable {
-    /// The charge above the threshold that ends a low battery: 3 percentage points. Readings that fluctuate around the
-    /// threshold are therefore one crossing.
+    /// The distance above the threshold, in percentage points, that the charge must reach before another fall below the
+    /// threshold is reported: 3. So a charge that fluctuates around the threshold is reported once.
     public static let margin = 3.0
 
-    /// The charge in percent, 0…100, below which the battery is low. The comparison is strict, so a threshold of 0 is
-    /// never crossed.
+    /// The charge in percent, 0…100, below which the battery is low. A charge equal to the threshold is not low, so a
+    /// threshold of 0 is never crossed.
     public let threshold: Double
-    /// `true` from a crossing until the charge has risen above the threshold plus ``margin``.
+    /// `true` from the moment the charge falls below the threshold until it has risen to the threshold plus ``margin``.
     public private(set) var isLow = false
 
-    /// Makes a detector without readings.
+    /// Makes a detector that has not read a charge yet.
     ///
     /// - Throws: ``TrackingError/Code/invalidConfiguration`` when the threshold is outside 0…100.
     public init(threshold: Double) throws(TrackingError) {
@@ -22,18 +22,19 @@ public struct LowBatteryDetector: Hashable, Sendable {
         self.threshold = threshold
     }
 
-    /// The state to store, so that a crossing is not reported again after a restart; `nil` while the battery is not
-    /// low.
+    /// The state of the detector to store, so that a low battery is not reported again after a restart of the program;
+    /// `nil` while the battery is not low.
     public var kept: [UInt8]? { self.isLow ? Array(self.threshold.description.utf8) : nil }
 
-    /// Restores a stored state. It is ignored when it was stored with another threshold.
+    /// Restores the state of the detector that was stored before a restart. The state has no effect if it was stored
+    /// with another threshold.
     public mutating func restore(_ kept: [UInt8]) { self.isLow = kept == Array(self.threshold.description.utf8) }
 
-    /// Returns a charge in percent rounded to a tenth, as it appears in events.
+    /// Returns the charge in percent, rounded to a tenth of a percent, as events contain it.
     public static func rounded(_ percent: Double) -> Double { (percent * 10).rounded() / 10 }
 
-    /// Processes a reading of the battery's charge in percent. `nil` and values outside 0…100 mean that the charge is
-    /// unknown, and are ignored.
+    /// Processes a reading of the battery's charge in percent. A reading of `nil` or outside 0…100 is ignored, because
+    /// the charge is then unknown.
     ///
     /// - Returns: `true` when the charge has just fallen below the threshold.
     public mutating func read(_ percent: Double?) -> Bool {

@@ -1,29 +1,32 @@
-/// Determines a trackable's kind of motion: from its source, or else from its speed.
+/// Determines a trackable's kind of motion, such as walking or driving. The motion that the source reports wins;
+/// otherwise the speed decides.
 ///
-/// The motion changes after the speed has been above a boundary, or below it for a slower motion, by a sixth of the
-/// boundary for at least ``dwell``. So neither a speed close to a boundary nor a single wrong fix makes the motion
-/// alternate. For ``driveMemory`` after a fix at driving speed, only being stationary ends the driving. Durations are
-/// measured by the fixes' own times.
+/// Each kind of motion has a range of speeds. The motion changes when the speed has been outside the range by a margin
+/// (a sixth of the boundary) for ``dwell``. So a speed close to a boundary does not make the motion alternate. For
+/// ``driveMemory`` after driving, slow motion still counts as driving. Durations are measured by the times of the
+/// fixes.
 public struct MotionStateMachine: Hashable, Sendable {
     /// The speed in metres a second below which a trackable is stationary.
     public static let stationaryBelow = 0.5
-    /// The maximum speed of each kind of motion, in metres a second.
+    /// The maximum speed of each kind of motion, in metres per second.
     static let fastest: [Motion: Double] = [.walking: 2.2, .running: 4.5, .cycling: 9, .driving: .infinity]
-    /// The time for which the speed must indicate another motion before the motion changes.
+    /// The time for which the speed must indicate another motion before the motion changes: 5 s.
     public static let dwell: Duration = .seconds(5)
-    /// The time after the last fix at driving speed during which slower motion, except being stationary, still counts
-    /// as driving. So a traffic jam does not turn a drive into a walk.
+    /// The time after the last fix at driving speed in which slower motion still counts as driving: 120 s. So a traffic
+    /// jam does not turn a drive into a walk. Only standing still ends the drive earlier.
     public static let driveMemory: Duration = .seconds(120)
-    /// The part of a boundary speed by which a speed must lie beyond the boundary before the motion changes: a sixth.
+    /// The margin at a boundary between two motions, as a part of the boundary's speed: a sixth. The motion changes
+    /// only when the speed lies beyond the boundary by more than this margin.
     private static let margin = 1.0 / 6
-    /// The maximum accuracy radius, in metres, of a fix that is used to determine the motion.
+    /// The maximum accuracy radius, in metres, of a fix whose speed or position is used to determine the motion.
     static let worstAccuracy = 200.0
-    /// The time span, in seconds, over which a speed is measured when the source provides none.
+    /// The length of the time span, in seconds, over which a speed is calculated from positions. It is used when the
+    /// source reports no speed.
     private static let window = 30.0
-    /// The minimum time between the two positions from which a speed is measured, in seconds. Over a shorter time,
-    /// noise would look like speed.
+    /// The minimum time, in seconds, between the two positions from which a speed is calculated. Over a shorter time,
+    /// the noise of the positions would look like speed.
     private static let leastSpan = 10.0
-    /// The maximum number of remembered positions.
+    /// The maximum number of remembered positions, from which a speed is calculated.
     private static let maximumPlaces = 64
 
     private struct Place: Hashable, Sendable {
@@ -31,29 +34,31 @@ public struct MotionStateMachine: Hashable, Sendable {
         let coordinate: Coordinate
     }
 
-    /// A motion that the speed indicates, but not for long enough yet.
+    /// A motion that the speed has indicated since a time, but not long enough to become the current motion.
     private struct Candidate: Hashable, Sendable {
         var motion: Motion?
         var since: UnixTime
     }
 
-    /// The use of the device, which determines the distinguished kinds of motion.
+    /// The use of the device, such as driving or fitness, which determines the kinds of motion that are distinguished.
     public var activity: Activity
-    /// The trackable's current kind of motion; `nil` while it is unknown or the activity has no name for it.
+    /// The trackable's current kind of motion. `nil` while it is unknown, or when the trackable moves and the activity
+    /// distinguishes no kinds of motion.
     public private(set) var motion: Motion?
-    /// `true` after the machine has determined the motion for the first time, even if the motion has no name.
+    /// `true` after the motion has been determined for the first time, even if the trackable moves and its motion has
+    /// no name.
     public private(set) var isKnown = false
 
     private var candidate: Candidate?
-    /// The time of the last fix at driving speed while the motion was driving.
+    /// The time of the last fix at driving speed while the current motion was driving; `nil` for none.
     private var lastDrive: UnixTime?
     private var places: [Place] = []
 
-    /// Makes a machine without fixes.
+    /// Makes a machine that has not processed a fix yet.
     public init(activity: Activity = .other) { self.activity = activity }
 
-    /// Determines the motion from a fix, and returns the fix with the motion. A motion that the fix already contains
-    /// remains in the fix and becomes the current motion.
+    /// Determines the motion from a fix, and returns the fix with the motion. If the fix already contains a motion,
+    /// that motion remains and becomes the current one.
     public mutating func label(_ fix: Location) -> Location {
         guard fix.motion.isEmpty else {
             self.set(fix.motion.contains(.stationary) ? .stationary : fix.motion[0], at: fix.time)
@@ -66,7 +71,7 @@ public struct MotionStateMachine: Hashable, Sendable {
         return labelled
     }
 
-    /// Handles a step of the clock: forgets all positions. The motion in force remains.
+    /// Forgets all remembered positions, because the device's clock was set. The current motion remains.
     public mutating func clockStepped() {
         self.places = []
         self.candidate = nil
@@ -92,8 +97,9 @@ public struct MotionStateMachine: Hashable, Sendable {
         }
     }
 
-    /// Returns `wanted`, the motion that a speed indicates, or driving while ``driveMemory`` has not passed since the
-    /// last drive.
+    /// Returns the motion to use in place of `wanted`, the motion that the speed indicates. It is driving while
+    /// ``driveMemory`` has not passed since the last drive, unless the trackable is stationary; otherwise it is
+    /// `wanted`.
     private mutating func remembered(_ wanted: Motion?, at time: UnixTime) -> Motion? {
         if wanted == .driving, self.motion == .driving { self.lastDrive = time }
         guard let lastDrive = self.lastDrive, wanted != .stationary, time.since(lastDrive) < Self.driveMemory else {
@@ -110,8 +116,8 @@ public struct MotionStateMachine: Hashable, Sendable {
         self.candidate = nil
     }
 
-    /// Adds a fix to the positions of the last 30 s, and keeps the newest position before them as the start of the
-    /// measurement.
+    /// Adds a fix to the remembered positions, from which a speed is calculated. Removes the positions that are older
+    /// than 30 s, except the newest of them, which is the start of the measurement.
     private mutating func note(_ fix: Location) {
         if let last = self.places.last, fix.time < last.time { self.clockStepped() }
         self.places.append(Place(time: fix.time, coordinate: fix.coordinate))
@@ -122,16 +128,17 @@ public struct MotionStateMachine: Hashable, Sendable {
         if self.places.count > Self.maximumPlaces { self.places.removeFirst() }
     }
 
-    /// The speed along the straight line from the oldest remembered position to the newest one, in metres a second;
-    /// `nil` when the time between them is too short. The noise of a stationary receiver does not accumulate in it.
+    /// The speed in metres per second, calculated from the straight distance between the oldest and the newest
+    /// remembered position. `nil` when the time between them is too short. Small jumps of a stationary receiver do not
+    /// add up in this speed.
     private var netSpeed: Double? {
         guard let first = self.places.first, let last = self.places.last else { return nil }
         let seconds = last.time.since(first.time).inSeconds
         return seconds < Self.leastSpan ? nil : last.coordinate.distance(to: first.coordinate).value / seconds
     }
 
-    /// Returns the kind of motion that a speed in metres a second indicates. Within a sixth of a boundary, the current
-    /// motion remains.
+    /// Returns the kind of motion that a speed (metres per second) indicates. Within the margin at a boundary between
+    /// two motions, the current motion remains.
     private func motion(at speed: Double) -> Motion? {
         let plain = self.plainMotion(at: speed)
         guard self.isKnown, plain != self.motion else { return plain }
@@ -147,8 +154,8 @@ public struct MotionStateMachine: Hashable, Sendable {
         return motions.first { speed <= Self.fastest[$0] ?? .infinity } ?? motions.last
     }
 
-    /// Returns the rank of a motion by speed, slowest first. A motion without a name (`nil`) ranks just above
-    /// stationary.
+    /// Returns the rank of a motion by speed: 0 for stationary, up to 4 for driving. An unnamed motion (`nil`) has the
+    /// same rank as walking.
     private func rank(_ motion: Motion?) -> Int {
         switch motion {
         case .stationary: 0

@@ -1,20 +1,22 @@
 /// Pauses recording while the trackable is stationary, and resumes it when the trackable leaves
 /// (`docs/reference/capture.md`, "Pauses").
 ///
-/// The trackable is stationary when all fixes during ``after`` were within ``radius`` of the first of them. It has left
-/// when a fix is outside the radius by more than the fix's accuracy radius. Durations are measured by the fixes' own
-/// times. A receiver may also stop sending fixes while nothing moves. If its last fix was stationary, the trackable
-/// counts as stationary when ``nextDeadline`` expires.
+/// The trackable is stationary when all fixes during the time ``after`` are within ``radius`` of the first of them. It
+/// has left when a fix is outside the radius by more than the fix's accuracy radius. Durations are measured by the
+/// times of the fixes.
+///
+/// Some receivers send no fixes while nothing moves. So a pause also begins at ``nextDeadline``, if the last fix before
+/// it reported a standing trackable.
 public struct PauseStateMachine: Hashable, Sendable {
-    /// The begin or the end of a pause.
+    /// The begin or the end of a pause of recording.
     public enum Change: Hashable, Sendable {
-        /// The trackable has been stationary since `since`, and recording pauses.
+        /// Recording pauses, because the trackable has been stationary since the time `since`.
         case paused(since: UnixTime)
-        /// The trackable left the place where it was stationary since `since`. Recording continues with the fix at
-        /// `until`.
+        /// Recording resumes, because the trackable left the place where it had been stationary since `since`. The time
+        /// `until` is that of the first fix elsewhere.
         case resumed(since: UnixTime, until: UnixTime)
 
-        /// The change as a PAUSED or RESUMED event. See ``visit`` for the VISIT event.
+        /// The begin of the pause as a PAUSED event, or its end as a RESUMED event. See ``visit`` for the VISIT event.
         public var happening: Happening {
             switch self {
             case .paused(let since): Happening(.paused, ["since": .number(since.seconds)])
@@ -23,7 +25,7 @@ public struct PauseStateMachine: Hashable, Sendable {
             }
         }
 
-        /// The completed stay as a VISIT event; `nil` at the begin of a pause.
+        /// The stay that ended with the pause, as a VISIT event; `nil` at the begin of a pause.
         public var visit: Happening? {
             switch self {
             case .paused: nil
@@ -34,24 +36,28 @@ public struct PauseStateMachine: Hashable, Sendable {
     }
 
     private enum State: Hashable, Sendable {
-        /// No fix was processed yet. Can transition to: `moving`, `paused`.
+        /// The machine has processed no fix yet. Can transition to: `moving`, `paused`.
         case unknown
-        /// The trackable is not stationary for long enough. `quiet` is the arrival of the last fix if it was
-        /// stationary. Can transition to: `paused`, `unknown`.
+        /// The trackable moves, or has not been stationary for long enough. `place` and `since` belong to the first fix
+        /// of the possible stay. `quiet` is the arrival of the last fix, if it reported a standing trackable. Can
+        /// transition to: `paused`, `unknown`.
         case moving(place: Coordinate, since: UnixTime, quiet: MonotonicTime?)
-        /// The trackable is stationary. Can transition to: `moving`.
+        /// The trackable is stationary at `place` since `since`, and recording is paused. Can transition to: `moving`.
         case paused(place: Coordinate, since: UnixTime)
     }
 
-    /// The radius around a place, > 0 m.
+    /// The radius around a place within which the trackable counts as stationary, > 0 m.
     public let radius: Meters
-    /// The time for which the trackable must be stationary, > 0.
+    /// The time for which the trackable must be stationary before recording pauses, > 0.
     public let after: Duration
 
     private var state = State.unknown
 
     /// Makes a machine that has not processed a fix yet.
     ///
+    /// - Parameters:
+    ///   - radius: The radius, in metres, within which the trackable counts as stationary.
+    ///   - after: The time for which the trackable must be stationary before recording pauses.
     /// - Throws: ``TrackingError/Code/invalidConfiguration`` when the radius is not finite or not above zero, or the
     ///   time is not above zero.
     public init(radius: Meters, after: Duration) throws(TrackingError) {
@@ -65,30 +71,30 @@ public struct PauseStateMachine: Hashable, Sendable {
         self.after = after
     }
 
-    /// Makes a machine with the radius and the time of an activity.
+    /// Makes a machine with the radius and the time that suit an activity, such as driving.
     public init(activity: Activity) {
         self.radius = activity.pauseRadius
         self.after = activity.pauseAfter
     }
 
-    /// `true` while recording is paused.
+    /// `true` while recording is paused, because the trackable is stationary.
     public var isPaused: Bool {
         if case .paused = self.state { true } else { false }
     }
 
-    /// The place where the trackable is stationary; `nil` when it is not.
+    /// The place where the trackable is stationary while recording is paused; `nil` while recording is not paused.
     public var place: Coordinate? {
         if case .paused(let place, _) = self.state { place } else { nil }
     }
 
-    /// The time at which the absence of further fixes begins a pause, and at which ``timerFired(now:)`` is to be
-    /// called; `nil` when no pause can begin without a fix.
+    /// The time at which a pause begins if no further fix arrives until then. The caller must call ``timerFired(now:)``
+    /// at this time. `nil` while a pause cannot begin in this way.
     public var nextDeadline: MonotonicTime? {
         guard case .moving(_, _, let quiet) = self.state else { return nil }
         return quiet?.advanced(by: self.after)
     }
 
-    /// Processes a fix. Returns the begin or the end of a pause; `nil` when neither happened.
+    /// Processes a fix. Returns the begin or the end of a pause of recording; `nil` when the fix causes neither.
     public mutating func moved(_ fix: Location, at moment: Moment) -> Change? {
         let quiet = Self.saysStanding(fix) ? moment.now : nil
         switch self.state {
@@ -113,8 +119,8 @@ public struct PauseStateMachine: Hashable, Sendable {
         }
     }
 
-    /// Handles the expiry of ``nextDeadline``. Returns the begin of a pause; `nil` when the deadline has not been
-    /// reached.
+    /// Begins a pause if ``nextDeadline`` has passed without a further fix. Returns the begin of the pause, or `nil` if
+    /// the deadline has not passed.
     public mutating func timerFired(now: MonotonicTime) -> Change? {
         guard let deadline = self.nextDeadline, now >= deadline, case .moving(let place, let since, _) = self.state
         else { return nil }
@@ -122,28 +128,31 @@ public struct PauseStateMachine: Hashable, Sendable {
         return .paused(since: since)
     }
 
-    /// A copy of the machine with the same radius and time that has processed no fix yet.
+    /// A copy of the pause machine with the same radius and time, but in the initial state: it has processed no fix.
     var fresh: Self {
         var fresh = self
         fresh.state = .unknown
         return fresh
     }
 
-    /// Copies the state (moving or paused, and the place) from the machine that this machine replaces.
+    /// Copies the state (moving or paused, with place and time) from the earlier machine `other`, which this machine
+    /// replaces.
     mutating func goOn(from other: PauseStateMachine) { self.state = other.state }
 
-    /// Returns the end of the current pause, because pauses are switched off; `nil` when recording is not paused.
+    /// Returns the end of the current pause at `time`, because pauses were switched off by a setting; `nil` when
+    /// recording is not paused.
     func ended(at time: UnixTime) -> Change? {
         if case .paused(_, let since) = self.state { .resumed(since: since, until: time) } else { nil }
     }
 
-    /// Treats the trackable as stationary at the place of this first fix, so that the machine reports nothing until the
-    /// trackable leaves that place.
+    /// Counts the trackable as stationary at the place of this fix, if it is the machine's first fix. So the machine
+    /// reports no begin of a pause there, and its first report is that the trackable leaves.
     mutating func rest(with fix: Location) {
         if case .unknown = self.state { self.state = .paused(place: fix.coordinate, since: fix.time) }
     }
 
-    /// Handles a step of the clock. A stay that is not a pause yet begins again with the next fix; a pause continues.
+    /// Handles that the device's clock was set. A pause continues. Without a pause, the measurement of a stay begins
+    /// again with the next fix.
     public mutating func clockStepped() {
         switch self.state {
         case .moving: self.state = .unknown
@@ -151,8 +160,8 @@ public struct PauseStateMachine: Hashable, Sendable {
         }
     }
 
-    /// Returns `true` when a fix is certainly outside the radius around `place`: its distance exceeds the radius by
-    /// more than the fix's accuracy radius. An accuracy radius above the pause radius counts as the pause radius.
+    /// Returns `true` when a fix is certainly outside the radius around `place`: it is outside by more than the fix's
+    /// accuracy radius. The accuracy radius counts at most as much as the pause radius.
     private func isOutside(_ fix: Location, of place: Coordinate) -> Bool {
         let doubt = min(fix.accuracyHorizontal ?? 0, self.radius.value)
         return fix.coordinate.distance(to: place).value > self.radius.value + doubt

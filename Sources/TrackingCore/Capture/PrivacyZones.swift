@@ -1,35 +1,36 @@
-/// A circle in which the trackable's positions are hidden.
+/// A privacy zone: a circle in which the trackable's positions are hidden.
 public struct PrivacyZone: Hashable, Sendable {
-    /// The treatment of positions inside a zone.
+    /// The treatment of positions inside a privacy zone.
     public enum Rule: String, Hashable, Sendable, CaseIterable {
-        /// Replace the position by the zone's centre, and remove all measurements.
+        /// Replace a position inside the zone by the zone's centre, and remove all measurements, such as speed.
         case replace
-        /// Record and send nothing.
+        /// Record and send no position inside the zone.
         case omit
     }
 
-    /// The zone's name in events: 1 to 64 bytes without control characters and without characters that change the
-    /// direction of text.
+    /// The name of the zone, which events contain: 1 to 64 bytes, without control characters and characters that change
+    /// the direction of text.
     public let name: String
-    /// The centre, which replaces positions inside the zone.
+    /// The centre of the zone. With the rule `replace`, it replaces positions inside the zone.
     public let center: Coordinate
-    /// The radius, 10 m to 100 km.
+    /// The radius of the zone, 10 m to 100 km.
     public let radius: Meters
-    /// The treatment of positions inside.
+    /// The treatment of positions inside this zone: replaced by the centre, or omitted.
     public let rule: Rule
 
-    /// Makes a zone.
+    /// Makes a privacy zone.
     ///
-    /// - Throws: ``TrackingError/Code/invalidConfiguration`` that names the violated range.
+    /// - Throws: ``TrackingError/Code/invalidConfiguration`` when the name or the radius is not allowed.
     public init(name: String, center: Coordinate, radius: Meters, rule: Rule = .replace) throws(TrackingError) {
         guard (1...64).contains(name.utf8.count) else {
             throw TrackingError(
-                .invalidConfiguration, "a zone's name has 1 to 64 bytes; this one has \(name.utf8.count)")
+                .invalidConfiguration,
+                "the name of a privacy zone must have 1 to 64 bytes; this one has \(name.utf8.count)")
         }
         guard name.isPlainText else {
             throw TrackingError(
                 .invalidConfiguration,
-                "a zone's name must not contain control characters or characters that change the direction of text")
+                "the name of a privacy zone must contain no control characters and none that change text direction")
         }
         guard (10...100_000).contains(radius.value) else {
             throw TrackingError(
@@ -41,38 +42,40 @@ public struct PrivacyZone: Hashable, Sendable {
         self.rule = rule
     }
 
-    /// The distance beyond the radius, in metres, that counts as having left the zone: a tenth of the radius, at least
-    /// 10 m.
+    /// The distance beyond the zone's radius, in metres, at which the trackable counts as having left the zone: a tenth
+    /// of the radius, at least 10 m.
     var margin: Double { max(10, self.radius.value / 10) }
 }
 
-/// Hides positions inside privacy zones (`docs/reference/capture.md`, "Zones"). Every position passes this filter
-/// before any other part of the device records, sends or logs it, also for trips, events and predictions.
+/// Hides positions inside privacy zones (`docs/reference/capture.md`, "Zones"). On the device, every position passes
+/// this filter before it is recorded, sent or logged. That includes positions in trips, events and predictions.
 public struct PrivacyZones: Hashable, Sendable {
-    /// The result of filtering a fix.
+    /// The result of filtering a fix: the position to show, and the zones entered or left.
     public struct Verdict: Hashable, Sendable {
-        /// The position that may be shown: the fix itself, or the centre of a zone; `nil` when none may be shown.
+        /// The position that may be shown: the fix itself, or the centre of a privacy zone; `nil` when no position may
+        /// be shown.
         public var location: Location?
-        /// The zones entered and left, in the order of the zones, as events. They contain names, never positions.
+        /// The privacy zones that the trackable entered or left with this fix, as events in the order of the zones. The
+        /// events contain the zones' names, never positions.
         public var crossings: [Happening]
     }
 
-    /// The maximum number of zones.
+    /// The maximum number of privacy zones.
     public static let maximumCount = 256
 
-    /// The zones in their configured order.
+    /// The privacy zones, in the order in which they were configured.
     public let zones: [PrivacyZone]
     private var inside: Set<Int> = []
 
-    /// Makes a filter that has not processed a fix yet.
+    /// Makes a filter with these privacy zones. It has not processed a fix yet.
     ///
     /// - Throws: ``TrackingError/Code/invalidConfiguration`` when there are more than ``maximumCount`` zones, or two
-    ///   have the same name.
+    ///   zones have the same name.
     public init(_ zones: [PrivacyZone] = []) throws(TrackingError) {
         guard zones.count <= Self.maximumCount else {
             throw TrackingError(
                 .invalidConfiguration,
-                "there are \(zones.count) privacy zones; at most \(Self.maximumCount) are allowed")
+                "there are \(zones.count) privacy zones; at most \(Self.maximumCount) are allowed. Remove some")
         }
         var names: Set<String> = []
         for zone in zones where !names.insert(zone.name).inserted {
@@ -81,16 +84,17 @@ public struct PrivacyZones: Hashable, Sendable {
         self.zones = zones
     }
 
-    /// `true` when the last fix was inside a zone.
+    /// `true` when the last fix was inside a privacy zone.
     public var isInside: Bool { !self.inside.isEmpty }
 
-    /// Copies the set of occupied zones from the filter that this filter replaces. Zones are matched by name.
+    /// Copies the set of zones in which the trackable is from the earlier filter `other`, which this filter replaces.
+    /// Zones of the two filters are matched by name.
     mutating func goOn(from other: PrivacyZones) {
         let names = Set(other.inside.map { other.zones[$0].name })
         self.inside = Set(self.zones.indices.filter { names.contains(self.zones[$0].name) })
     }
 
-    /// Filters a fix, and detects zones that the trackable entered or left.
+    /// Hides the position of a new fix if it is inside a zone, and finds the zones that the trackable entered or left.
     public mutating func moved(_ fix: Location) -> Verdict {
         guard !self.zones.isEmpty else { return Verdict(location: fix, crossings: []) }
         var crossings: [Happening] = []
@@ -104,10 +108,10 @@ public struct PrivacyZones: Hashable, Sendable {
         return Verdict(location: self.hidden(fix), crossings: crossings)
     }
 
-    /// Filters a position other than a new fix: another form of the last fix, a prediction, a stored position. No zone
-    /// is entered or left.
+    /// Hides a position that is not a new fix, such as a prediction or a stored position, if it is inside a zone. Such
+    /// a position never counts as entering or leaving a zone.
     ///
-    /// - Returns: The position itself, or the centre of a zone; `nil` when none may be shown.
+    /// - Returns: The position itself, or the centre of a zone; `nil` when no position may be shown.
     public func hidden(_ location: Location) -> Location? {
         var first: PrivacyZone?
         for (index, zone) in self.zones.enumerated()
@@ -124,8 +128,8 @@ public struct PrivacyZones: Hashable, Sendable {
         return distance <= zone.radius.value + (wasInside ? zone.margin : 0)
     }
 
-    /// Returns the zone's centre with the time of the fix, its record number and the state of the device. Measurements
-    /// and members from the source are removed.
+    /// Returns a position at the zone's centre in place of a fix. It keeps the time, the record number, the battery,
+    /// the mode and the trip of the fix. Measurements such as speed, and other members of the fix, are removed.
     private static func replaced(_ fix: Location, by zone: PrivacyZone) -> Location {
         var shown = Location(coordinate: zone.center, time: fix.time)
         shown.seq = fix.seq

@@ -1,37 +1,38 @@
-/// Defers sending until the trackable has moved a certain distance, so that a modem can sleep meanwhile (`--defer`).
-/// Recording is not affected.
+/// Delays the sending of recorded points until the trackable has moved a certain distance, so that a modem can sleep
+/// meanwhile (`--defer`). Recording is not delayed.
 ///
-/// Begins and ends are not deferred: call ``release()`` when a trip starts or ends, at a pause, before stopping, and
-/// when the user requests sending.
+/// The begin or end of a trip and other important moments must not be delayed. So call ``release()`` when a trip starts
+/// or ends, at a pause, before the program stops, and when the user requests sending.
 public struct SendDeferral: Hashable, Sendable {
-    /// The maximum time for which a point is deferred.
+    /// The maximum time for which the sending of a point is delayed: 10 minutes.
     public static let maximumWait: Duration = .seconds(600)
 
-    /// The distance in metres (> 0) that the trackable must move before deferred points are sent.
+    /// The distance in metres (> 0) that the trackable must move before its delayed points are sent.
     public let distance: Meters
     private var last: Coordinate?
     private var travelled = 0.0
     private var heldSince: MonotonicTime?
 
-    /// Makes a value without deferred points.
+    /// Makes a deferral that delays no points yet.
     ///
     /// - Throws: ``TrackingError/Code/invalidConfiguration`` when the distance is not finite or not above zero.
     public init(distance: Meters) throws(TrackingError) {
         guard distance.value > 0, distance.value.isFinite else {
             throw TrackingError(
-                .invalidConfiguration, "the distance to defer by must be above 0 m, not \(distance.value)")
+                .invalidConfiguration,
+                "the distance for which sending is deferred must be above 0 m, not \(distance.value)")
         }
         self.distance = distance
     }
 
-    /// `true` while points are deferred.
+    /// `true` while recorded points are delayed, that is, not sent yet.
     public var isHolding: Bool { self.heldSince != nil }
 
-    /// The time at which deferred points are sent at the latest; `nil` while none are deferred.
+    /// The time at which the delayed points are sent at the latest; `nil` while no points are delayed.
     public var nextDeadline: MonotonicTime? { self.heldSince?.advanced(by: Self.maximumWait) }
 
-    /// Processes a point that was recorded. The first point is sent at once; later points are deferred until the
-    /// distance or ``maximumWait`` is reached.
+    /// Decides if the points recorded so far, up to this one, are sent now. The first point is sent at once. Later
+    /// points are delayed until the trackable has moved ``distance``.
     ///
     /// - Returns: `true` when all points recorded so far are to be sent now.
     public mutating func recorded(_ fix: Location, now: MonotonicTime) -> Bool {
@@ -44,16 +45,16 @@ public struct SendDeferral: Hashable, Sendable {
         return true
     }
 
-    /// Handles the expiry of ``nextDeadline``.
+    /// Ends the delay of points if ``nextDeadline`` has passed.
     ///
-    /// - Returns: `true` when the deferred points are sent now.
+    /// - Returns: `true` when the delayed points are to be sent now.
     public mutating func timerFired(now: MonotonicTime) -> Bool {
         guard let deadline = self.nextDeadline, now >= deadline else { return false }
         self.release()
         return true
     }
 
-    /// Ends the deferral, because all points recorded so far are sent now. The distance for the next deferral is
+    /// Ends the delay of points, because all points recorded so far are sent now. The distance for the next delay is
     /// measured from the last recorded point.
     public mutating func release() {
         self.travelled = 0

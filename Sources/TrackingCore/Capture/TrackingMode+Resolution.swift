@@ -1,5 +1,6 @@
 extension TrackingMode {
-    /// The receiver's resolution in this mode without requests; `nil` for `custom`, for which the user configures one.
+    /// The resolution (accuracy, interval, displacement) of this tracking mode while no subscriber requests a finer
+    /// one. `nil` for the mode `custom`, for which the user sets a resolution.
     ///
     /// The values are Godwit's own (`docs/reference/capture.md`, "Modes").
     public var resolution: Resolution? {
@@ -12,7 +13,7 @@ extension TrackingMode {
     }
 }
 
-/// The desired accuracy of positions in metres, as in the settings of phones.
+/// The accuracy that the user wishes for positions: the best, or 10 to 3,000 metres, as in the settings of phones.
 public enum DesiredAccuracy: String, Hashable, Sendable, CaseIterable {
     case best
     case tenMetres = "10"
@@ -20,7 +21,7 @@ public enum DesiredAccuracy: String, Hashable, Sendable, CaseIterable {
     case kilometre = "1000"
     case threeKilometres = "3000"
 
-    /// The accuracy class to request from the receiver.
+    /// The accuracy class, one of five from minimum to maximum, to request from the receiver for this desired accuracy.
     public var accuracy: Resolution.Accuracy {
         switch self {
         case .best: .maximum

@@ -1,16 +1,16 @@
-/// The capture settings in force when a point was captured: the six statistics that Overland adds to its points. They
-/// are written to `extra` with Overland's names and values.
+/// The capture settings that were in force when a point was captured. They are written to the point's `extra` (a JSON
+/// object) as six statistics, with the names and values of the Overland app.
 public struct TrackingStats: Hashable, Sendable {
     /// `true` when recording pauses while the trackable is stationary (`pauses`).
     public var pauses: Bool
-    /// The use of the device (`activity`).
+    /// The use of the device, such as driving or fitness (`activity`).
     public var activity: Activity
-    /// The requested accuracy (`desired_accuracy`).
+    /// The accuracy that is requested from the receiver (`desired_accuracy`).
     public var desiredAccuracy: DesiredAccuracy
     /// The distance in metres that the trackable must move before points are sent; `nil` when points are sent at once
     /// (`deferred`, written as 0).
     public var deferral: Meters?
-    /// The way in which a large distance decides whether a fix is recorded (`significant_change`).
+    /// The rule for recording a fix at a large distance from the last recorded one (`significant_change`).
     public var significantChange: CaptureFilter.SignificantChange
 
     /// Makes the statistics from the capture settings in force.
@@ -25,8 +25,8 @@ public struct TrackingStats: Hashable, Sendable {
         self.significantChange = significantChange
     }
 
-    /// Returns the point with the six statistics in its `extra`. A position that a privacy zone replaced by its centre
-    /// is returned unchanged.
+    /// Returns the point with six capture settings added to its `extra`, a JSON object. If a privacy zone replaced the
+    /// position by its centre, the point is returned unchanged.
     ///
     /// - Parameters:
     ///   - fix: The point.
@@ -47,8 +47,8 @@ public struct TrackingStats: Hashable, Sendable {
 }
 
 extension Location {
-    /// Returns the point with the name of the wireless network in its `extra` (`wifi`). The point is returned unchanged
-    /// when the name is `nil`, or when a privacy zone replaced the position by its centre.
+    /// Returns the point with the name of the wireless network added to its `extra`, a JSON object, as `wifi`. The
+    /// point is returned unchanged when the name is `nil`, or when a privacy zone replaced the position by its centre.
     public func addingWireless(_ name: String?) -> Location {
         guard self.source != .zone, let name else { return self }
         var location = self
@@ -70,7 +70,7 @@ extension Activity {
 }
 
 extension DesiredAccuracy {
-    /// The accuracy in metres; -1 for "best", as phones encode it.
+    /// The desired accuracy as a number: in metres, or -1 for the best, as phones encode it.
     fileprivate var overlandValue: Double {
         switch self {
         case .best: -1

@@ -1,9 +1,10 @@
 /// Conversions between dates and Unix time in the proleptic Gregorian calendar and UTC, without a calendar library.
 package enum CivilTime {
-    /// The number of seconds of a day. Unix time does not count leap seconds.
+    /// The number of seconds of a day, without leap seconds, which Unix time does not count.
     package static let secondsPerDay = 86_400.0
 
-    /// The accepted years. No fix has a later date, and dates from 5138 on could not be sent.
+    /// The years that a date may have: 1 to 5000. No fix has a later date, and Godwit's messages cannot contain dates
+    /// from the year 5138 on.
     private static let years = 1...5000
 
     /// Returns the number of days from 1970-01-01 to a date; `nil` when the date does not exist or is not in the years
@@ -20,7 +21,8 @@ package enum CivilTime {
         return era * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear - 719_468
     }
 
-    /// Returns the date of a number of days after 1970-01-01, in any year, including 0 and negative ones.
+    /// Returns the date (year, month, day) that is this number of days after 1970-01-01. The number may be negative,
+    /// and the year may be 0 or negative.
     package static func date(days: Int) -> (year: Int, month: Int, day: Int) {
         let shifted = days + 719_468
         let era = (shifted >= 0 ? shifted : shifted - 146_096) / 146_097
@@ -34,7 +36,12 @@ package enum CivilTime {
         )
     }
 
-    /// Returns the moment with a time of day (in seconds, 0 ..< 86,401) that is nearest to `reference`.
+    /// Returns the time with the given time of day that is nearest to `reference`. It is on the same day, the day
+    /// before or the day after.
+    ///
+    /// - Parameters:
+    ///   - secondsOfDay: The time of day in seconds since midnight UTC, 0 ..< 86,401.
+    ///   - reference: The approximate time.
     package static func moment(secondsOfDay: Double, nearest reference: UnixTime) -> UnixTime {
         let midnight = (reference.seconds / Self.secondsPerDay).rounded(.down) * Self.secondsPerDay
         let sameDay = midnight + secondsOfDay

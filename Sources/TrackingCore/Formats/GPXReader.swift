@@ -1,32 +1,31 @@
-/// Reads the track points of GPX 1.0 and 1.1 incrementally.
+/// Reads the track points of GPX 1.0 and 1.1 files. The file may arrive in pieces.
 ///
-/// Waypoints and route points are places, not fixes, and are skipped; a file that contains nothing else is reported. A
-/// track point without a valid time or position is reported and skipped. Speed and course are read from GPX 1.0's
-/// elements and from Garmin's extension. `hdop` is converted to an accuracy (see ``Confidence``). The altitude is `ele`
-/// plus `geoidheight`; without `geoidheight`, GPX does not define the reference of `ele`, and the value is used
-/// unchanged.
+/// Waypoints and route points have no times, so they are skipped. A file without track points is reported, and so is
+/// each track point without a valid time or position. Speed and course are read from GPX 1.0 elements and from Garmin's
+/// extension. The accuracy is derived from `hdop` (see ``Confidence``). The altitude is `ele` plus `geoidheight`, or
+/// `ele` alone.
 package struct GPXReader: RecordingDecoder {
     package private(set) var failure: TrackingError?
     private var scanner = XMLScanner()
     private var point: Point?
-    /// The text of the current element, while it may be needed.
+    /// The text of the current XML element; `nil` when the text is not needed.
     private var text: String?
     private var count = 0
-    /// The number of skipped waypoints and route points.
+    /// The number of waypoints and route points that were skipped.
     private var places = 0
-    /// The number of open elements.
+    /// The number of XML elements that are open at present.
     private var depth = 0
-    /// The number of open elements when the outermost `extensions` began; `nil` outside of one.
+    /// The nesting depth of the outermost open element `extensions`; `nil` outside of such an element.
     private var extensionsDepth: Int?
     private var isGPX = false
     private var pending: [SourceEvent] = []
 
-    /// The maximum length of a text that can be a number or a time.
+    /// The maximum length, in bytes, of a text that is read as a number or a time.
     private static let maximumText = 64
 
-    /// The values of the current track point.
+    /// The values of the track point that is being read.
     private struct Point {
-        /// The number of open elements between the begin tag and the end tag of the track point.
+        /// The nesting depth of the track point's own element. Its direct children are one level deeper.
         let depth: Int
         var coordinate: Coordinate?
         var time: UnixTime?
@@ -37,7 +36,8 @@ package struct GPXReader: RecordingDecoder {
         var speed: Double?
         var course: Double?
 
-        /// Sets a value from the text of a child element. It remains unknown when the text is invalid.
+        /// Sets the value with this element name from the element's text. The value remains unknown when the text is
+        /// invalid.
         mutating func set(_ name: String, to text: String, isExtension: Bool) {
             guard !isExtension || name == "speed" || name == "course" else { return }
             let bytes = GPXReader.trimmed(text)
@@ -56,7 +56,7 @@ package struct GPXReader: RecordingDecoder {
         }
     }
 
-    /// Makes a reader at the beginning of a document.
+    /// Makes a reader at the beginning of a GPX document.
     package init() {}
 
     package mutating func append(_ bytes: ArraySlice<UInt8>) -> [SourceEvent] {
@@ -66,7 +66,7 @@ package struct GPXReader: RecordingDecoder {
             while let event = try self.scanner.next() { try self.read(event) }
         } catch {
             self.failure = TrackingError(
-                .inputUnreadable, "the input is not well-formed GPX: line \(error.line), \(error.reason)")
+                .inputUnreadable, "the input is not well-formed GPX: line \(error.line): \(error.reason)")
         }
         return self.takePending()
     }
@@ -78,12 +78,12 @@ package struct GPXReader: RecordingDecoder {
             return []
         }
         guard self.scanner.isComplete else {
-            return [.badInput("the GPX ends unexpectedly after track point \(self.count)")]
+            return [.badInput("the GPX file ends unexpectedly after track point \(self.count)")]
         }
         guard self.count == 0, self.places > 0 else { return [] }
         return [
             .badInput(
-                "the GPX has no track, only \(self.places) waypoints or route points without times")
+                "the GPX file has no track, only \(self.places) waypoints or route points without times")
         ]
     }
 
@@ -140,7 +140,7 @@ package struct GPXReader: RecordingDecoder {
         return Coordinate(latitude: latitude, longitude: longitude)
     }
 
-    /// Removes white space around a number or a time.
+    /// Returns the bytes of a text without the white space before and after it.
     private static func trimmed(_ text: String) -> [UInt8] {
         text.utf8.drop(while: XMLTagReader.isSpace).reversed().drop(while: XMLTagReader.isSpace).reversed()
     }
@@ -160,6 +160,7 @@ package struct GPXReader: RecordingDecoder {
         return .fix(location)
     }
 
-    /// Returns the dilution; `nil` for 0 and 99.99, which recorders and receivers write for unknown.
+    /// Returns a dilution of precision (HDOP or VDOP) unchanged, or `nil` for values that mean "unknown": recorders and
+    /// receivers write 0 or 99.99 for them.
     private static func known(_ dilution: Double?) -> Double? { dilution.flatMap { $0 > 0 && $0 < 99 ? $0 : nil } }
 }

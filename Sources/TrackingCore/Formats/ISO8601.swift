@@ -1,9 +1,9 @@
-/// Parses and writes times as in gpsd and GPX: `2019-02-18T07:45:50Z`, with an optional fraction, and with `Z`, an
-/// offset or nothing (UTC).
+/// Parses and writes times in the ISO 8601 form of gpsd and GPX: `2019-02-18T07:45:50Z`. A fraction is optional. The
+/// end is `Z`, an offset from UTC, or nothing, which means UTC.
 package enum ISO8601 {
-    /// Returns a time in UTC with up to six decimals: `2019-02-18T07:45:50.25Z`.
+    /// Returns a time as ISO 8601 text in UTC, with up to six decimals: `2019-02-18T07:45:50.25Z`.
     ///
-    /// A `Double` of this magnitude distinguishes microseconds, so parsing the text returns the same time.
+    /// A `Double` distinguishes microseconds in the usual range of times, so parsing the text returns the same time.
     package static func text(_ time: UnixTime) -> String {
         let microseconds = (max(-1e11, min(1e11, time.seconds)) * 1e6).rounded()
         let days = (microseconds / (CivilTime.secondsPerDay * 1e6)).rounded(.down)
@@ -25,7 +25,7 @@ package enum ISO8601 {
         return (number < 0 ? "-" : "") + String(repeating: "0", count: max(0, width - digits.count)) + digits
     }
 
-    /// Parses a time; returns `nil` when the text is not one.
+    /// Parses a time in ISO 8601 form, such as `2019-02-18T07:45:50Z`; returns `nil` for any other text.
     package static func parse(_ text: some Collection<UInt8>) -> UnixTime? {
         var scanner = DigitScanner(text)
         guard let year = scanner.digits(4), scanner.take("-"), let month = scanner.digits(2), scanner.take("-"),
@@ -40,7 +40,8 @@ package enum ISO8601 {
         return UnixTime(Double(whole) + fraction)
     }
 
-    /// Parses a UTC offset and returns it in seconds.
+    /// Parses an offset from UTC, such as `+02:00`, and returns it in seconds. Returns 0 for `Z` and for no text, and
+    /// `nil` for anything else.
     private static func offset(_ scanner: inout DigitScanner<some Collection<UInt8>>) -> Int? {
         if scanner.isAtEnd || scanner.take("Z") || scanner.take("z") { return 0 }
         let sign: Int
@@ -52,21 +53,21 @@ package enum ISO8601 {
     }
 }
 
-/// Reads ASCII text that consists of digits and separators.
+/// A scanner that reads ASCII text consisting of digits and separators, such as a date.
 package struct DigitScanner<Text: Collection<UInt8>> {
     private let text: Text
     private var index: Text.Index
 
-    /// Starts at the beginning of `text`.
+    /// Makes a scanner at the beginning of `text`.
     package init(_ text: Text) {
         self.text = text
         self.index = text.startIndex
     }
 
-    /// `true` at the end of the text.
+    /// `true` when the scanner has reached the end of the text.
     package var isAtEnd: Bool { self.index == self.text.endIndex }
 
-    /// Reads exactly `count` digits; returns `nil` when there are fewer.
+    /// Reads exactly `count` digits and returns their number; returns `nil` when there are fewer digits.
     package mutating func digits(_ count: Int) -> Int? {
         var value = 0
         for _ in 0..<count {
@@ -76,8 +77,8 @@ package struct DigitScanner<Text: Collection<UInt8>> {
         return value
     }
 
-    /// Reads the digits after a decimal point as a value below 1. At least one is required; those after the ninth are
-    /// ignored.
+    /// Reads the digits after a decimal point, and returns them as a value below 1. Reads at least one digit, else
+    /// returns `nil`. Digits after the ninth are ignored.
     package mutating func fraction() -> Double? {
         guard let first = self.digit() else { return nil }
         var value = first
@@ -90,7 +91,7 @@ package struct DigitScanner<Text: Collection<UInt8>> {
         return Double(value) / Double(scale)
     }
 
-    /// Reads a character if it is next.
+    /// Reads the given character if it is the next one. Returns `true` if it was read.
     package mutating func take(_ character: Unicode.Scalar) -> Bool {
         guard !self.isAtEnd, self.text[self.index] == UInt8(ascii: character) else { return false }
         self.text.formIndex(after: &self.index)

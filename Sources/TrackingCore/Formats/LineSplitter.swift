@@ -1,27 +1,28 @@
 /// Splits a stream of bytes into lines, with bounded memory. The stream may arrive in pieces of any size.
 package struct LineSplitter: Sendable {
-    /// A line of the stream.
+    /// A line of the stream: its bytes, or the note that it was too long.
     package enum Line: Hashable, Sendable {
-        /// The bytes of the line numbered from 1, without its end (`\n`, `\r\n` or `\r`).
+        /// The bytes of a line, without its line end (`\n`, `\r\n` or `\r`), and the line's number. The first line has
+        /// the number 1.
         case text(ArraySlice<UInt8>, number: Int)
-        /// A line longer than ``LineSplitter/limit``. Its bytes were dropped.
+        /// A line longer than ``LineSplitter/limit``. Only its number is returned; its bytes were dropped.
         case tooLong(number: Int)
     }
 
     /// The maximum number of bytes of a line: 64 KB.
     package static let limit = 65_536
 
-    /// The incomplete line, at most ``limit`` bytes.
+    /// The bytes of the line that has no end yet, at most ``limit`` of them.
     private var begun: [UInt8] = []
     private var isSkipping = false
     private var number = 1
-    /// `true` when the last byte was `\r`, so that a following `\n` belongs to the same line end.
+    /// `true` when the last byte was `\r`. If the next byte is `\n`, it belongs to the same line end.
     private var followsReturn = false
 
-    /// Starts at line 1.
+    /// Makes a splitter at the beginning of a stream, at line 1.
     package init() {}
 
-    /// Appends bytes and returns the lines that they complete.
+    /// Appends bytes of the stream, and returns the lines that are now complete.
     package mutating func append(_ bytes: ArraySlice<UInt8>) -> [Line] {
         var lines: [Line] = []
         var rest = bytes
@@ -38,7 +39,7 @@ package struct LineSplitter: Sendable {
         return lines
     }
 
-    /// Returns the last line when the stream ends without a line end.
+    /// Handles the end of the stream. Returns the last line if it has no line end, else `nil`.
     package mutating func finish() -> Line? {
         guard self.isSkipping || !self.begun.isEmpty else { return nil }
         return self.line(endingWith: [])

@@ -1,19 +1,19 @@
-/// A decoder of a file format of recorded positions, such as GPX or NMEA. The recording arrives in pieces of any size.
-/// The decoder has no other inputs than these bytes.
+/// A decoder for a file format of recorded positions, such as GPX or NMEA. The file arrives in pieces of any size. The
+/// result depends on its bytes only.
 package protocol RecordingDecoder: Sendable {
-    /// The reason why the rest of the recording cannot be decoded; `nil` while decoding continues. Events before the
-    /// failure were returned.
+    /// The reason why the rest of the file cannot be decoded; `nil` while decoding continues. What was decoded before
+    /// the failure has already been returned.
     var failure: TrackingError? { get }
 
-    /// Appends bytes and returns the events that they complete.
+    /// Appends bytes of the file, and returns the events (fixes, invalid inputs and notices) that are now complete.
     mutating func append(_ bytes: ArraySlice<UInt8>) -> [SourceEvent]
 
-    /// Ends the recording and returns the remaining events.
+    /// Ends the file, and returns the remaining events (fixes, invalid inputs and notices).
     mutating func finish() -> [SourceEvent]
 }
 
 extension RecordingDecoder {
-    /// Always `nil`: a decoder of a format that consists of lines skips an invalid line and continues with the next
-    /// one.
+    /// Always `nil`, as decoding never fails as a whole. It is the default for formats that consist of lines: their
+    /// decoders skip an invalid line and continue with the next one.
     package var failure: TrackingError? { nil }
 }

@@ -1,15 +1,17 @@
-/// An incident of a source of fixes.
+/// A notice from a source of fixes for the operator.
 public enum SourceNotice: Hashable, Sendable {
-    /// This source is active now; the others are closed.
+    /// This source of fixes was selected from several sources and is active now. The others are closed.
     case selected(source: String)
-    /// The source failed for this reason. It is tried again.
+    /// The source of fixes failed for this reason. It will be opened again later.
     case lost(source: String, reason: TrackingError)
-    /// A source that had failed delivers fixes again.
+    /// A source of fixes that had failed delivers fixes again.
     case found(source: String)
-    /// The receiver's date differed from the trusted clock by this many times 1,024 weeks (negative: in the past), and
-    /// was corrected.
+    /// The receiver's date was wrong by a multiple of 1,024 weeks, after which GPS week numbers start again, and was
+    /// corrected. `rollovers` is that multiple, negative for a date in the past. The device's clock was trusted for the
+    /// comparison.
     case dateCorrected(source: String, rollovers: Int)
-    /// The receiver's date differs by this many times 1,024 weeks from a clock that is not trusted. The fixes retain
-    /// the date and get the member `suspectWeeks` in their `extra`.
+    /// The receiver's date may be wrong by a multiple of 1,024 weeks, after which GPS week numbers start again. The
+    /// device's clock was not trusted, so the date is not corrected. The fixes get the member `suspectWeeks` in their
+    /// `extra`, a JSON object.
     case dateSuspect(source: String, rollovers: Int)
 }

@@ -1,5 +1,5 @@
-/// Skips a document type declaration byte by byte, including its internal subset with quotes, comments and
-/// instructions. Declarations are neither read nor expanded.
+/// Skips the document type declaration (`<!DOCTYPE …>`) of an XML document, byte by byte. Quotes, comments and
+/// instructions inside it are recognized, to find its end. The declarations themselves are ignored.
 struct XMLDoctype: Sendable {
     private enum State: Sendable {
         case plain
@@ -10,10 +10,10 @@ struct XMLDoctype: Sendable {
 
     private var state = State.plain
     private var isInBrackets = false
-    /// The last four bytes.
+    /// The last four bytes that were read. They show where comments and instructions begin and end.
     private var recent: UInt32 = 0
 
-    /// Reads the next byte.
+    /// Reads the next byte of the document type declaration.
     ///
     /// - Returns: `true` when the byte ends the declaration.
     mutating func ends(with byte: UInt8) -> Bool {

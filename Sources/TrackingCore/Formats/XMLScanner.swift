@@ -1,26 +1,27 @@
-/// An incremental XML parser with bounded memory for the part of XML that GPX needs: elements, attributes and short
+/// An incremental XML parser with bounded memory, for the part of XML that GPX needs: elements, attributes and short
 /// texts.
 ///
-/// Comments, processing instructions, the document type and CDATA sections above the limit are skipped. Only character
-/// references and the five predefined entities are resolved; other entities remain unchanged, so nothing is fetched or
-/// expanded. Any encoding that extends ASCII is accepted, because the relevant parts of GPX are ASCII.
+/// Comments, processing instructions, the document type and long CDATA sections are skipped. Only character references
+/// and the five predefined entities are resolved; other entities remain as they are, so nothing is fetched or expanded.
+/// Any encoding that extends ASCII is accepted.
 struct XMLScanner: Sendable {
-    /// A parsed item. Names have no namespace prefix.
+    /// An item that the parser returns: the start of an element, its end, or text. Element names have no namespace
+    /// prefix.
     enum Event: Hashable, Sendable {
         case start(String, attributes: [String: String])
         case end(String)
         case text(String)
     }
 
-    /// The reason why the document cannot be parsed further.
+    /// The error that the document is malformed: the line and the reason. Parsing cannot continue.
     struct Malformed: Error, Hashable, Sendable {
         var line: Int
         var reason: String
     }
 
-    /// The maximum number of bytes of one tag or one text.
+    /// The maximum number of bytes of a tag, and of one piece of text.
     static let limit = 65_536
-    /// The maximum nesting of elements.
+    /// The maximum nesting depth of elements.
     static let maximumDepth = 64
 
     private var buffer: [UInt8] = []
@@ -28,25 +29,27 @@ struct XMLScanner: Sendable {
     private var line = 1
     private var open: [String] = []
     private var hasRoot = false
-    /// The bytes that end the part that is being skipped.
+    /// The bytes that end the part being skipped, such as `-->` for a comment; `nil` while nothing is skipped.
     private var skippingTo: [UInt8]?
-    /// The document type that is being skipped.
+    /// The document type declaration that is being skipped; `nil` for none.
     private var doctype: XMLDoctype?
-    /// The name of an element written as one tag (`<name/>`). Its begin was returned; its end is the next event. `nil`
-    /// when there is none.
+    /// The name of an element written as a single tag (`<name/>`), of which only the start was returned so far. Its end
+    /// is returned next. `nil` for none.
     private var pendingEnd: String?
 
-    /// `true` after the root element was closed.
+    /// `true` once the document is complete: its root element was closed.
     var isComplete: Bool { self.hasRoot && self.open.isEmpty && self.pendingEnd == nil }
 
-    /// Appends bytes. Call ``next()`` to parse them.
+    /// Appends bytes of the document. Call ``next()`` to parse them.
     mutating func append(_ bytes: ArraySlice<UInt8>) {
         self.buffer.removeFirst(self.position)
         self.position = 0
         self.buffer.append(contentsOf: bytes)
     }
 
-    /// Returns the next event; `nil` when more bytes are needed.
+    /// Returns the next item of the document (element start, element end or text); `nil` when more bytes are needed.
+    ///
+    /// - Throws: `Malformed` when the document is not well-formed.
     mutating func next() throws(Malformed) -> Event? {
         if let name = self.pendingEnd {
             self.pendingEnd = nil
@@ -66,7 +69,7 @@ struct XMLScanner: Sendable {
         }
     }
 
-    /// Skips the current part. Returns `false` when more bytes are needed.
+    /// Skips the current comment, instruction or long CDATA section. Returns `false` when its end was not received yet.
     private mutating func skip() -> Bool {
         guard let end = self.skippingTo else { return true }
         guard let found = self.find(end, from: self.position) else {
@@ -79,7 +82,7 @@ struct XMLScanner: Sendable {
         return true
     }
 
-    /// Skips the document type. Returns `false` when more bytes are needed.
+    /// Skips the document type declaration. Returns `false` when its end was not received yet.
     private mutating func skipDoctype() -> Bool {
         let end = self.buffer[self.position...].firstIndex { self.doctype?.ends(with: $0) ?? true }
         self.advance(to: end.map { $0 + 1 } ?? self.buffer.count)
@@ -87,7 +90,8 @@ struct XMLScanner: Sendable {
         return end != nil
     }
 
-    /// Parses one item of markup and returns its event, if it has one; returns `nil` when more bytes are needed.
+    /// Parses the markup that begins with the next `<`. Returns its event, if it has one (a comment has none); returns
+    /// `nil` when more bytes are needed.
     private mutating func markup() throws(Malformed) -> (event: Event?, Void)? {
         if let step = self.characterData() { return step.event.map { ($0, ()) } }
         if let isLong = self.startsSkipped() {
@@ -102,8 +106,8 @@ struct XMLScanner: Sendable {
         return (event, ())
     }
 
-    /// Parses a CDATA section of an element as text. The event is `nil` when more bytes are needed. Returns `nil` when
-    /// there is no CDATA section within the limit.
+    /// Parses a CDATA section inside an element, and returns it as text. The returned event is `nil` when the section's
+    /// end was not received yet. The result is `nil` when the next markup is no CDATA section, or one above the limit.
     private mutating func characterData() -> (event: Event?, Void)? {
         let start = Array("<![CDATA[".utf8)
         guard !self.open.isEmpty, self.buffer[self.position...].starts(with: start) else { return nil }
@@ -117,7 +121,7 @@ struct XMLScanner: Sendable {
         return (.text(text), ())
     }
 
-    /// Begins to skip a comment, an instruction, a CDATA section above the limit or a document type.
+    /// Begins to skip a comment, an instruction, a document type, or a CDATA section that is too long.
     ///
     /// - Returns: `true` when skipping began; `nil` when the markup is an ordinary tag; `false` when more bytes are
     ///   needed to decide.
@@ -138,7 +142,10 @@ struct XMLScanner: Sendable {
         return nil
     }
 
-    /// Returns the index of the first `>` outside of quotes, which ends the tag; `nil` when more bytes are needed.
+    /// Returns the index of the `>` that ends the current tag; a `>` inside quotes does not count. Returns `nil` when
+    /// more bytes are needed.
+    ///
+    /// - Throws: `Malformed` when the tag is too long.
     private func endOfTag() throws(Malformed) -> Int? {
         var quote: UInt8?
         for index in (self.position + 1)..<max(self.position + 1, self.buffer.count) {
@@ -158,14 +165,14 @@ struct XMLScanner: Sendable {
         let isEmpty = tag.last == UInt8(ascii: "/")
         var reader = XMLTagReader(isEmpty ? tag.dropLast() : tag)
         guard let name = reader.name(), let attributes = reader.attributes() else {
-            throw self.malformed("a broken tag")
+            throw self.malformed("a tag is not well-formed")
         }
-        guard self.hasRoot == false || !self.open.isEmpty else { throw self.malformed("something after the end") }
+        guard self.hasRoot == false || !self.open.isEmpty else { throw self.malformed("a second root element") }
         self.hasRoot = true
         if isEmpty {
             self.pendingEnd = name
         } else {
-            guard self.open.count < Self.maximumDepth else { throw self.malformed("elements nested too deep") }
+            guard self.open.count < Self.maximumDepth else { throw self.malformed("elements are nested too deeply") }
             self.open.append(name)
         }
         return .start(name, attributes: attributes)
@@ -174,13 +181,13 @@ struct XMLScanner: Sendable {
     private mutating func close(_ tag: ArraySlice<UInt8>) throws(Malformed) -> Event {
         var reader = XMLTagReader(tag)
         guard let name = reader.name(), name == self.open.popLast() else {
-            throw self.malformed("an end tag that does not fit")
+            throw self.malformed("an end tag does not match its start tag")
         }
         return .end(name)
     }
 
-    /// Returns the complete text up to the next markup, so that no reference is divided. Only a text above the limit is
-    /// returned in pieces.
+    /// Returns the text up to the next markup, once all of it was received. So a reference such as `&amp;` is never
+    /// divided. Only a text above the limit is returned in pieces.
     private mutating func text() throws(Malformed) -> Event? {
         let next = self.buffer[self.position...].firstIndex(of: UInt8(ascii: "<"))
         if next == nil, !self.open.isEmpty, self.buffer.count - self.position <= Self.limit { return nil }
@@ -191,7 +198,7 @@ struct XMLScanner: Sendable {
             self.advance(to: wrong)
             throw self.malformed(
                 self.buffer[wrong] == 0 || self.buffer[wrong] > 0xF0
-                    ? "the encoding is not UTF-8" : "text outside of the elements")
+                    ? "the encoding is not UTF-8" : "there is text outside of the root element")
         }
         self.advance(to: text.endIndex)
         return .text(XMLTagReader.unescaped(text))

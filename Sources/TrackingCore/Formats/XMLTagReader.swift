@@ -1,11 +1,11 @@
-/// A parser of the inside of a tag: a name and attributes.
+/// A parser for the inside of an XML tag: the element's name and its attributes.
 package struct XMLTagReader {
     private var rest: ArraySlice<UInt8>
 
-    /// Makes a parser at the beginning of `tag`.
+    /// Makes a parser at the beginning of the inside of a tag.
     init(_ tag: ArraySlice<UInt8>) { self.rest = tag }
 
-    /// Reads the element's name, without its namespace prefix.
+    /// Reads the element's name and returns it without its namespace prefix; returns `nil` when there is none.
     mutating func name() -> String? {
         let name = self.rest.prefix { !Self.isSpace($0) && $0 != UInt8(ascii: "=") }
         self.rest = self.rest.dropFirst(name.count)
@@ -13,7 +13,8 @@ package struct XMLTagReader {
         return local.isEmpty ? nil : String(decoding: local, as: UTF8.self)
     }
 
-    /// Reads the attributes by name, without prefixes; returns `nil` when the syntax is invalid.
+    /// Reads the attributes of the element, and returns their values by name, without namespace prefixes. Returns `nil`
+    /// when the syntax is invalid.
     mutating func attributes() -> [String: String]? {
         var attributes: [String: String] = [:]
         while true {
@@ -34,7 +35,7 @@ package struct XMLTagReader {
     /// Returns `true` for a byte that is XML white space.
     package static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || (0x09...0x0D).contains(byte) }
 
-    /// Returns the text with references resolved.
+    /// Returns the text with its XML references, such as `&amp;`, replaced by the characters that they mean.
     static func unescaped(_ bytes: ArraySlice<UInt8>) -> String {
         guard bytes.contains(UInt8(ascii: "&")) else { return String(decoding: bytes, as: UTF8.self) }
         var text = ""

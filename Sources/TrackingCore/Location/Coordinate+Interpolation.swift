@@ -27,7 +27,7 @@ extension Coordinate {
     }
 }
 
-/// A coordinate as a direction from the centre of the sphere.
+/// A coordinate as a vector from the centre of the earth, which is taken as a sphere.
 private struct UnitVector {
     let x: Double
     let y: Double
@@ -45,8 +45,8 @@ private struct UnitVector {
         self.init(x: cos(latitude) * cos(longitude), y: cos(latitude) * sin(longitude), z: sin(latitude))
     }
 
-    /// Returns the angle to another vector in radians. The formula is accurate for small and large angles, unlike the
-    /// arc cosine.
+    /// Returns the angle between this vector and another one in radians. Unlike the arc cosine, the formula is accurate
+    /// for small and large angles.
     func angle(to other: UnitVector) -> Double {
         let cross = UnitVector(
             x: self.y * other.z - self.z * other.y, y: self.z * other.x - self.x * other.z,
@@ -55,7 +55,8 @@ private struct UnitVector {
         return atan2(length, self.x * other.x + self.y * other.y + self.z * other.z)
     }
 
-    /// The coordinate on the sphere in the direction of this vector. The vector may have any length above zero.
+    /// The coordinate in the direction of this vector from the centre of the earth. The vector may have any length
+    /// above zero.
     var coordinate: Coordinate {
         Coordinate(
             wrappingLatitude: atan2(self.z, (self.x * self.x + self.y * self.y).squareRoot()).degrees,

@@ -29,7 +29,8 @@ public struct Coordinate: Hashable, Sendable {
         return Meters(2 * Self.meanEarthRadius.value * asin(min(1, h.squareRoot())))
     }
 
-    /// Returns the initial bearing of the great circle to another coordinate, in degrees from true north, 0 ≤ b < 360.
+    /// Returns the direction in which the great circle to another coordinate begins, in degrees from true north, 0 ≤ b
+    /// < 360.
     public func bearing(to other: Coordinate) -> Double {
         let fromLatitude = self.latitude.radians
         let toLatitude = other.latitude.radians
@@ -39,11 +40,11 @@ public struct Coordinate: Hashable, Sendable {
         return atan2(y, x).degrees.normalizedBearing
     }
 
-    /// Returns the coordinate at a distance along a great circle.
+    /// Returns the coordinate that is reached from this one along a great circle.
     ///
     /// - Parameters:
-    ///   - bearing: The initial direction of the great circle, in degrees from true north.
-    ///   - distance: The distance from this coordinate.
+    ///   - bearing: The direction at the start, in degrees from true north.
+    ///   - distance: The distance from this coordinate, in metres.
     public func destination(bearing: Double, distance: Meters) -> Coordinate {
         let angle = distance.value / Self.meanEarthRadius.value
         let fromLatitude = self.latitude.radians
@@ -56,8 +57,8 @@ public struct Coordinate: Hashable, Sendable {
             wrappingLatitude: toLatitude.degrees, longitude: self.longitude + change.degrees)
     }
 
-    /// Makes a coordinate from finite results of arithmetic. Limits the latitude to -90…90 and wraps the longitude into
-    /// -180…180.
+    /// Makes a coordinate from calculated numbers, which must be finite. The latitude is limited to -90…90, and the
+    /// longitude is wrapped into -180…180.
     init(wrappingLatitude latitude: Double, longitude: Double) {
         self.latitude = max(-90, min(90, latitude))
         var wrapped = longitude.truncatingRemainder(dividingBy: 360)
@@ -71,7 +72,7 @@ extension Double {
     var radians: Double { self * .pi / 180 }
     var degrees: Double { self * 180 / .pi }
 
-    /// The angle in degrees, wrapped into 0 ≤ b < 360.
+    /// The angle in degrees, wrapped into 0 ≤ b < 360, the range of a bearing.
     public var normalizedBearing: Double {
         let remainder = self.truncatingRemainder(dividingBy: 360)
         let positive = remainder < 0 ? remainder + 360 : remainder

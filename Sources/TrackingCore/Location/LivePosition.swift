@@ -1,28 +1,30 @@
-/// The rule that decides which points are live positions. Devices, the gateway, the history and the map apply the same
-/// rule.
+/// The rule that decides which points are live positions, that is, may be shown as a trackable's current position.
+/// Devices, the gateway, the history and the map apply the same rule.
 ///
-/// A point that breaks the rule is recorded and flagged. It is never a trackable's last known position.
+/// A point is no live position if its coordinate is [0, 0] or its time is implausible. Such a point is recorded and
+/// flagged, but never becomes a trackable's last known position.
 public enum LivePosition {
-    /// The reason why a point is not a live position.
+    /// The reason why a point may not be shown as a trackable's current position.
     public enum Fault: Hashable, Sendable {
         /// The point is exactly at latitude 0, longitude 0. Receivers without a fix report that position.
         case nowhere
-        /// The device's clock was not set when the point was captured.
+        /// The point's time is wrong, because the device's clock was not set when the point was captured.
         case unsetClock
-        /// The time of the point is ahead of the reader's clock by the given duration, which exceeds
-        /// ``LivePosition/maximumAhead``.
+        /// The point's time is in the future: it is ahead of the clock of the program that checks it by the given
+        /// duration, which exceeds ``LivePosition/maximumAhead``.
         case ahead(Duration)
     }
 
-    /// The greatest time by which the time of a point may be ahead of the reader's clock: 60 s.
+    /// The greatest time by which a point's time may be ahead of the clock of the program that checks the point: 60 s.
     public static let maximumAhead: Duration = .seconds(60)
 
-    /// Returns the reason why a point is not a live position, or `nil` for a live position.
+    /// Returns the reason why a point may not be shown as a trackable's current position; `nil` for a live position,
+    /// which may be shown.
     ///
     /// - Parameters:
     ///   - point: The point.
-    ///   - now: The time on the reader's clock; `nil` when that clock is not trusted. Without it, the point's time is
-    ///     not checked.
+    ///   - now: The time on the clock of the checking program; `nil` when that clock is not trusted. With `nil`, a time
+    ///     in the future is not detected.
     public static func fault(of point: Location, at now: UnixTime?) -> Fault? {
         if point.coordinate.isNowhere { return .nowhere }
         if point.hasUnsetClock { return .unsetClock }
@@ -35,11 +37,11 @@ public enum LivePosition {
 }
 
 extension Coordinate {
-    /// `true` for latitude 0, longitude 0, the position that receivers without a fix report.
+    /// `true` for the coordinate at latitude 0, longitude 0, which receivers without a fix report.
     public var isNowhere: Bool { self.latitude == 0 && self.longitude == 0 }
 }
 
 extension Location {
-    /// `true` when the device marked the point's time as the time of a clock that was not set (``ClockTrust``).
+    /// `true` when the device marked the point's time as wrong, because its clock was not set (``ClockTrust``).
     var hasUnsetClock: Bool { self.extraText("clock") == ClockTrust.Basis.unset.rawValue }
 }

@@ -14,16 +14,17 @@
 ///     …
 ///     if let frame = animator.frame(at: now) { marker.place(frame.coordinate, heading: frame.bearing) }
 public struct LocationAnimator: Sendable {
-    /// The marker at one moment.
+    /// The map marker at one moment: its position and direction.
     public struct Frame: Hashable, Sendable {
-        /// The position of the marker.
+        /// The position of the marker on the map.
         public let coordinate: Coordinate
-        /// The direction of the marker in degrees from true north, 0 ≤ b < 360; `nil` until a fix or a movement
-        /// provides a direction.
+        /// The direction of the marker in degrees from true north, 0 ≤ b < 360. `nil` while neither a fix nor a
+        /// movement has provided a direction.
         public let bearing: Double?
-        /// The elapsed fraction of the time until the next expected update, 0…1.
+        /// The elapsed fraction of the time from the last update to the next expected one, 0…1.
         public let progress: Double
-        /// `true` after the marker has reached the newest position. The marker then rests there until the next update.
+        /// `true` after the marker has reached the newest position. The marker then rests there until the next update
+        /// arrives.
         public var hasRunOut: Bool { self.progress >= 1 }
     }
 
@@ -31,35 +32,36 @@ public struct LocationAnimator: Sendable {
     private struct Waypoint: Sendable {
         let coordinate: Coordinate
         let bearing: Double?
-        /// The distance from the start of the path, in metres.
+        /// The distance along the path from its start to this point, in metres.
         let travelled: Double
     }
 
-    /// The maximum number of points on the path. A longer path loses its oldest points.
+    /// The maximum number of points on the marker's path. A longer path loses its oldest points.
     static let maximumWaypoints = 256
 
-    /// The expected time between two updates. A new value takes effect at the next update. With zero, the marker jumps.
-    /// ``ResolutionInForce`` contains the publisher's current interval.
+    /// The expected time between two updates. The marker moves to a new position within this time; with zero, it jumps.
+    /// A new value takes effect at the next update. ``ResolutionInForce`` contains the publisher's current interval.
     public var expectedInterval: Duration
-    /// A time added to the expected interval, so that the marker does not stop when an update is slightly late. It
-    /// delays the marker by the same time.
+    /// A time added to the expected interval, so that the marker does not stop when an update is slightly late. The
+    /// marker arrives later by this time.
     public var delay: Duration
-    /// The longest step that the marker moves smoothly; the marker jumps to the end of a longer step. `nil` for no
-    /// limit.
+    /// The longest distance between two points that the marker moves smoothly. The marker jumps over a longer distance.
+    /// `nil` for no limit.
     public var snapDistance: Meters?
 
-    /// The remaining path of the marker: the position at `start`, followed by the points to pass. Empty before the
-    /// first update; a single point while `duration` is zero.
+    /// The remaining path of the marker: its position at the time `start`, followed by the points that it will pass.
+    /// The path is empty before the first update. It is a single point when the marker does not move.
     private var way: [Waypoint] = []
     private var start = MonotonicTime(.zero)
     private var duration = Duration.zero
 
-    /// Makes an animator without updates.
+    /// Makes an animator that has received no update yet.
     ///
     /// - Parameters:
     ///   - expectedInterval: The expected time between two updates, ≥ 0. With zero, the marker jumps.
-    ///   - delay: The time added to the expected interval, for updates that are slightly late.
-    ///   - snapDistance: The longest step that the marker moves smoothly; `nil` for no limit.
+    ///   - delay: The time added to the expected interval, so that the marker does not stop when an update is slightly
+    ///     late.
+    ///   - snapDistance: The longest distance between two points that the marker moves smoothly; `nil` for no limit.
     public init(expectedInterval: Duration, delay: Duration = .zero, snapDistance: Meters? = 10_000) {
         self.expectedInterval = expectedInterval
         self.delay = delay
@@ -69,8 +71,9 @@ public struct LocationAnimator: Sendable {
     /// The number of points on the path, for tests of its maximum.
     var waypointCount: Int { self.way.count }
 
-    /// Adds an update that has arrived to the marker's path. Pass only updates that ``UpdateOrder`` finds current,
-    /// because the animator also moves to older positions.
+    /// Adds the positions of an update to the marker's path, when the update arrives. Pass only updates that
+    /// ``UpdateOrder`` judges to be current: the animator does not check their times, and would also move the marker to
+    /// an older position.
     public mutating func updated(_ update: LocationUpdate, now: MonotonicTime) {
         var way = self.rest(at: now)
         let isFirst = way.isEmpty
@@ -92,7 +95,7 @@ public struct LocationAnimator: Sendable {
         self.duration = .zero
     }
 
-    /// Returns the marker at `now`; `nil` before the first update.
+    /// Returns the marker's position and direction at the time `now`; `nil` before the first update.
     public func frame(at now: MonotonicTime) -> Frame? {
         guard let last = self.way.last else { return nil }
         let progress = self.progress(at: now)
@@ -115,13 +118,14 @@ public struct LocationAnimator: Sendable {
         return passed <= .zero ? 0 : passed.inSeconds / self.duration.inSeconds
     }
 
-    /// Returns the index of the first waypoint beyond `travelled`; never 0, the start of the path.
+    /// Returns the index of the point on the path that the marker reaches next, after it has moved the distance
+    /// `travelled` from the start. Never returns 0, the start.
     private func index(at travelled: Double) -> Int {
         self.way.dropFirst().firstIndex { $0.travelled > travelled } ?? self.way.count - 1
     }
 
-    /// Returns the rest of the path: the marker's position at `now`, followed by the points that the marker has not
-    /// passed.
+    /// Returns the rest of the marker's path: the marker's position at `now`, followed by the points that it has not
+    /// passed yet.
     private func rest(at now: MonotonicTime) -> [Waypoint] {
         guard let frame = self.frame(at: now), let last = self.way.last else { return [] }
         guard !frame.hasRunOut, let first = self.way.first else { return [last] }
@@ -130,7 +134,8 @@ public struct LocationAnimator: Sendable {
         return [here] + self.way[self.index(at: travelled)...]
     }
 
-    /// Makes a waypoint. Its bearing is the fix's bearing, else the direction of the step, else the previous bearing.
+    /// Makes a point of the path. Its direction is the bearing of the fix, else the direction from the previous point,
+    /// else the direction at the previous point.
     private static func waypoint(
         _ location: Location, after previous: Waypoint?, step: Meters, travelled: Double
     ) -> Waypoint {
@@ -140,7 +145,9 @@ public struct LocationAnimator: Sendable {
             travelled: travelled + step.value)
     }
 
-    /// Interpolates between two bearings along the smaller angle.
+    /// Interpolates between two bearings along the smaller angle between them.
+    ///
+    /// - Parameter fraction: The fraction of the way from the first bearing to the second, 0…1.
     private static func bearing(from: Double?, to: Double?, fraction: Double) -> Double? {
         guard let to else { return from }
         guard let from else { return to }

@@ -1,27 +1,28 @@
-/// A message of the live lane, the retained topic with a trackable's newest position: that position, and the points
-/// before it that were not sent in updates of their own.
+/// An update: the message with a trackable's newest position, on the trackable's retained topic. It also contains the
+/// earlier points that were not sent in updates of their own.
 public struct LocationUpdate: Hashable, Sendable {
-    /// The origin of a position: measured or extrapolated (`type` on the wire).
+    /// The origin of a position: measured by a receiver, or extrapolated from earlier positions. It is named `type` in
+    /// messages.
     public enum Kind: String, Hashable, Sendable, CaseIterable {
         case actual = "ACTUAL"
         case predicted = "PREDICTED"
     }
 
-    /// The newest position.
+    /// The newest position of the trackable.
     public var location: Location
-    /// The points since the last update that were not sent in updates of their own, oldest first; at most
-    /// `maximumSkipped`.
+    /// The skipped points: those since the last update that were not sent in updates of their own. The oldest point is
+    /// first; there are at most `maximumSkipped`.
     public var skipped: [Location]
-    /// Positions along the road between the last update and this one. Godwit's publishers send none; other publishers
-    /// of this message format do.
+    /// Positions along the road from the last update's position to this one, for a smooth display. Godwit's own
+    /// publishers send none.
     public var intermediate: [Location]
-    /// The origin of the newest position: measured (`actual`) or extrapolated (`predicted`).
+    /// The origin of the newest position: `actual` if it was measured, `predicted` if it was extrapolated.
     public var kind: Kind
 
-    /// The maximum number of skipped points in one update.
+    /// The maximum number of skipped points in one update: points that had no update of their own.
     public static let maximumSkipped = 60
 
-    /// Makes an update of a position and the points before it.
+    /// Makes an update from the newest position and the earlier points that it also contains.
     public init(location: Location, skipped: [Location] = [], intermediate: [Location] = [], kind: Kind = .actual) {
         self.location = location
         self.skipped = skipped

@@ -4,24 +4,24 @@
 /// It is a view of a ``Location``. Each member of `LocationData` has a counterpart in ``Location``, so conversion there
 /// and back loses only the values of ``Location`` that `LocationData` cannot represent.
 public struct NextBillionLocation: Hashable, Sendable {
-    /// `location.lat` and `location.lon`: the position in degrees.
+    /// The position in degrees: `location.lat` and `location.lon` in NextBillion.ai's format.
     public var coordinate: Coordinate
-    /// `timeStamp`: Unix time in seconds, whole or with a fraction.
+    /// Unix time in seconds, whole or with a fraction: `timeStamp` in NextBillion.ai's format.
     public var timeStamp: UnixTime
-    /// `accuracy`: the radius of 68 % confidence in metres.
+    /// The radius of 68 % confidence in metres: `accuracy` in NextBillion.ai's format.
     public var accuracy: Double?
-    /// `speed`, in metres a second.
+    /// The speed in metres per second: `speed` in NextBillion.ai's format.
     public var speed: Double?
-    /// `bearing`: degrees from true north, 0 ≤ b < 360.
+    /// The bearing in degrees from true north, 0 ≤ b < 360: `bearing` in NextBillion.ai's format.
     public var bearing: Double?
-    /// `altitude`, in metres.
+    /// The altitude in metres: `altitude` in NextBillion.ai's format.
     public var altitude: Double?
-    /// `battery_level`, in percent, 0…100.
+    /// The charge of the battery in percent, 0…100: `battery_level` in NextBillion.ai's format.
     public var batteryLevel: Double?
-    /// `tracking_mode`: `active`, `balanced`, `passive` or `custom`.
+    /// The tracking mode, `active`, `balanced`, `passive` or `custom`: `tracking_mode` in NextBillion.ai's format.
     public var trackingMode: TrackingMode?
 
-    /// Makes the view of a point.
+    /// Makes the view of a ``Location`` in the format of NextBillion.ai.
     public init(_ location: Location) {
         self.coordinate = location.coordinate
         self.timeStamp = location.time
@@ -33,7 +33,7 @@ public struct NextBillionLocation: Hashable, Sendable {
         self.trackingMode = location.mode
     }
 
-    /// The point as a ``Location``. Values that `LocationData` cannot represent are unknown.
+    /// The point converted to a ``Location``. Values that do not exist in NextBillion.ai's format are unknown.
     public var location: Location {
         var location = Location(coordinate: self.coordinate, time: self.timeStamp)
         location.accuracyHorizontal = self.accuracy
@@ -50,11 +50,11 @@ public struct NextBillionLocation: Hashable, Sendable {
 }
 
 extension NextBillionLocation {
-    /// The threshold above which a time counts as milliseconds, the unit of NextBillion.ai's REST API: 1e11 s is in the
-    /// year 5138.
+    /// The threshold above which a time counts as milliseconds instead of seconds, because NextBillion.ai's REST API
+    /// uses milliseconds. The threshold, 1e11 s, is in the year 5138.
     static let leastMilliseconds = 1e11
 
-    /// The point as a JSON object. Unknown values are omitted.
+    /// The point as the bytes of a JSON object in the format of NextBillion.ai. Unknown values are omitted.
     public var encoded: [UInt8] {
         var writer = JSONWriter(capacity: 256)
         writer.raw("{")
@@ -74,7 +74,8 @@ extension NextBillionLocation {
         return writer.bytes
     }
 
-    /// Reads a point from JSON. The member for the time may be `timeStamp` or `timestamp`, in seconds or milliseconds.
+    /// Reads a point from JSON in the format of NextBillion.ai. The member for the time may be `timeStamp` or
+    /// `timestamp`, in seconds or milliseconds.
     ///
     /// - Throws: ``TrackingError/Code/invalidPayload`` that names the wrong member;
     ///   ``TrackingError/Code/payloadTooLarge`` above 128 KB.

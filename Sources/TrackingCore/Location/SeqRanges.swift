@@ -1,22 +1,23 @@
-/// The record numbers (`seq`) that were received of one stream, as a list of ranges with a maximum length.
+/// A set of the record numbers (`seq`) that were received from one stream of records. It is stored as a list of ranges
+/// with a maximum length.
 ///
-/// When the list exceeds its maximum, the lowest gap is closed: the numbers in that gap count as received.
+/// When the list becomes too long, its two lowest ranges are joined: the numbers between them count as received.
 public struct SeqRanges: Hashable, Sendable {
-    /// The received numbers: disjoint ascending ranges that do not touch.
+    /// The received record numbers as ranges: ascending, and with at least one missing number between two ranges.
     public private(set) var ranges: [ClosedRange<UInt64>] = []
-    /// The maximum number of ranges, ≥ 1.
+    /// The maximum number of ranges in the list, ≥ 1.
     public let maximumRanges: Int
 
-    /// Makes an empty set of at most `maximumRanges` ranges (at least 1).
+    /// Makes an empty set of numbers, with at most `maximumRanges` ranges (at least 1).
     public init(maximumRanges: Int = 64) { self.maximumRanges = max(1, maximumRanges) }
 
-    /// Returns `true` when `seq` was received. Costs O(log n) in the number of ranges.
+    /// Returns `true` when the record number `seq` was received. Costs O(log n) in the number of ranges.
     public func contains(_ seq: UInt64) -> Bool {
         let place = self.place(of: seq)
         return place > 0 && self.ranges[place - 1].contains(seq)
     }
 
-    /// Inserts a received number. Returns `false` when the number was received before.
+    /// Inserts a record number that was received. Returns `false` when the number was received before.
     public mutating func insert(_ seq: UInt64) -> Bool {
         let place = self.place(of: seq)
         if place > 0, self.ranges[place - 1].contains(seq) { return false }
@@ -31,7 +32,7 @@ public struct SeqRanges: Hashable, Sendable {
         return true
     }
 
-    /// Returns the number of ranges whose first number is at or below `seq`.
+    /// Returns the number of ranges that begin at or below `seq`.
     private func place(of seq: UInt64) -> Int {
         var low = 0
         var high = self.ranges.count

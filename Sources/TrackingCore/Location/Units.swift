@@ -10,45 +10,47 @@ public struct Meters: Hashable, Comparable, Sendable, ExpressibleByFloatLiteral,
     /// Makes a distance of `value` metres.
     public init(integerLiteral value: Int) { self.value = Double(value) }
 
-    /// Orders by length.
+    /// Orders distances by their length.
     public static func < (left: Self, right: Self) -> Bool { left.value < right.value }
 }
 
 /// A moment as Unix time: seconds since 1970-01-01T00:00:00Z, with a fraction. A point's time is the time of its fix,
 /// never of its transmission.
 public struct UnixTime: Hashable, Comparable, Sendable {
-    /// Seconds since the epoch.
+    /// The number of seconds since 1970-01-01T00:00:00Z, with a fraction.
     public var seconds: Double
 
-    /// Makes the moment `seconds` after the epoch.
+    /// Makes the moment that is `seconds` after 1970-01-01T00:00:00Z.
     public init(_ seconds: Double) { self.seconds = seconds }
 
-    /// Orders by time.
+    /// Orders moments by time, earlier ones first.
     public static func < (left: Self, right: Self) -> Bool { left.seconds < right.seconds }
 
     /// Returns the time from `earlier` to this moment; negative when `earlier` is later. The result is limited to about
     /// ±30 million years, and is zero when one of the moments is not a number.
     public func since(_ earlier: UnixTime) -> Duration { Duration(clampingSeconds: self.seconds - earlier.seconds) }
 
-    /// Returns the moment `duration` after this one.
+    /// Returns the moment that is `duration` after this one.
     public func advanced(by duration: Duration) -> UnixTime { UnixTime(self.seconds + duration.inSeconds) }
 }
 
-/// A moment on the monotonic clock, which continues while the device sleeps (Linux: `CLOCK_BOOTTIME`).
+/// A moment on the monotonic clock, which never goes back and also runs while the device sleeps (Linux:
+/// `CLOCK_BOOTTIME`).
 ///
-/// State machines take such moments as arguments and return deadlines; only drivers read the clock.
+/// State machines never read the clock. They receive such moments as arguments, and return the times at which they must
+/// be called.
 public struct MonotonicTime: Hashable, Comparable, Sendable, InstantProtocol {
-    /// The time since the monotonic clock's origin, for example the boot of the device.
+    /// The time between the monotonic clock's start, such as the boot of the device, and this moment.
     public var sinceOrigin: Duration
 
-    /// Makes the moment `sinceOrigin` after the clock's origin.
+    /// Makes the moment that is `sinceOrigin` after the monotonic clock's start.
     @inlinable
     public init(_ sinceOrigin: Duration) { self.sinceOrigin = sinceOrigin }
 
-    /// Orders by time.
+    /// Orders moments by time, earlier ones first.
     @inlinable
     public static func < (left: Self, right: Self) -> Bool { left.sinceOrigin < right.sinceOrigin }
-    /// Returns the moment `duration` after this one.
+    /// Returns the moment that is `duration` after this one.
     @inlinable
     public func advanced(by duration: Duration) -> Self { Self(self.sinceOrigin + duration) }
     /// Returns the time from this moment to `other`.
@@ -65,8 +67,8 @@ extension MonotonicTime {
 }
 
 extension Duration {
-    /// The limit for durations from external numbers, about 30 million years. Additions to a limited duration do not
-    /// overflow.
+    /// The greatest duration that is made from a number of another program or device, about 30 million years. Additions
+    /// to durations within this limit do not overflow.
     package static let longest: Duration = .seconds(1_000_000_000_000_000)
 
     /// Makes a duration of the given seconds, limited to ±``longest``; zero when `seconds` is not a number.

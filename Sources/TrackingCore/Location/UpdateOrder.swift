@@ -1,54 +1,56 @@
-/// Orders the updates that a reader receives for one trackable: each point counts once, and an older position never
-/// replaces a newer one (`docs/reference/protocol.md`, "Payloads").
+/// Decides for each update of a trackable if its position is newer than the current one. Each point counts once, and an
+/// older position never replaces a newer one (`docs/reference/protocol.md`, "Payloads").
 ///
-/// - Within a stream, the point with the higher `seq` is newer; times are ignored.
-/// - A stream that was not received before is the publisher's new stream, and its first point is current.
-/// - A stream that another stream has replaced becomes current again only with a later time, or when it is known to
-///   belong to the owner. Clocks of different devices differ, so time alone is not enough.
-/// - A point without `seq` (a prediction, an update from other software) is ordered by `time` against the current
-///   position.
+/// - Each point has a number (`seq`) in its stream, one life of a device's log. Within a stream, the higher number is
+///   newer; times are ignored.
+/// - The first point of a stream that was not received before is current.
+/// - A point of an earlier stream, to which updates return, is current if its time is later. It is also current if the
+///   stream belongs to the owner, the publisher entitled to publish the trackable.
+/// - A point without `seq` is compared with the current position by time.
 public struct UpdateOrder: Hashable, Sendable {
-    /// The result of ordering an update's location.
+    /// The decision about the position of an update: current, late or duplicate.
     public enum Verdict: Hashable, Sendable {
-        /// The update's location is the newest position of the trackable.
+        /// The update's position is the newest position of the trackable, and becomes the current one.
         case current
-        /// The update's location was not received before, although a newer one was. It belongs to the history and is
-        /// never the current position.
+        /// The update's position is new, but a newer one was received before. It belongs to the history, and never
+        /// becomes the current position.
         case late
-        /// The update's location was received before.
+        /// The update's position was already received before.
         case duplicate
     }
 
     private struct Stream: Hashable, Sendable {
         let id: StreamID
         var seen = SeqRanges()
-        /// The highest `seq` of the stream that was the newest position of an update (not a skipped point); `nil`
-        /// before the first one.
+        /// The highest record number (`seq`) of the stream that an update contained as its newest position. Skipped
+        /// points, which had no update of their own, do not count. `nil` before the first such number.
         var newest: UInt64?
     }
 
-    /// The maximum number of streams remembered for a trackable. The stream without updates for the longest time is
-    /// forgotten first.
+    /// The maximum number of streams remembered for a trackable. When there are more, the stream without updates for
+    /// the longest time is forgotten.
     static let maximumStreams = 8
 
-    /// The streams, ordered by their last update; the latest is last.
+    /// The streams of record numbers, in the order of their last update; the latest is last.
     private var streams: [Stream] = []
-    /// The stream of the last current position with a `seq`.
+    /// The stream of the last position that became current and had a record number (`seq`).
     private var currentStream: StreamID?
-    /// The time of the current position.
+    /// The time of the current position of the trackable.
     private var currentTime: UnixTime?
-    /// The time up to which skipped points without `seq` were received. Such points with a later time are new.
+    /// The latest time of the points that were received before the current one. A skipped point without a record number
+    /// (`seq`) is new only if its time is later.
     private var seenUntil: UnixTime?
 
-    /// Makes an order that has received no updates.
+    /// Makes a value that has received no updates yet.
     public init() {}
 
-    /// Determines whether an update's location is the newest position, a late point or a duplicate. Call
+    /// Decides if an update's position is the newest position of the trackable, a late one or a duplicate. Call
     /// ``newSkipped(_:)`` with the same update afterwards.
     ///
     /// - Parameters:
     ///   - update: The update that has arrived.
-    ///   - isOwners: `true` when the update's stream is known to belong to the trackable's owner.
+    ///   - isOwners: `true` when the stream of the update is known to belong to the trackable's owner, the publisher
+    ///     entitled to publish it.
     public mutating func consider(_ update: LocationUpdate, isOwners: Bool = false) -> Verdict {
         let time = update.location.time
         let verdict: Verdict
@@ -65,7 +67,8 @@ public struct UpdateOrder: Hashable, Sendable {
         return verdict
     }
 
-    /// Returns the skipped points of an update that were not received before, in order, each with its stream.
+    /// Returns those skipped points of an update that were not received before, in order. Skipped points are earlier
+    /// points that had no update of their own. Each returned point contains its stream.
     public mutating func newSkipped(_ update: LocationUpdate) -> [Location] {
         update.skipped.compactMap { point in
             var point = point
@@ -102,7 +105,8 @@ public struct UpdateOrder: Hashable, Sendable {
         return true
     }
 
-    /// Moves a stream to the end of the list as the latest one, and returns its new index.
+    /// Moves a stream to the end of the list, because it has the latest update. Adds the stream if it is not in the
+    /// list. Returns its index in the list.
     private mutating func index(of id: StreamID) -> Int {
         if let index = self.streams.lastIndex(where: { $0.id == id }) {
             if index != self.streams.count - 1 { self.streams.append(self.streams.remove(at: index)) }

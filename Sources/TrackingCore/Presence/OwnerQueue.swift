@@ -1,9 +1,9 @@
-/// The publishers that are present on one trackable. The owner is the publisher with the greatest ``PublisherClaim``;
-/// finding it takes constant time.
+/// The publishers that are present on one trackable. One of them is the owner, which is entitled to publish the
+/// trackable: the one with the greatest ``PublisherClaim``.
 ///
-/// Adding and removing a publisher cost O(log n), so that many foreign publishers cannot slow down the program. A
-/// removed publisher stays in the heap until it is the least entry, or until removed entries outnumber the present
-/// publishers.
+/// Finding the owner takes constant time. Adding and removing a publisher take O(log n), so that many foreign
+/// publishers cannot slow down the program. For that reason the heap may still contain some publishers that were
+/// removed.
 struct OwnerQueue: Sendable {
     private struct Name: Hashable, Sendable {
         let client: ClientID
@@ -12,12 +12,13 @@ struct OwnerQueue: Sendable {
 
     private struct Entry: Comparable, Sendable {
         let member: Member
-        /// The number of the ``set(_:)`` call that made the entry. It distinguishes the entry of a present publisher
-        /// from an entry that was removed or replaced.
+        /// The number of the ``set(_:)`` call that made this entry. An entry of the heap is valid only if it comes from
+        /// the last call for its publisher. Entries of removed or replaced publishers are not.
         let order: UInt64
 
         static func == (left: Self, right: Self) -> Bool { left.order == right.order }
-        /// Orders the greatest claim first, because the heap returns its least entry.
+        /// Returns `true` when the left publisher has the greater claim. The heap returns its least entry first, so
+        /// this order makes it return the publisher with the greatest claim.
         static func < (left: Self, right: Self) -> Bool {
             left.member.presence.claim > right.member.presence.claim
         }
@@ -27,16 +28,18 @@ struct OwnerQueue: Sendable {
     private var heap = MinHeap<Entry>()
     private var settings: UInt64 = 0
 
-    /// The owner; `nil` while no publisher is present.
+    /// The owner: the present publisher with the greatest claim to the trackable; `nil` while no publisher is present.
     var owner: Member? { self.heap.min?.member }
 
     /// `true` while no publisher is present.
     var isEmpty: Bool { self.living.isEmpty }
 
-    /// The number of entries in the heap, including removed and replaced ones; for tests of the maximum.
+    /// The number of entries in the heap, including those of publishers that were removed or replaced. Tests use it to
+    /// check the heap's maximum size.
     var heapCount: Int { self.heap.count }
 
-    /// Adds a publisher. If it is present already, replaces its presence.
+    /// Adds a publisher to those that are present. If it is present already, its presence message (with its claim) is
+    /// replaced.
     mutating func set(_ member: Member) {
         self.settings += 1
         self.living[Self.name(member)] = self.settings
@@ -44,7 +47,7 @@ struct OwnerQueue: Sendable {
         self.dropLeftovers()
     }
 
-    /// Removes a publisher from those present. Has no effect when it is absent.
+    /// Removes a publisher from those that are present. Has no effect when it is not present.
     mutating func remove(_ member: Member) {
         self.living[Self.name(member)] = nil
         self.dropLeftovers()

@@ -1,13 +1,13 @@
-/// A publisher or subscriber on a trackable, as another member sees it.
+/// A member: a publisher or subscriber of a trackable, as another client knows it.
 package struct Member: Hashable, Sendable {
-    /// The trackable of the member.
+    /// The trackable that the member publishes or watches.
     package var trackable: TrackableID
     /// The client id of the member.
     package var client: ClientID
-    /// The presence that the member has published.
+    /// The content of the member's presence message, the retained message that announces the member on the trackable.
     package var presence: Presence
 
-    /// Makes a member.
+    /// Makes a member from its trackable, its client id and its presence message.
     package init(trackable: TrackableID, client: ClientID, presence: Presence) {
         self.trackable = trackable
         self.client = client
@@ -15,34 +15,38 @@ package struct Member: Hashable, Sendable {
     }
 }
 
-/// Decides which other members (publishers and subscribers) are present. A member is present on a trackable while its
-/// presence message is retained, its client is online, both name the same session, and the lease has not ended
-/// (docs/reference/protocol.md, "Members and leases").
+/// Decides which other members (publishers and subscribers) are present on each trackable.
 ///
-/// Only messages of other clients are passed to the machine, never those of the own client id.
+/// A client announces itself on a trackable with a retained presence message. It also sends heartbeats, each valid for
+/// a time, the lease. A member is present while its presence message is retained and its client has a valid heartbeat.
+/// Both must be of the same session, one run of a program (docs/reference/protocol.md, "Members and leases").
+///
+/// The caller passes only messages of other clients, never those of its own client id.
 package struct PresenceStateMachine: Sendable {
-    /// An action or a report that follows from a message or a deadline.
+    /// A consequence of a message or of a time that has passed: a subscription for the caller to make or end, or a
+    /// change of the present members.
     package enum Change: Hashable, Sendable {
-        /// Subscribe to the liveness of this client.
+        /// The caller must subscribe to the liveness of this client, the message that shows if it is online.
         case watch(ClientID)
-        /// Unsubscribe from the liveness of this client.
+        /// The caller must unsubscribe from the liveness of this client, the message that shows if it is online.
         case unwatch(ClientID)
-        /// A member that was absent is now present.
+        /// A member (publisher or subscriber) that was absent is now present on its trackable.
         case arrived(Member)
-        /// A present member has published another presence under the same session.
+        /// A member that is present has published a changed presence message during the same run of its program.
         case changed(Member)
-        /// A member that was present is no longer present.
+        /// A member (publisher or subscriber) that was present on its trackable is no longer present.
         case left(Member)
-        /// The presence of this client was ignored, because the maximum number of presences is reached.
+        /// A presence message of this client was ignored, because the maximum number of presence messages is stored
+        /// already.
         case full(ClientID)
     }
 
-    /// The time for which a subscriber still counts as present after its connection was lost without a farewell
-    /// message: 2 s.
+    /// The time for which a subscriber still counts as present after its connection was lost without a farewell: 2 s.
+    /// So a short loss of the connection is not reported.
     package static let grace: Duration = .seconds(2)
 
-    /// The maximum number of sessions of one client that are remembered on one trackable: the present session, and
-    /// earlier ones that still count during ``grace``.
+    /// The maximum number of sessions (runs of a program) of one client that may count as present on one trackable: the
+    /// current one, and earlier ones during ``grace``.
     static let maximumSessions = 4
 
     private struct Key: Hashable, Sendable {
@@ -57,11 +61,11 @@ package struct PresenceStateMachine: Sendable {
     }
 
     private struct Client: Sendable {
-        /// The run of the client's program that is online, and the lease that its heartbeat gave; `nil` when the client
-        /// is offline or unknown.
+        /// The session and connection with which the client is online, and the time for which its heartbeat is valid
+        /// (the lease); `nil` when the client is offline or unknown.
         var online: (run: Run, lease: Duration)?
-        /// The run of the client's program whose retained heartbeat does not count any more, because it was used once
-        /// or its lease has ended. Only a new heartbeat that is not retained makes this run present again.
+        /// The session and connection of the client whose retained heartbeat is no longer accepted: it was used once,
+        /// or it expired. Only a new heartbeat, sent live, shows again that the client is online.
         var usedUp: Run?
         var presences: Set<Key> = []
     }
@@ -81,22 +85,25 @@ package struct PresenceStateMachine: Sendable {
     private var isConnected = false
     private var clients: [ClientID: Client] = [:]
     private var presences: [Key: Presence] = [:]
-    /// The keys of ``presences`` by trackable, so that a query about one trackable does not search all of them.
+    /// The keys of `presences` by trackable, so that a query about one trackable does not search the presence messages
+    /// of all trackables.
     private var keys: [TrackableID: Set<Key>] = [:]
-    /// The members that were reported as arrived and not yet reported as left, by session.
+    /// The members that count as present: reported as arrived, and not yet reported as left. They are stored by
+    /// session, one run of the member's program.
     private var present: [Key: [SessionID: Presence]] = [:]
     private var owners: [TrackableID: OwnerQueue] = [:]
     private var timers = DeadlineQueue<Timer>()
 
     /// Makes a machine that knows no members.
     ///
-    /// - Parameter limit: The maximum number of presences. Further presences are ignored, so that foreign clients
-    ///   cannot fill the memory.
+    /// - Parameter limit: The maximum number of presence messages that are stored. Further ones are ignored, so that
+    ///   foreign clients cannot fill the memory.
     package init(limit: Int = 50_000) {
         self.limit = limit
     }
 
-    /// The time at which ``timerFired(now:)`` is to be called; `nil` when no lease or grace is running.
+    /// The time at which the caller must call ``timerFired(now:)``, because the validity of a heartbeat or another wait
+    /// ends; `nil` for none.
     package var nextDeadline: MonotonicTime? { self.timers.next }
 
     /// Returns the publishers or the subscribers that are present on a trackable.
@@ -110,19 +117,19 @@ package struct PresenceStateMachine: Sendable {
     /// publisher is present.
     package func owner(of trackable: TrackableID) -> Member? { self.owners[trackable]?.owner }
 
-    /// Returns the retained presence messages of a trackable's publishers, present or absent.
+    /// Returns the retained presence messages of all publishers of a trackable, also of those that are not present
+    /// (online) now.
     package func standingPublishers(on trackable: TrackableID) -> [Presence] {
         self.keys[trackable, default: []].filter { $0.kind == .publisher }.compactMap { self.presences[$0] }
     }
 
-    /// Returns the trackables on which this client has a retained presence message, whether the client is present or
-    /// not.
+    /// Returns the trackables on which this client has a retained presence message, even if the client is offline.
     package func trackables(of client: ClientID) -> Set<TrackableID> {
         Set((self.clients[client]?.presences ?? []).map(\.trackable))
     }
 
-    /// Handles that this program's connection was made. Every known member counts as present for one more lease; its
-    /// messages must arrive again within that time.
+    /// Handles that this program was connected to the broker. Each known member counts as present for one more lease,
+    /// the time for which a heartbeat is valid. Its messages must arrive again within that time.
     package mutating func connected(now: MonotonicTime) {
         self.isConnected = true
         for (id, client) in self.clients {
@@ -134,14 +141,22 @@ package struct PresenceStateMachine: Sendable {
         }
     }
 
-    /// Handles that this program's connection was lost. Until the next connection no lease ends, and the members remain
-    /// unchanged.
+    /// Handles that this program lost its connection to the broker. Until the next connection, heartbeats do not
+    /// expire, and the present members remain unchanged.
     package mutating func disconnected() {
         self.isConnected = false
         self.timers = DeadlineQueue()
     }
 
-    /// Processes a presence message of another client, or with `nil` that the retained presence message was cleared.
+    /// Processes a presence message, with which another client announces itself on a trackable.
+    ///
+    /// - Parameters:
+    ///   - presence: The presence message; `nil` when the retained message was cleared.
+    ///   - kind: The role of the client: publisher or subscriber.
+    ///   - trackable: The trackable on which the client announces itself.
+    ///   - client: The client that sent the message.
+    ///   - isRetained: `true` for a retained message, `false` for one that the client has just sent.
+    ///   - now: The present time.
     package mutating func received(
         _ presence: Presence?, kind: MemberKind, on trackable: TrackableID, from client: ClientID, isRetained: Bool,
         now: MonotonicTime
@@ -164,8 +179,13 @@ package struct PresenceStateMachine: Sendable {
         return changes
     }
 
-    /// Processes a liveness message (heartbeat) of another client, or with `nil` that it was cleared. A client without
-    /// liveness is offline.
+    /// Processes a liveness message (heartbeat), which shows if another client is online.
+    ///
+    /// - Parameters:
+    ///   - liveness: The liveness message; `nil` when the retained message was cleared, which means offline.
+    ///   - client: The client that sent the message.
+    ///   - isRetained: `true` for a retained message, `false` for one that the client has just sent.
+    ///   - now: The present time.
     package mutating func received(
         _ liveness: Liveness?, from client: ClientID, isRetained: Bool, now: MonotonicTime
     ) -> [Change] {
@@ -193,7 +213,8 @@ package struct PresenceStateMachine: Sendable {
         return self.review(client, now: now)
     }
 
-    /// Ends the leases and graces that are over at `now`. The call has no effect before ``nextDeadline``.
+    /// Ends the validity of heartbeats and the other waits that are over at `now`, and returns the members that left.
+    /// The call has no effect before ``nextDeadline``.
     package mutating func timerFired(now: MonotonicTime) -> [Change] {
         guard self.isConnected else { return [] }
         var changes: [Change] = []
@@ -215,9 +236,9 @@ package struct PresenceStateMachine: Sendable {
         return changes
     }
 
-    /// Forgets the members of a trackable without reporting them as left.
+    /// Removes all members of a trackable from memory, without reporting them as left.
     ///
-    /// - Returns: The subscriptions to clients' liveness to end.
+    /// - Returns: The subscriptions to clients' liveness messages that are no longer needed.
     package mutating func forget(_ trackable: TrackableID) -> [Change] {
         var changes: [Change] = []
         for key in self.keys[trackable, default: []] {
@@ -228,8 +249,8 @@ package struct PresenceStateMachine: Sendable {
 
     // MARK: - Steps
 
-    /// Counts the run of a client as online from now on, because its heartbeat arrived, unless a later connection of
-    /// the same session is known.
+    /// Marks a client as online from now on, in the given session and connection, because it has sent a message. Does
+    /// nothing if a later connection of the same session is already known.
     private mutating func believe(
         _ run: Run, _ lease: Duration, _ id: ClientID, _ now: MonotonicTime, isRetained: Bool = false
     ) {
@@ -273,8 +294,8 @@ package struct PresenceStateMachine: Sendable {
         return [.left(member)]
     }
 
-    /// Returns the changes for one client on all its trackables: members that are present but not reported as arrived,
-    /// and the reverse.
+    /// Compares the state of one client on all its trackables with the members reported before. Returns the changes to
+    /// report: members that arrived, changed or left.
     private mutating func review(_ id: ClientID, now: MonotonicTime, isAtOnce: Bool = false) -> [Change] {
         guard let client = self.clients[id] else { return [] }
         if client.online == nil { self.timers.remove(.lease(id)) }
@@ -283,8 +304,8 @@ package struct PresenceStateMachine: Sendable {
         }
     }
 
-    /// Returns the changes for one client on one trackable: members that are present but not reported as arrived, and
-    /// the reverse.
+    /// Compares the state of one client on one trackable with the members reported before. Returns the changes to
+    /// report: members that arrived, changed or left.
     private mutating func review(
         _ key: Key, online: SessionID?, now: MonotonicTime, isAtOnce: Bool = false
     ) -> [Change] {
@@ -297,8 +318,9 @@ package struct PresenceStateMachine: Sendable {
         return changes + self.buryExcess(key)
     }
 
-    /// Reports the sessions that left first as left before their grace ends, when a client has more than
-    /// ``maximumSessions`` sessions on a trackable.
+    /// Limits the sessions (runs of a program) of one client that count as present on a trackable to
+    /// ``maximumSessions``. Beyond that, the sessions that went offline first are reported as left at once, before
+    /// their grace of 2 s ends.
     private mutating func buryExcess(_ key: Key) -> [Change] {
         let excess = (self.present[key]?.count ?? 0) - Self.maximumSessions
         guard excess > 0 else { return [] }

@@ -1,17 +1,19 @@
 private import SystemLibrary
 
-/// A rectangle in latitude and longitude, edges included. A box across the antimeridian has `west` > `east`.
+/// A rectangle in latitude and longitude; its edges belong to it. A box across the antimeridian (180°) has a `west`
+/// greater than its `east`.
 public struct GeoBox: Hashable, Sendable {
-    /// The southern edge, -90…`north`.
+    /// The latitude of the southern edge, -90…`north`.
     public let south: Double
-    /// The western edge, -180…180.
+    /// The longitude of the western edge, -180…180.
     public let west: Double
-    /// The northern edge, `south`…90.
+    /// The latitude of the northern edge, `south`…90.
     public let north: Double
-    /// The eastern edge, -180…180.
+    /// The longitude of the eastern edge, -180…180.
     public let east: Double
 
-    /// Makes a box; returns `nil` when a number is not finite or out of range, or `south` is above `north`.
+    /// Makes a box from its four edges, in degrees. Returns `nil` when a number is not finite or out of range, or
+    /// `south` is above `north`.
     public init?(south: Double, west: Double, north: Double, east: Double) {
         guard Coordinate(latitude: south, longitude: west) != nil,
             Coordinate(latitude: north, longitude: east) != nil, south <= north
@@ -33,8 +35,8 @@ public struct GeoBox: Hashable, Sendable {
             ? (self.west...self.east).contains(longitude) : longitude >= self.west || longitude <= self.east
     }
 
-    /// The box divided into one or two boxes that do not cross the antimeridian. When the box ends at the antimeridian,
-    /// a second box contains that meridian with the other sign.
+    /// The same area as one or two boxes that do not cross the antimeridian. If the box only touches the antimeridian,
+    /// the second box is the meridian itself with the other sign (180° or -180°).
     public var parts: [GeoBox] {
         if self.west > self.east { return [self.from(self.west, to: 180), self.from(-180, to: self.east)] }
         if self.east == 180, self.west > -180 { return [self, self.from(-180, to: -180)] }

@@ -1,36 +1,36 @@
-/// The area and the time span of a run of consecutive points of one trackable. Runs are the entries of the spatial
-/// index.
+/// A run: a group of at most 256 consecutive points of one trackable, described by its area and time span. Runs are the
+/// entries of the index for spatial queries.
 public struct PointRun: Hashable, Sendable {
-    /// The earliest time of the points.
+    /// The earliest time of the points in the run.
     public private(set) var first: UnixTime
-    /// The latest time of the points.
+    /// The latest time of the points in the run.
     public private(set) var last: UnixTime
-    /// The lowest latitude, in degrees.
+    /// The lowest latitude of the points in the run, in degrees.
     public private(set) var south: Double
-    /// The lowest longitude, in degrees.
+    /// The lowest longitude of the points in the run, in degrees.
     public private(set) var west: Double
-    /// The highest latitude, in degrees.
+    /// The highest latitude of the points in the run, in degrees.
     public private(set) var north: Double
-    /// The highest longitude, in degrees. A run across the antimeridian covers every longitude between its lowest and
-    /// highest.
+    /// The highest longitude of the points in the run, in degrees. A run across the antimeridian therefore covers all
+    /// longitudes from its lowest to its highest.
     public private(set) var east: Double
-    /// The number of points.
+    /// The number of points in the run.
     public private(set) var count: Int
 
-    /// The maximum number of points in a run.
+    /// The maximum number of points in a run of consecutive points.
     public static let maximumCount = 256
-    /// The maximum time between a point and the run's first or last time. A point beyond it begins another run, so that
-    /// late points do not extend the run of the current ones.
+    /// The maximum time by which a point may be before the first or after the last point of a run: 1 hour. A point
+    /// farther away in time begins another run.
     public static let maximumPause = Duration.seconds(3600)
 
-    /// Makes a run of one point.
+    /// Makes a run (a group of consecutive points) that consists of one point.
     public init(_ place: Coordinate, at time: UnixTime) {
         self.init(
             first: time, last: time, south: place.latitude, west: place.longitude, north: place.latitude,
             east: place.longitude, count: 1)
     }
 
-    /// Makes a run from stored values.
+    /// Makes a run (a group of consecutive points) from values that were stored.
     public init(
         first: UnixTime, last: UnixTime, south: Double, west: Double, north: Double, east: Double, count: Int
     ) {
@@ -43,7 +43,8 @@ public struct PointRun: Hashable, Sendable {
         self.count = count
     }
 
-    /// Adds a point to the run. Returns `false`, without adding it, when the point begins another run.
+    /// Adds a point to the run. Returns `false`, and does not add the point, when the run is full or the point is too
+    /// far from it in time. The point then begins another run.
     public mutating func add(_ place: Coordinate, at time: UnixTime) -> Bool {
         let pause = Self.maximumPause.inSeconds
         guard self.count < Self.maximumCount, time.seconds <= self.last.seconds + pause,
@@ -59,8 +60,8 @@ public struct PointRun: Hashable, Sendable {
         return true
     }
 
-    /// The run with its box enlarged outward to multiples of 1/64 degree. The enlarged box remains unchanged for most
-    /// new points, so a stored box needs few writes.
+    /// The run with its area enlarged outward to multiples of 1/64 degree. The enlarged area remains the same for most
+    /// new points, so a stored area seldom has to be written again.
     public var widened: PointRun {
         var run = self
         run.south = (self.south * 64).rounded(.down) / 64
@@ -74,7 +75,7 @@ public struct PointRun: Hashable, Sendable {
         self.south == other.south && self.west == other.west && self.north == other.north && self.east == other.east
     }
 
-    /// Divides points in order of time into runs.
+    /// Divides points, given in order of time, into runs: groups of consecutive points.
     public static func runs(of points: some Sequence<(place: Coordinate, time: UnixTime)>) -> [PointRun] {
         var runs: [PointRun] = []
         for (place, time) in points where runs.isEmpty || !runs[runs.count - 1].add(place, at: time) {

@@ -1,21 +1,25 @@
-/// The last points of a trackable that are stored, but not yet reflected in the rows of the trackable and its stream.
+/// The newest points of a trackable that are stored, while the database rows of the trackable and of its stream do not
+/// include them yet.
 ///
-/// A row that is written with every point would cost more than the point. So the rows are written when a message other
-/// than the next point arrives, or when the tail is full. A tail consists of points of one stream with consecutive
-/// numbers and ascending times, and begins after the last position in the trackable's row. The last position, the open
-/// run and the coverage of the stream can therefore be computed from the points.
+/// Writing these rows with every point would cost more than the point itself. So they are written later: when another
+/// kind of message arrives, or when the tail is full. The points of a tail have consecutive numbers in one stream and
+/// ascending times. So the values missing in the rows can be computed from the points.
 public struct PointTail: Hashable, Sendable {
-    /// The stream of the points; the trackable's latest stream.
+    /// The stream of the points in the tail. It is the trackable's latest stream, one life of the device's log.
     public var stream: StreamID
-    /// The numbers of the points.
+    /// The record numbers of the points in the tail, a range of their stream.
     public var seqs: ClosedRange<UInt64>
 
-    /// The maximum number of points in a tail. They are read when a trackable is loaded.
+    /// The maximum number of points in a tail, which must be read again when the trackable is loaded from the store.
     public static let maximumCount = 64
 }
 
 extension PointTail? {
-    /// Adds the next point to the tail.
+    /// Adds the next point to the tail, or begins a tail with it.
+    ///
+    /// - Parameters:
+    ///   - stream: The stream of the point.
+    ///   - seq: The number of the point, the next one of the tail.
     mutating func extend(_ stream: StreamID, _ seq: UInt64) {
         self = PointTail(stream: stream, seqs: (self?.seqs.lowerBound ?? seq)...seq)
     }

@@ -1,21 +1,21 @@
-/// Judges whether the time of a record comes from a wrong clock. A record is stored whatever its time; a clock fault
-/// only prevents its point from becoming the trackable's last position.
+/// Judges if the time of a record comes from a wrong clock. Such a record is stored nevertheless, but its point never
+/// becomes the trackable's last position.
 public enum RecordedTime {
     /// The earliest plausible time of a record: 2001-01-01T00:00:00Z.
     public static let earliest = UnixTime(978_307_200)
-    /// The earliest plausible time of a recorder: 2026-01-01T00:00:00Z. A recorder with an earlier clock has not set it
-    /// yet.
+    /// The earliest plausible time of the clock of a recorder, a program that stores records: 2026-01-01T00:00:00Z. A
+    /// clock that shows an earlier time is not set yet.
     static let earliestRecorder = UnixTime(1_767_225_600)
 
     /// Returns `true` when the time of a record comes from a wrong clock: it is before 2001, or more than 60 s after
-    /// the record's arrival. A point with such a time never becomes the last position. A recorder with an unset clock
-    /// does not judge times in the future.
+    /// the record's arrival. The second check is left out when the recorder's own clock is wrong: it shows a year
+    /// before 2026, or was set back.
     ///
     /// - Parameters:
     ///   - time: The time of the record.
     ///   - receivedAt: The arrival of the record, by the recorder's clock.
-    ///   - last: The time of the trackable's last position, which was plausible on arrival. If it is ahead of
-    ///     `receivedAt`, the recorder's clock was set back and judges no times in the future.
+    ///   - last: The time of the trackable's last position. If it is more than 60 s after `receivedAt`, the recorder's
+    ///     clock was set back.
     public static func isFault(_ time: UnixTime, receivedAt: UnixTime, last: UnixTime? = nil) -> Bool {
         if time < self.earliest { return true }
         if receivedAt < self.earliestRecorder { return false }
@@ -29,8 +29,8 @@ public enum RecordedTime {
 }
 
 extension Location {
-    /// A key that distinguishes points without `seq` of one trackable and one time: the position in ten-millionths of a
-    /// degree (about a centimetre), never negative.
+    /// A key that distinguishes points of one trackable with the same time, for points without a record number. It
+    /// consists of latitude and longitude in ten-millionths of a degree (about a centimetre), and is never negative.
     public var placeKey: Int64 {
         let north = Int64((self.coordinate.latitude * 1e7).rounded()) + 900_000_000
         let east = Int64((self.coordinate.longitude * 1e7).rounded()) + 1_800_000_000
@@ -39,7 +39,7 @@ extension Location {
 }
 
 extension Location {
-    /// The point for storage, with 0 instead of -0, which some databases do not preserve.
+    /// The point with each number -0 replaced by 0, because some databases do not preserve -0.
     var withoutNegativeZeros: Location {
         var point = self
         point.time = UnixTime(self.time.seconds + 0)
@@ -58,8 +58,8 @@ extension Location {
 }
 
 extension Trip {
-    /// Returns `true` when this version of a trip replaces `other`: an ended version wins, then the longer duration,
-    /// then the higher `seq`. So the order of arrival does not matter.
+    /// Returns `true` when this version of a trip must replace the version `other`. An ended version wins over one in
+    /// progress, then the longer duration wins, then the higher record number. So the order of arrival does not matter.
     public func supersedes(_ other: Trip) -> Bool { self.rank > other.rank }
 
     private var rank: (Int, Double, UInt64, String) {

@@ -1,54 +1,58 @@
-/// The decoded and checked content of one message about one trackable, ready to be stored.
+/// The content of one message about one trackable, decoded and checked, ready to be stored.
 public struct Recording: Hashable, Sendable {
-    /// The trackable.
+    /// The trackable of the message.
     public var trackable: TrackableID
-    /// The arrival of the message by the recorder's clock. It serves to judge the clocks of points.
+    /// The time at which the message arrived, by the recorder's clock. The times of the points are compared with it, to
+    /// find wrong clocks.
     public var receivedAt: UnixTime
-    /// The points in the message. Points of Godwit's publishers have a stream and a `seq`; points of other publishers
-    /// have neither.
+    /// The points in the message. Points of Godwit's publishers have a stream and a number in it (`seq`). Points of
+    /// other publishers have neither.
     public var points: [Location] = []
-    /// The versions of trips in the message.
+    /// The versions of trips in the message. Each change of a trip is a new version of it.
     public var trips: [RecordedDocument<Trip>] = []
-    /// The events in the message.
+    /// The events (occurrences such as `LOW_BATTERY`) in the message.
     public var events: [RecordedDocument<TrackingEvent>] = []
-    /// The declaration about its stream that a batch contains.
+    /// The statement of a batch about its stream: which records the device still has. `nil` if the message is not a
+    /// batch.
     public var declaration: StreamDeclaration?
-    /// A new presence or a new resolution in force.
+    /// The new content of a retained message, if the message is one: a presence (which announces a client on the
+    /// trackable) or the resolution in force.
     public var state: StateChange?
 
-    /// Makes an empty recording.
+    /// Makes a recording without content.
     public init(of trackable: TrackableID, at receivedAt: UnixTime) {
         self.trackable = trackable
         self.receivedAt = receivedAt
     }
 }
 
-/// A decoded trip or event with its original JSON, which is stored unchanged.
+/// A trip or an event, decoded, together with its original JSON. The original JSON is stored unchanged.
 public struct RecordedDocument<Value: Hashable & Sendable>: Hashable, Sendable {
-    /// The decoded value.
+    /// The decoded trip or event.
     public var value: Value
-    /// The original JSON.
+    /// The original JSON of the trip or event.
     public var json: [UInt8]
 
-    /// Pairs a value with its original JSON.
+    /// Makes a document from a decoded value and its original JSON.
     public init(_ value: Value, json: [UInt8]) {
         self.value = value
         self.json = json
     }
 }
 
-/// The declaration of a batch about its whole stream.
+/// The statement of a device, in a batch of records, about the whole stream of these records: which records it still
+/// has. A stream is one life of the device's log.
 public struct StreamDeclaration: Hashable, Sendable {
-    /// The stream.
+    /// The id of the stream.
     public var stream: StreamID
-    /// The lowest number that the device still has.
+    /// The lowest record number of the stream that the device still has in its log.
     public var oldest: UInt64
-    /// The ranges of numbers that the device no longer has.
+    /// The ranges of record numbers that the device no longer has and will never send.
     public var gone: [ClosedRange<UInt64>]
-    /// The stream's last number; `nil` while the stream continues.
+    /// The last record number of the stream, if the stream has ended; `nil` while it continues.
     public var end: UInt64?
 
-    /// Makes a declaration.
+    /// Makes a statement about a stream. By default, the device still has all records.
     public init(stream: StreamID, oldest: UInt64 = 1, gone: [ClosedRange<UInt64>] = [], end: UInt64? = nil) {
         self.stream = stream
         self.oldest = oldest
@@ -57,49 +61,53 @@ public struct StreamDeclaration: Hashable, Sendable {
     }
 }
 
-/// A new presence or a new resolution in force: a change of a retained message of a trackable.
+/// A change of a retained message of a trackable: a new presence (which announces a client on the trackable), a new
+/// resolution in force, or the removal of either.
 public struct StateChange: Hashable, Sendable {
-    /// The topic beneath the trackable's topic, for example `publisher/van-7`, `subscriber/desk` or `resolution`.
+    /// The last levels of the message's topic, below the trackable's topic, for example `publisher/van-7`,
+    /// `subscriber/desk` or `resolution`.
     public var name: String
-    /// The JSON of the retained message; `nil` when it was cleared.
+    /// The new JSON content of the retained message; `nil` when the message was cleared.
     public var json: [UInt8]?
 
-    /// Makes a change.
+    /// Makes a change of the retained message with this name.
     public init(_ name: String, json: [UInt8]?) {
         self.name = name
         self.json = json
     }
 }
 
-/// A message or record that cannot be accepted. It is quarantined with the reason, and the remaining messages are
-/// processed.
+/// A message or a record in it that a recorder cannot accept. It is quarantined: stored separately with the reason,
+/// while other messages are processed as usual.
 public struct RefusedMessage: Hashable, Sendable {
-    /// The topic of the message.
+    /// The topic on which the rejected message arrived.
     public var topic: String
-    /// The arrival of the message.
+    /// The time at which the rejected message arrived.
     public var receivedAt: UnixTime
-    /// The trackable; `nil` when it cannot be read.
+    /// The trackable of the rejected message or record; `nil` when it cannot be read.
     public var trackable: TrackableID?
-    /// The stream; `nil` when it cannot be read.
+    /// The stream of the rejected record; `nil` when it cannot be read.
     public var stream: StreamID?
-    /// The number in the stream; `nil` when it cannot be read. A quarantined record with a number counts as handled.
+    /// The number of the rejected record in its stream; `nil` when it cannot be read. A record with a number is
+    /// acknowledged like a stored one, so that the device does not send it again.
     public var seq: UInt64?
-    /// The reason for the rejection.
+    /// The reason for the rejection, as text for people.
     public var reason: String
-    /// The payload, cut to ``maximumPayloadBytes``.
+    /// The payload of the rejected message or record, cut to ``maximumPayloadBytes``.
     public private(set) var payload: [UInt8]
 
-    /// The maximum number of bytes stored of a quarantined payload.
+    /// The maximum number of bytes that are stored of a rejected payload.
     public static let maximumPayloadBytes = 16_384
-    /// The maximum number of bytes stored of a topic.
+    /// The maximum number of bytes that are stored of a rejected message's topic.
     public static let maximumTopicBytes = 1024
 
-    /// The reason recorded after a recorder reconnected and the broker had no session for it: messages of the time
-    /// between may be lost. The entry has the topic root as its topic.
+    /// The reason in an entry that reports a possible loss of messages: a recorder reconnected, and the broker had no
+    /// MQTT session for it. Messages sent in the meantime may be missing. Such an entry has the topic root as its
+    /// topic.
     public static let possibleGapReason =
         "the broker kept no session for this recorder: what came while it was away may be missing"
 
-    /// Makes a message to quarantine; payload and topic are cut to their maximum sizes.
+    /// Makes an entry for a rejected message or record. Its payload and its topic are cut to their maximum sizes.
     public init(
         topic: String, receivedAt: UnixTime, trackable: TrackableID? = nil, stream: StreamID? = nil, seq: UInt64? = nil,
         reason: String, payload: some Collection<UInt8>

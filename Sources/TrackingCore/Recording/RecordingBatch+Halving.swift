@@ -1,6 +1,6 @@
-/// Division of a batch, in order to find the one record that a store rejects.
+/// Functions that divide a batch, in order to find the one record that a store rejects.
 extension RecordingBatch {
-    /// Divides the batch into two halves in the same order; returns `nil` for a batch of at most one record.
+    /// Divides the batch into two halves, in the same order. Returns `nil` for a batch of at most one record.
     public func halved() -> (first: RecordingBatch, second: RecordingBatch)? {
         let pieces = self.pieces
         guard pieces.count > 1 else { return nil }
@@ -8,15 +8,15 @@ extension RecordingBatch {
         return (RecordingBatch(pieces[..<middle]), RecordingBatch(pieces[middle...]))
     }
 
-    /// Returns a batch that quarantines this batch's records for a reason. A quarantined record with a number counts as
-    /// handled.
+    /// Returns a batch that quarantines all content of this batch: it is stored as rejected, with the reason, and no
+    /// longer as records.
     ///
-    /// An entry that was already being quarantined is repeated without its payload. An entry without a payload is
-    /// dropped, so that repeated failures end.
+    /// If the store also rejected the entry of a rejected message, the entry is repeated without its payload. An entry
+    /// without a payload is dropped, so that repeated failures end.
     ///
     /// - Parameters:
-    ///   - reason: The reason, to read.
-    ///   - root: The topic root of the deployment.
+    ///   - reason: The reason for the rejection, as text for people.
+    ///   - root: The topic root, the levels with which all topics begin.
     public func setAside(because reason: String, root: TopicRoot) -> RecordingBatch {
         var batch = RecordingBatch()
         batch.refused = self.recordings.flatMap { $0.refused(because: reason, root: root) }
@@ -33,7 +33,7 @@ extension RecordingBatch {
         self.refused = pieces.flatMap(\.refused)
     }
 
-    /// The batch divided into its messages; a batch of a single message divided into its records.
+    /// The parts of the batch: one for each message, or one for each record if the batch consists of a single message.
     private var pieces: [RecordingBatch] {
         let isOne = self.recordings.count == 1 && self.refused.isEmpty
         let recordings = isOne ? self.recordings.flatMap(\.pieces) : self.recordings
@@ -51,7 +51,7 @@ extension RecordingBatch {
 }
 
 extension Recording {
-    /// The recording divided into one recording for each record.
+    /// The content of the message divided into several recordings, each with one record or one other part.
     fileprivate var pieces: [Recording] {
         self.points.map { point in self.piece { $0.points = [point] } }
             + self.trips.map { trip in self.piece { $0.trips = [trip] } }

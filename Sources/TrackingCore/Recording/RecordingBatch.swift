@@ -1,25 +1,26 @@
-/// The recordings of any number of trackables that are stored in one commit, in order of arrival.
+/// A batch of messages from any number of trackables, decoded and in order of arrival, that a recorder stores in one
+/// transaction.
 public struct RecordingBatch: Hashable, Sendable {
-    /// The content of the accepted messages.
+    /// The content of the accepted messages, in order of arrival.
     public var recordings: [Recording] = []
-    /// The rejected messages and records.
+    /// The rejected messages and records, which are stored separately with the reason (quarantined).
     public var refused: [RefusedMessage] = []
 
-    /// Makes an empty batch.
+    /// Makes a batch without messages.
     public init() {}
 
-    /// `true` when the batch contains nothing.
+    /// `true` when the batch contains neither accepted nor rejected messages.
     public var isEmpty: Bool { self.recordings.isEmpty && self.refused.isEmpty }
-    /// The number of points, trips and events.
+    /// The number of points, trips and events in the accepted messages.
     public var count: Int { self.recordings.reduce(0) { $0 + $1.points.count + $1.trips.count + $1.events.count } }
 
-    /// Adds a message that has arrived. An invalid message is added to ``refused``. Messages of kinds that are not
+    /// Adds a message that has arrived to the batch. An invalid message is added to ``refused``. Messages that are not
     /// recorded (commands, requests, liveness, acknowledgements) are ignored.
     ///
     /// - Parameters:
     ///   - message: The message.
-    ///   - root: The topic root of the deployment.
-    ///   - receivedAt: The arrival, by the recorder's clock.
+    ///   - root: The topic root, the levels with which all topics begin.
+    ///   - receivedAt: The time of arrival, by the recorder's clock.
     public mutating func received(_ message: IncomingMessage, root: TopicRoot, at receivedAt: UnixTime) {
         guard let topic = root.topic(message.topic), let trackable = topic.trackable else {
             // The recorder's subscriptions match other topics only where a level is not a valid id.
@@ -46,7 +47,9 @@ public struct RecordingBatch: Hashable, Sendable {
                 payload: message.payload))
     }
 
-    /// Decodes one message into a recording; returns `false` when the message is not recorded.
+    /// Decodes the content of one message into `recording`. Returns `false` when messages of this kind are not stored.
+    ///
+    /// - Throws: `invalidPayload` or another error that states why the content is invalid.
     private mutating func read(
         _ message: IncomingMessage, _ topic: Topic, into recording: inout Recording
     ) throws(TrackingError) -> Bool {
@@ -106,8 +109,8 @@ public struct RecordingBatch: Hashable, Sendable {
 }
 
 extension Recording {
-    /// Adds one record (point, trip or event) of a history batch. The record belongs to the batch's stream, even when
-    /// the record itself states another stream.
+    /// Adds one record (point, trip or event) of a batch to the recording. The record always belongs to the batch's
+    /// stream, even if it contains the id of another stream.
     fileprivate mutating func take(
         _ records: SpoolRecords, at position: Int, of stream: StreamID
     ) throws(TrackingError) {

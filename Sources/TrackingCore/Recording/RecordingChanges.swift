@@ -1,41 +1,46 @@
-/// The changes of a store that a batch causes: rows to be written in one transaction.
+/// The changes that a batch causes in the database: the rows to write in one transaction.
 public struct RecordingChanges: Sendable {
-    /// New points, ordered by trackable and time. A point without a stream may be stored already; then it is skipped.
+    /// The new points to write, ordered by trackable and time. A point without a stream may be stored already; the
+    /// database then skips it.
     public internal(set) var points: [PointRow] = []
-    /// New versions of trips, to be written.
+    /// The new versions of trips to write. Each change of a trip is a new version of it.
     public internal(set) var trips: [DocumentRow<Trip>] = []
-    /// New events, to be written.
+    /// The new events to write.
     public internal(set) var events: [DocumentRow<TrackingEvent>] = []
-    /// Complete runs of points for the spatial index, to be written.
+    /// The completed runs (groups of consecutive points) to write to the index for spatial queries.
     public internal(set) var runs: [RunRow] = []
-    /// The coverage of each changed stream, by the stream's key.
+    /// The changes in the coverage of each stream: which of its record numbers are stored or known to be missing. The
+    /// keys are those of the streams in the database.
     public internal(set) var coverage: [Int64: CoverageChange] = [:]
-    /// The trackables with a changed last position, open run or list of recent streams, by their keys.
+    /// The trackables whose rows must be written, by their keys in the database. Their last position, current group of
+    /// points or list of recent streams has changed.
     public internal(set) var trackables: [Int64: RecordingLedger.Trackable] = [:]
-    /// The number of records that were received again, by the stream's key.
+    /// The number of records that were received again although they are stored, by the key of the stream.
     public internal(set) var duplicates: [Int64: Int] = [:]
-    /// The number of new points whose time comes from a wrong clock, by the stream's key.
+    /// The number of new points whose time comes from a wrong clock, by the key of the stream.
     public internal(set) var clockFaults: [Int64: Int] = [:]
-    /// The keys of streams with too many gaps for a record that would begin another one. That record is not
-    /// acknowledged.
+    /// The keys of the streams whose list of known record numbers has too many ranges. A record that would begin a
+    /// further range is not stored, and so not acknowledged.
     public internal(set) var tooManyGaps: Set<Int64> = []
-    /// Presences and resolutions. A value that equals the previous one of the same name is skipped.
+    /// The new contents of retained messages: presences and resolutions in force. A content that equals the stored one
+    /// of the same name is skipped.
     public internal(set) var states: [StateRow] = []
-    /// The messages and records to quarantine.
+    /// The rejected messages and records to store separately with the reason (to quarantine).
     public internal(set) var refused: [RefusedMessage] = []
-    /// The acknowledgements to publish after the transaction is durable, for every trackable in the batch.
+    /// The acknowledgements of stored records, one for each trackable in the batch. They are published after the
+    /// transaction is durable.
     public internal(set) var acknowledgements: [TrackableID: Acknowledgement] = [:]
 
     init() {}
 }
 
-/// The key of a point among the points of its trackable.
+/// The key of a point among the points of its trackable: time, stream and number.
 public struct PointName: Hashable, Comparable, Sendable {
-    /// The time of the fix.
+    /// The time of the point's fix.
     public var time: UnixTime
-    /// The key of its stream; 0 for a point without one.
+    /// The key of the point's stream in the database; 0 for a point without a stream.
     public var stream: Int64
-    /// The point's number in its stream; its ``Location/placeKey`` without a stream.
+    /// The number of the point in its stream; for a point without a stream, its ``Location/placeKey``.
     public var seq: Int64
 
     /// Makes the key of a point from its time, its stream's key and its number.
@@ -45,28 +50,29 @@ public struct PointName: Hashable, Comparable, Sendable {
         self.seq = seq
     }
 
-    /// Orders points as they are read: by time, then stream, then number.
+    /// Orders points by time, then by the key of the stream, then by number. Points are read in this order.
     public static func < (left: Self, right: Self) -> Bool {
         (left.time, left.stream, left.seq) < (right.time, right.stream, right.seq)
     }
 }
 
-/// A point in a store.
+/// A row of the database with one point.
 public struct PointRow: Hashable, Sendable {
-    /// The key of its trackable.
+    /// The key of the point's trackable in the database.
     public var trackable: Int64
-    /// The key of its stream; 0 for a point without one.
+    /// The key of the point's stream in the database; 0 for a point without a stream.
     public var stream: Int64
-    /// The point's number in its stream; its ``Location/placeKey`` without a stream.
+    /// The number of the point in its stream; for a point without a stream, its ``Location/placeKey``.
     public var seq: Int64
-    /// `true` when the time comes from a wrong clock.
+    /// `true` when the point's time comes from a wrong clock.
     public var hasClockFault = false
-    /// `true` for a point that never becomes the trackable's last position, because its clock was wrong or its
-    /// coordinate is [0, 0].
+    /// `true` for a point that never becomes the trackable's last position, because its time comes from a wrong clock
+    /// or its coordinate is [0, 0].
     public var isFaulty: Bool { self.hasClockFault || self.location.coordinate.isNowhere }
-    /// The value of the column `clock_fault`: 1 for a wrong clock, 2 for the position [0, 0], else 0.
+    /// The value for the column `clock_fault`: 1 when the point's time comes from a wrong clock, 2 when its coordinate
+    /// is [0, 0], else 0.
     public var faultCode: Int64 { self.hasClockFault ? 1 : self.location.coordinate.isNowhere ? 2 : 0 }
-    /// The point.
+    /// The point: position, time and measurements.
     public var location: Location
 
     init(trackable: Int64, location: Location) {
@@ -76,49 +82,50 @@ public struct PointRow: Hashable, Sendable {
         self.location = location.withoutNegativeZeros
     }
 
-    /// The point's key.
+    /// The key of the point among the points of its trackable.
     public var name: PointName { PointName(time: self.location.time, stream: self.stream, seq: self.seq) }
 }
 
-/// A trip or an event in a store.
+/// A row of the database with one version of a trip, or with one event.
 public struct DocumentRow<Value: Hashable & Sendable>: Hashable, Sendable {
-    /// The key of its trackable.
+    /// The key of the row's trackable in the database.
     public var trackable: Int64
-    /// The key of its stream.
+    /// The key of the row's stream in the database.
     public var stream: Int64
-    /// The trip or the event.
+    /// The version of the trip, or the event, with its original JSON.
     public var document: RecordedDocument<Value>
 }
 
-/// A complete run of points in a store.
+/// A row of the database with one completed run, a group of consecutive points.
 public struct RunRow: Hashable, Sendable {
-    /// The key of its trackable.
+    /// The key of the run's trackable in the database.
     public var trackable: Int64
-    /// The run.
+    /// The run: the area and the time span of a group of consecutive points.
     public var run: PointRun
 
-    /// Makes a row.
+    /// Makes a row for a run (a group of consecutive points) of a trackable.
     public init(_ trackable: Int64, _ run: PointRun) {
         self.trackable = trackable
         self.run = run
     }
 }
 
-/// A presence or a resolution in a store.
+/// A row of the database with the content of a retained message of a trackable: a presence or the resolution in force.
 public struct StateRow: Hashable, Sendable {
-    /// The key of its trackable.
+    /// The key of the row's trackable in the database.
     public var trackable: Int64
-    /// The arrival of the message.
+    /// The time at which the retained message arrived.
     public var receivedAt: UnixTime
-    /// The new value.
+    /// The retained message's name and its new content.
     public var change: StateChange
 }
 
-/// The coverage of a stream before and after a batch.
+/// The coverage of a stream before and after a batch. The coverage states which record numbers are stored or known to
+/// be missing.
 public struct CoverageChange: Hashable, Sendable {
-    /// The stored coverage.
+    /// The coverage of the stream before the batch, as the database contains it.
     public var before: StreamCoverage
-    /// The coverage to store.
+    /// The coverage of the stream after the batch, which is to be stored.
     public var after: StreamCoverage
 
     init(before: StreamCoverage) {
@@ -126,7 +133,8 @@ public struct CoverageChange: Hashable, Sendable {
         self.after = before
     }
 
-    /// The difference as rows: the lowest numbers of the ranges to delete, and the ranges to insert or overwrite.
+    /// The difference between the two coverages as changes of database rows. Each row is a range of record numbers.
+    /// `removed` contains the first numbers of the ranges to delete, and `written` the ranges to insert or overwrite.
     public var difference: (removed: [UInt64], written: [StreamCoverage.Range]) {
         var removed: [UInt64] = []
         var written: [StreamCoverage.Range] = []

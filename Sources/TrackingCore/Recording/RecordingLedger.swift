@@ -1,33 +1,41 @@
-/// A store's cache of trackables and streams. It decides which records of a batch are new, and how the store's rows
-/// change.
+/// A store's cache of trackables and their streams. It decides which records of a batch are new, and which database
+/// rows change.
 ///
-/// For each batch, the store loads the entries that ``missing(for:)`` names (or creates new ones), calls
-/// ``apply(_:leavingTails:)`` and writes the resulting changes, all in one transaction. After a failed transaction, the
-/// ledger is discarded.
+/// For each batch, the store loads the entries that ``missing(for:)`` names, or creates them. It then calls
+/// ``apply(_:leavingTails:)`` and writes the returned changes, all in one transaction. After a failed transaction, the
+/// store discards the cache.
 public struct RecordingLedger: Sendable {
-    /// The cached state of a trackable.
+    /// The cached state of one trackable.
     public struct Trackable: Hashable, Sendable {
-        /// The trackable's key in the store.
+        /// The key of the trackable in the database.
         public var number: Int64
-        /// The time before which the trackable's records were erased for good; `nil` when none were.
+        /// The time before which the trackable's records were erased for good. Records with earlier times are not
+        /// stored again. `nil` when none were erased.
         public var erasedBefore: UnixTime?
-        /// The newest position without a fault.
+        /// The key of the trackable's last position: its newest point whose time and coordinate are plausible; `nil`
+        /// for none.
         public var last: PointName?
-        /// The current run of points, which is not full yet.
+        /// The trackable's current run, a group of consecutive points to which new points are still added; `nil` for
+        /// none.
         public var run: PointRun?
-        /// The streams in order of their last record, the newest at the end; at most
+        /// The trackable's latest streams in order of their last record, the newest at the end; at most
         /// ``Acknowledgement/maximumStreams``.
         public var recent: [StreamID] = []
-        /// The loaded streams; they include all streams of `recent`.
+        /// The streams of the trackable that are loaded into the cache. They include all streams of `recent`.
         public var streams: [StreamID: Stream] = [:]
-        /// The stored points that the rows do not reflect yet; `nil` when there are none.
+        /// The newest points that are stored, while the rows of the trackable and its stream do not include them yet;
+        /// `nil` when there are none.
         public internal(set) var tail: PointTail?
 
-        /// Makes a new trackable without records.
+        /// Makes the state of a new trackable without records.
         public init(number: Int64) { self.number = number }
 
-        /// Replays a stored point that the rows do not reflect yet. Call it for the points after the last position, of
-        /// the same stream, in order of time.
+        /// Updates the cached state by a stored point that the trackable's row in the database does not include yet.
+        /// Call it while loading a trackable, for each such point in order of time.
+        ///
+        /// - Parameters:
+        ///   - name: The key of the point. Its stream must be the trackable's latest one.
+        ///   - place: The coordinate of the point.
         public mutating func follow(_ name: PointName, at place: Coordinate) {
             let seq = UInt64(clamping: name.seq)
             guard let id = self.recent.last, self.streams[id]?.number == name.stream,
@@ -38,7 +46,8 @@ public struct RecordingLedger: Sendable {
             self.last = name
         }
 
-        /// The acknowledgement of this trackable's streams, to be published after the transaction is durable.
+        /// The acknowledgement of the trackable's records: for each recent stream, the number up to which all records
+        /// are handled. Publish it after the transaction is durable.
         public var acknowledgement: Acknowledgement {
             var streams: [StreamID: UInt64] = [:]
             for id in self.recent {
@@ -48,14 +57,14 @@ public struct RecordingLedger: Sendable {
         }
     }
 
-    /// The cached state of a stream.
+    /// The cached state of one stream, one life of a device's log.
     public struct Stream: Hashable, Sendable {
-        /// The stream's key in the store, above 0.
+        /// The key of the stream in the database, above 0.
         public var number: Int64
-        /// The numbers that are stored or declared missing.
+        /// The coverage: the record numbers of the stream that are stored, or that are known to be missing.
         public var coverage: StreamCoverage
 
-        /// Makes a stream.
+        /// Makes the cached state of a stream. By default, no record number is known.
         public init(number: Int64, coverage: StreamCoverage = StreamCoverage()) {
             self.number = number
             self.coverage = coverage
@@ -63,24 +72,28 @@ public struct RecordingLedger: Sendable {
     }
 
     private var trackables: [TrackableID: Trackable] = [:]
-    /// The memory use of all cached trackables and streams, measured in ranges of record numbers.
+    /// The memory use of the cache. The unit is one range of record numbers.
     private var weight = 0
 
-    /// The memory use of one trackable or one stream without ranges: as much as sixteen ranges of record numbers.
+    /// The memory use of one trackable, or of one stream without ranges, in the unit of one range of record numbers:
+    /// 16.
     private static let rangesOfOne = 16
-    /// The maximum number of cached streams of a trackable; beyond it, only the recent ones remain.
+    /// The maximum number of cached streams of a trackable. When there are more, all but the recent ones are removed
+    /// from the cache.
     static let maximumStreams = 32
 
-    /// Makes an empty ledger.
+    /// Makes an empty cache.
     public init() {}
 
-    /// The cached state of a trackable; `nil` when it is not loaded.
+    /// The cached state of the trackable with this id; `nil` when it is not loaded.
     public subscript(id: TrackableID) -> Trackable? { self.trackables[id] }
 
-    /// The size of the ledger: its trackables and streams, plus one for each sixteen ranges of numbers.
+    /// The size of the cache: the number of its trackables and streams, plus one for each sixteen ranges of record
+    /// numbers.
     public var count: Int { self.weight / Self.rangesOfOne }
 
-    /// Returns the trackables and streams that must be loaded before a batch is applied, each once.
+    /// Returns the trackables and streams of a batch that are not in the cache. They must be loaded before the batch is
+    /// applied. Each is returned once.
     public func missing(for batch: RecordingBatch) -> [(trackable: TrackableID, streams: [StreamID])] {
         var missing: [TrackableID: Set<StreamID>] = [:]
         for recording in batch.recordings {
@@ -110,7 +123,8 @@ public struct RecordingLedger: Sendable {
             .sorted { $0.trackable < $1.trackable }
     }
 
-    /// Adds a loaded trackable. For a trackable that is present already, only missing streams are added.
+    /// Adds a trackable that was loaded from the store to the cache. If the trackable is in the cache already, only its
+    /// missing streams are added.
     public mutating func fill(_ id: TrackableID, _ trackable: Trackable) {
         guard self.trackables[id] != nil else {
             self.trackables[id] = trackable
@@ -123,7 +137,7 @@ public struct RecordingLedger: Sendable {
         }
     }
 
-    /// Removes a trackable from the ledger.
+    /// Removes a trackable from the cache.
     public mutating func forget(_ id: TrackableID) {
         guard let trackable = self.trackables.removeValue(forKey: id) else { return }
         self.weight -= Self.weight(of: trackable)
@@ -135,8 +149,8 @@ public struct RecordingLedger: Sendable {
 
     private static func weight(of stream: Stream) -> Int { self.rangesOfOne + stream.coverage.rangeCount }
 
-    /// Removes the streams without recent records from a trackable with many streams. They are loaded again when they
-    /// are needed.
+    /// Removes streams without recent records from the cache, if a trackable has more than ``maximumStreams`` cached
+    /// streams. They are loaded again when they are needed.
     private mutating func forgetOldStreams(of id: TrackableID) {
         guard let place = self.trackables.index(forKey: id),
             self.trackables.values[place].streams.count > Self.maximumStreams
@@ -148,12 +162,13 @@ public struct RecordingLedger: Sendable {
         }
     }
 
-    /// Decides the changes that a batch causes. Everything in ``missing(for:)`` must have been added.
+    /// Adds the records of a batch to the cached state, and returns the changes for the database. Everything that
+    /// ``missing(for:)`` returns must have been added before.
     ///
     /// - Parameters:
     ///   - batch: The batch.
-    ///   - leavingTails: `true` when the rows of trackables and streams may lag behind the last points, as
-    ///     ``PointTail`` describes.
+    ///   - leavingTails: `true` when the rows of a trackable and its stream need not be written with every point.
+    ///     Points without updated rows are a ``PointTail``.
     public mutating func apply(_ batch: RecordingBatch, leavingTails: Bool) -> RecordingChanges {
         var changes = RecordingChanges()
         changes.points.reserveCapacity(batch.recordings.count)
@@ -186,8 +201,8 @@ public struct RecordingLedger: Sendable {
         return changes
     }
 
-    /// Quarantines a rejected record. When the record has a number, the number counts as handled, and the record is not
-    /// quarantined a second time.
+    /// Adds a rejected record to the records to quarantine. If the record has a number, it is acknowledged like a
+    /// stored one, and it is not quarantined a second time.
     private mutating func refuse(_ refused: RefusedMessage, _ changes: inout RecordingChanges) {
         guard let id = refused.trackable, let trackable = self.trackables.removeValue(forKey: id) else {
             changes.refused.append(refused)
@@ -203,8 +218,9 @@ public struct RecordingLedger: Sendable {
         self.trackables[id] = intake.trackable
     }
 
-    /// Returns the changes that bring the rows of a trackable and its stream up to date with the points of its tail
-    /// (see ``PointTail``). The changes are empty when the rows are up to date or the trackable is not loaded.
+    /// Returns the changes that bring the rows of a trackable and its stream up to date with the trackable's newest
+    /// points (see ``PointTail``). The changes are empty when the rows are up to date, or when the trackable is not in
+    /// the cache.
     public mutating func settle(_ id: TrackableID) -> RecordingChanges {
         var changes = RecordingChanges()
         guard let trackable = self.trackables.removeValue(forKey: id) else { return changes }

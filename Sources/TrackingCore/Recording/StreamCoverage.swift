@@ -1,32 +1,38 @@
-/// The state of every record number of a stream: stored, erased, quarantined, declared missing, or unknown.
+/// The states of the record numbers of one stream, the numbered sequence of records that one device sends.
 ///
-/// The order and the repetition of messages do not matter: of two marks for one number, the lower ``Mark`` wins.
+/// A number is stored, erased, quarantined, declared missing, or unknown. A ``Mark`` names the known state of a number.
+/// If messages give one number two marks, the lower mark counts. Therefore the order and the repetition of messages do
+/// not matter.
 public struct StreamCoverage: Hashable, Sendable {
-    /// The state of a number. The lower mark wins: a record that arrives after it was declared gone is stored.
+    /// The known state of a record number, ordered by precedence. If a number could have two marks, the one with the
+    /// lower raw value counts. For example, a record that arrives after it was declared gone is stored.
     public enum Mark: Int, Hashable, Sendable, CaseIterable, Comparable {
-        /// The record was erased for good, or its time is before an erasure. It is not accepted again.
+        /// The record was erased from the history for good, or its time lies in a period that was erased. A copy that
+        /// arrives again is not accepted.
         case erased = 0
-        /// The record is stored.
+        /// The record is stored in the history.
         case stored = 1
-        /// The record was received, but could not be accepted. It was quarantined with the reason.
+        /// The record was received, but the history could not accept it. The record was quarantined: set aside with the
+        /// reason.
         case refused = 2
-        /// The device declared that it no longer has the record.
+        /// The device declared that it no longer has the record with this number.
         case gone = 3
-        /// The number is below the oldest number that the device declared.
+        /// The number is below the lowest number that the device declared to have. The record is missing, as with
+        /// ``gone``.
         case belowOldest = 4
 
-        /// Orders by precedence.
+        /// Returns `true` when the left mark takes precedence over the right one, because its raw value is lower.
         public static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
     }
 
-    /// A range of record numbers with the same mark.
+    /// A range of consecutive record numbers that all have the same mark.
     public struct Range: Hashable, Sendable {
-        /// The mark.
+        /// The mark that all numbers of the range have.
         public var mark: Mark
         /// The record numbers of the range.
         public var seqs: ClosedRange<UInt64>
 
-        /// Makes a range.
+        /// Makes a range of record numbers with the given mark.
         public init(_ mark: Mark, _ seqs: ClosedRange<UInt64>) {
             self.mark = mark
             self.seqs = seqs
@@ -34,61 +40,65 @@ public struct StreamCoverage: Hashable, Sendable {
     }
 
     private var sets = Array(repeating: SeqSet(), count: Mark.allCases.count)
-    /// The highest number up to which every record from 1 on has a mark (stored, erased, quarantined or missing); 0
-    /// when record 1 has none.
+    /// The last number of the unbroken sequence of known numbers from 1 on. Every number up to it is stored, erased,
+    /// quarantined or missing. The value is 0 when number 1 is unknown.
     public private(set) var handledThrough: UInt64 = 0
-    /// The stream's last number, as declared; `nil` before the declaration.
+    /// The last number of the ended stream, as the device declared it; `nil` before that declaration.
     public private(set) var end: UInt64?
 
-    /// The maximum number of ranges of a stream. Beyond it, a number that would begin another range is rejected.
+    /// The number of ranges of known numbers from which only few further numbers are accepted. A range consists of
+    /// consecutive numbers with the same mark. Numbers that are isolated from the known ones are then rejected.
     public static let maximumRanges = 65_536
 
-    /// Makes a coverage in which all numbers are unknown.
+    /// Makes a coverage, the states of a stream's record numbers. All numbers are unknown.
     public init() {}
 
-    /// Restores a coverage from its ``ranges``.
+    /// Restores a saved coverage, the states of a stream's record numbers, from its ``ranges`` and from the last number
+    /// of the stream.
     public init(_ ranges: some Sequence<Range>, end: UInt64? = nil) {
         for range in ranges { self.sets[range.mark.rawValue].insert(range.seqs) }
         self.end = end
         self.advance()
     }
 
-    /// The record numbers that have a given mark.
+    /// The set of all record numbers that have the given mark.
     public subscript(mark: Mark) -> SeqSet { self.sets[mark.rawValue] }
 
-    /// All ranges of numbers with a mark. Each number is in at most one range.
+    /// All ranges of known numbers, each with its mark. Each number is in at most one range.
     public var ranges: [Range] {
         Mark.allCases.flatMap { mark in self[mark].ranges.map { Range(mark, $0) } }
     }
 
-    /// The number of ranges of all marks together.
+    /// The number of ranges of known numbers, over all marks.
     var rangeCount: Int { self.sets.reduce(0) { $0 + $1.ranges.count } }
 
-    /// `true` when the stream has reached ``maximumRanges``.
+    /// `true` when there are ``maximumRanges`` ranges of known numbers or more. Then only few further numbers are
+    /// accepted.
     public var isFull: Bool { self.rangeCount >= Self.maximumRanges }
 
-    /// Returns `true` when a record can be stored.
+    /// Returns `true` when the record with this number may be stored.
     ///
-    /// In a full stream, only a record next to a stored one is accepted, or one that is alone between two known
-    /// numbers. There are no more such numbers than ranges.
+    /// With fewer than ``maximumRanges`` ranges of known numbers, every number is accepted. Otherwise, a number is
+    /// accepted if it is stored already or adjacent to a stored one. A single unknown number between two known numbers
+    /// is accepted too.
     func hasRoom(for seq: UInt64) -> Bool {
         let stored = self[.stored]
         return !self.isFull || stored.contains(seq) || stored.contains(seq &- 1) || stored.contains(seq &+ 1)
             || self.isBetweenKnown(seq...seq) && !self.isKnown(seq)
     }
 
-    /// Returns the parts of a range whose numbers have no mark.
+    /// Returns the parts of the given range whose numbers are unknown.
     private func unknown(in seqs: ClosedRange<UInt64>) -> [ClosedRange<UInt64>] {
         self.sets.reduce([seqs]) { free, set in free.flatMap { set.gaps(in: $0) } }
     }
 
-    /// Returns `true` when the number before the range (unless the range begins at 1) and the number after it have a
-    /// mark.
+    /// Returns `true` when the numbers directly before and directly after the range are known. A range that begins at 1
+    /// needs only the number after it.
     private func isBetweenKnown(_ seqs: ClosedRange<UInt64>) -> Bool {
         (seqs.lowerBound <= 1 || self.isKnown(seqs.lowerBound - 1)) && self.isKnown(seqs.upperBound &+ 1)
     }
 
-    /// Marks a number as stored. Returns `false` when it was stored or erased before.
+    /// Marks a number as stored. Returns `false` when the number was stored or erased before.
     public mutating func store(_ seq: UInt64) -> Bool {
         let stored = Mark.stored.rawValue
         guard !self.sets[stored].contains(seq), !self[.erased].contains(seq) else { return false }
@@ -100,12 +110,12 @@ public struct StreamCoverage: Hashable, Sendable {
         return true
     }
 
-    /// Returns `true` when `seq` directly follows the highest number with a mark, and that number is stored.
+    /// Returns `true` when `seq` is one above the highest known number, and that highest number is stored.
     func isNext(_ seq: UInt64) -> Bool {
         seq > 0 && self[.stored].last == seq - 1 && self.sets.allSatisfy { ($0.last ?? 0) < seq }
     }
 
-    /// Returns a copy of the coverage as it was before these numbers, the highest ones, were stored.
+    /// Returns a copy from which the given stored numbers are removed. They must be the highest known numbers.
     func before(_ seqs: ClosedRange<UInt64>) -> StreamCoverage {
         var coverage = self
         coverage.sets[Mark.stored.rawValue].remove(seqs)
@@ -113,7 +123,7 @@ public struct StreamCoverage: Hashable, Sendable {
         return coverage
     }
 
-    /// Declares record numbers missing with a mark. Numbers that have a lower mark keep their mark.
+    /// Gives the numbers of a range the given mark. A number that already has a lower mark keeps its lower mark.
     public mutating func declare(_ seqs: ClosedRange<UInt64>, _ mark: Mark) {
         if let only = self.mark(of: seqs), only <= mark { return }
         // Only overlapping ranges are examined: a message may declare thousands of ranges, and a stream may have more.
@@ -125,7 +135,8 @@ public struct StreamCoverage: Hashable, Sendable {
         self.advance()
     }
 
-    /// Declares numbers missing. In a full stream, only ranges that fill a gap between known numbers are accepted.
+    /// Gives the numbers of a range the given mark, unless there are too many ranges of known numbers. If there are
+    /// ``maximumRanges`` of them, only parts of the range are accepted that close a gap between known numbers.
     ///
     /// - Returns: `true` when all numbers of the range are known afterwards.
     public mutating func declareWithinBounds(_ seqs: ClosedRange<UInt64>, _ mark: Mark) -> Bool {
@@ -139,9 +150,11 @@ public struct StreamCoverage: Hashable, Sendable {
         return filling.count == unknown.count
     }
 
-    /// Applies the declaration of a batch. The greatest of several declared last numbers counts.
+    /// Applies a device's declaration about its stream: the oldest number, the missing numbers and the last number. If
+    /// declarations name several last numbers, the greatest one counts.
     ///
-    /// - Returns: `true` when all numbers that it names are known afterwards.
+    /// - Returns: `true` when all declared missing numbers are known afterwards. `false` when some were rejected,
+    ///   because there are too many ranges of known numbers.
     @discardableResult
     public mutating func declare(_ declaration: StreamDeclaration) -> Bool {
         var isTaken = true
@@ -153,16 +166,16 @@ public struct StreamCoverage: Hashable, Sendable {
         return isTaken
     }
 
-    /// Returns `true` when a number has a mark.
+    /// Returns `true` when the number is stored, erased, quarantined or declared missing.
     public func isKnown(_ seq: UInt64) -> Bool { self.sets.contains { $0.contains(seq) } }
 
-    /// Changes all numbers with a mark to erased.
+    /// Changes the mark of all numbers that have the given mark to `erased`.
     public mutating func erase(_ mark: Mark) {
         for range in self[mark].ranges { self.declare(range, .erased) }
     }
 
-    /// Returns the ranges of numbers without a mark below the highest known number or the declared last number, at most
-    /// `limit` ranges.
+    /// Returns the ranges of unknown numbers between the known numbers, and up to the stream's declared last number.
+    /// Returns at most `limit` ranges, the lowest first.
     public func undeclaredGaps(limit: Int = .max) -> [ClosedRange<UInt64>] {
         let highest = max(self.end ?? 0, self.sets.compactMap(\.last).max() ?? 0)
         guard highest > self.handledThrough else { return [] }
@@ -170,7 +183,8 @@ public struct StreamCoverage: Hashable, Sendable {
         return known.gaps(in: (self.handledThrough + 1)...highest, limit: limit)
     }
 
-    /// Returns the mark that all numbers of a range share; `nil` when they share none.
+    /// Returns the mark that all numbers of the range have in common; `nil` when their marks differ or a number is
+    /// unknown.
     private func mark(of seqs: ClosedRange<UInt64>) -> Mark? {
         Mark.allCases.first { mark in
             self[mark].end(ofRangeWith: seqs.lowerBound).map { $0 >= seqs.upperBound } ?? false

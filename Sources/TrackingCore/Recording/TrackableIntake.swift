@@ -1,5 +1,5 @@
-/// Applies the recordings of one trackable in a batch to the trackable's cached state, and collects the changes of the
-/// store.
+/// Applies the received records of one trackable to the recorder's state of that trackable in memory. Collects the
+/// changes that the recorder then writes to its database.
 struct TrackableIntake {
     private(set) var trackable: RecordingLedger.Trackable
     private let id: TrackableID
@@ -9,10 +9,11 @@ struct TrackableIntake {
     private let hadTail: Bool
     private var points: [PointRow] = []
     private var changed: Set<StreamID> = []
-    /// The change in the number of ranges in the coverage of the trackable's streams; may be negative.
+    /// The change in the number of ranges of known record numbers, over all streams of the trackable. The value is
+    /// negative when ranges merged.
     private(set) var newRanges = 0
-    /// `true` while every record of the batch was the next point of the stream that contains the trackable's last
-    /// position.
+    /// `true` while every new point directly followed the previous one: in the same stream, with the next number and a
+    /// later time. It becomes `false` with a point that begins another ``PointRun``.
     private var isFollowing = true
 
     init(_ id: TrackableID, _ trackable: RecordingLedger.Trackable) {
@@ -45,10 +46,10 @@ struct TrackableIntake {
         }
     }
 
-    /// Marks the number of a record that cannot be accepted as quarantined in the coverage of its stream.
+    /// Marks the number of a record as quarantined, because the record cannot be accepted.
     ///
-    /// - Returns: `true` when the record is to be quarantined; `false` when it is already stored, quarantined or
-    ///   erased, or when the stream has too many ranges to mark its number.
+    /// - Returns: `true` when the record is to be quarantined. `false` when the number is already stored, quarantined
+    ///   or erased, or when the stream has too many ranges of numbers to mark another one.
     mutating func refuse(_ seq: UInt64, of stream: StreamID, _ changes: inout RecordingChanges) -> Bool {
         let marks: [StreamCoverage.Mark] = [.erased, .stored, .refused]
         let isHandled = marks.contains { self.trackable.streams[stream]?.coverage[$0].contains(seq) ?? false }
@@ -60,8 +61,9 @@ struct TrackableIntake {
         return self.trackable.streams[stream]?.coverage.isKnown(seq) ?? false
     }
 
-    /// Marks record numbers in the coverage of a stream, for example as missing. `body` changes the coverage, and
-    /// returns `false` when the stream has too many ranges to mark all numbers, which is then noted in the changes.
+    /// Marks record numbers of a stream, for example as missing. The closure `body` changes the marks, and returns
+    /// `false` when the stream has too many ranges to mark all numbers. In that case, the stream is added to
+    /// `changes.tooManyGaps`.
     private mutating func declare(
         of stream: StreamID, _ changes: inout RecordingChanges, _ body: (inout StreamCoverage) -> Bool
     ) {
@@ -85,10 +87,10 @@ struct TrackableIntake {
         self.points.append(row)
     }
 
-    /// Marks the number of a received record as stored in the coverage of its stream.
+    /// Marks the number of a received record as stored.
     ///
-    /// - Returns: The key of the stream in the store; `nil` when the record is not to be stored: it is a repetition or
-    ///   was erased, or the stream has too many ranges or is unknown.
+    /// - Returns: The key of the stream in the database. `nil` when the record is not to be stored: it is a repetition,
+    ///   it was erased, its stream is unknown, or the stream has too many ranges of numbers.
     private mutating func record(
         _ seq: UInt64, of stream: StreamID, at time: UnixTime, isPoint: Bool = false, _ changes: inout RecordingChanges
     ) -> Int64? {
@@ -125,7 +127,8 @@ struct TrackableIntake {
         return isNew ? number : nil
     }
 
-    /// Changes the coverage of a stream and makes it the latest stream.
+    /// Changes the states of a stream's record numbers with `body`, and makes the stream the latest one of its
+    /// trackable.
     private mutating func change(
         _ id: StreamID, _ changes: inout RecordingChanges, _ body: (inout StreamCoverage) -> Void
     ) {
@@ -142,7 +145,7 @@ struct TrackableIntake {
         self.note(id)
     }
 
-    /// Moves a stream to the end of the trackable's recent streams, as the latest one.
+    /// Moves a stream to the end of the trackable's list of recent streams, so that it counts as the latest one.
     private mutating func note(_ id: StreamID) {
         guard self.trackable.recent.last != id else { return }
         self.trackable.recent.removeAll { $0 == id }
@@ -150,8 +153,8 @@ struct TrackableIntake {
         self.trackable.recent.removeFirst(max(0, self.trackable.recent.count - Acknowledgement.maximumStreams))
     }
 
-    /// Ends the trackable's tail (``PointTail``): adds the coverage of its numbers to the changes, so that the stream's
-    /// row is written.
+    /// Ends the trackable's tail, the last points that are stored but not yet included in the stream's database row.
+    /// The changes then contain the numbers of these points, so that the row is written.
     private mutating func endTail(_ changes: inout RecordingChanges) {
         guard let tail = self.trackable.tail, let stream = self.trackable.streams[tail.stream] else { return }
         self.trackable.tail = nil
@@ -161,11 +164,12 @@ struct TrackableIntake {
         }
     }
 
-    /// Completes the changes after all recordings were processed.
+    /// Completes the changes after all records of a batch were processed.
     ///
     /// - Parameters:
     ///   - changes: The changes to complete.
-    ///   - leavingTail: `true` when the rows may lag behind the last points, as ``PointTail`` describes.
+    ///   - leavingTail: `true` when the rows of the trackable and its stream may remain unwritten while only
+    ///     consecutive points arrive (``PointTail``).
     mutating func finish(_ changes: inout RecordingChanges, leavingTail: Bool) {
         self.place(&changes)
         if leavingTail, self.isTailLeft { return }
@@ -179,21 +183,23 @@ struct TrackableIntake {
         if isChanged || self.hadTail { changes.trackables[self.trackable.number] = self.trackable }
     }
 
-    /// `true` when the rows of the trackable and its stream can remain unchanged, because the batch contained only
-    /// points that extend the tail (``PointTail``).
+    /// `true` when the database rows of the trackable and its stream need not be written. This is the case when the
+    /// batch contained only points that directly follow the previous ones, and not too many of them (``PointTail``).
     private var isTailLeft: Bool {
         self.isFollowing && self.changed.isEmpty && self.recent == self.trackable.recent
             && (self.trackable.tail.map { $0.seqs.count <= PointTail.maximumCount } ?? true)
             && self.isInKnownBox
     }
 
-    /// `true` when the enlarged box in the trackable's row still equals the enlarged box of the open run of points.
+    /// `true` when the newest group of points, a ``PointRun``, still has the same enlarged bounding box as in the
+    /// trackable's database row.
     private var isInKnownBox: Bool {
         guard let known = self.run?.widened, let run = self.trackable.run?.widened else { return true }
         return known.hasBox(of: run)
     }
 
-    /// Sorts the new points by time, and updates the runs and the last position.
+    /// Sorts the new points by time, and adds each to the newest ``PointRun``, a group of consecutive points. Begins
+    /// another run when that one accepts no more. Updates the trackable's last position.
     private mutating func place(_ changes: inout RecordingChanges) {
         let isOrdered = zip(self.points, self.points.dropFirst()).allSatisfy { $0.location.time <= $1.location.time }
         if !isOrdered { self.points.sort { $0.location.time < $1.location.time } }
@@ -211,7 +217,8 @@ struct TrackableIntake {
         self.points = []
     }
 
-    /// Returns `true` when a point directly follows the last position and the open run ends with that position.
+    /// Returns `true` when a point directly follows the trackable's last position: the same stream, the next number and
+    /// a later time. The newest ``PointRun`` must end with that last position.
     private func follows(_ row: PointRow) -> Bool {
         guard let last = self.trackable.last, !row.isFaulty, row.stream != 0 else { return false }
         return row.stream == last.stream && row.seq == last.seq &+ 1 && row.location.time > last.time

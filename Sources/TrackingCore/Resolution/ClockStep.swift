@@ -1,19 +1,21 @@
-/// Detects that the device's wall clock was set, by comparison with the monotonic clock.
+/// Detects that the device's wall clock was set to another time, by comparison with the monotonic clock.
 ///
-/// Each pair of readings is compared with the previous pair. Drift and slewing are not steps: a thousandth of the
-/// elapsed time is allowed (NTP slews by at most 500 ppm).
+/// Each pair of clock readings is compared with the previous pair. The clocks may differ by the tolerance plus a
+/// thousandth of the elapsed time. The gradual adjustment of NTP, at most 500 ppm, is therefore not taken for a step.
 public struct ClockStep: Sendable {
-    /// The allowed difference, for the time between reading the two clocks and for steps too small to matter.
+    /// The difference between the clocks that is always allowed. It covers the time between the two readings, and steps
+    /// too small to matter.
     private let tolerance: Duration
     private var last: (monotonic: MonotonicTime, wall: UnixTime)?
 
-    /// Makes a detector without readings; `tolerance` ≥ 0.
+    /// Makes a detector that has no clock readings yet. The `tolerance` is the difference that is always allowed, ≥ 0.
     public init(tolerance: Duration = .seconds(2)) { self.tolerance = tolerance }
 
-    /// Compares a new pair of readings with the previous pair. Read both clocks immediately after each other.
+    /// Compares a new pair of clock readings with the previous pair. The caller reads both clocks immediately after
+    /// each other.
     ///
-    /// - Returns: The time by which the wall clock was set since the previous pair (negative: back); `nil` when it was
-    ///   not set, or by no more than the tolerance.
+    /// - Returns: The time by which the wall clock was set since the previous pair, negative for a step back. `nil` for
+    ///   the first pair, and when the difference is within the allowed limits.
     public mutating func didRead(monotonic: MonotonicTime, wall: UnixTime) -> Duration? {
         defer { self.last = (monotonic, wall) }
         guard let last = self.last else { return nil }

@@ -2,27 +2,28 @@
 public enum ConditionChange: Hashable, Sendable {
     /// A subscriber became present on the trackable. A repetition for a present subscriber has no effect.
     case subscriberCame(SubscriberID)
-    /// A subscriber is no longer present: it left, or its lease or grace period ended. Its request is removed.
+    /// A subscriber is no longer present on the trackable: it left, or the time that others wait for its sign of life
+    /// passed. Its resolution request is removed.
     case subscriberLeft(SubscriberID)
-    /// A present subscriber requests a resolution. The request of an absent subscriber is ignored; it has to be
-    /// repeated after the subscriber becomes present.
+    /// A present subscriber requests a resolution for the trackable. The request of an absent subscriber is ignored and
+    /// must be repeated once the subscriber is present.
     case requestMade(SubscriberID, Resolution)
-    /// A subscriber withdrew its request; it stays present.
+    /// A subscriber withdrew its resolution request. It remains present on the trackable.
     case requestDropped(SubscriberID)
     /// The battery's charge was read, in percent, 0…100. `nil` and any other number mean that the charge is unknown.
     case batteryRead(percent: Double?)
-    /// The trackable came near its destination (`true`) or left its vicinity (`false`).
+    /// The trackable came near its destination (`true`) or moved away from it (`false`).
     case nearChanged(Bool)
-    /// The trackable's constraints were replaced or, with `nil`, removed.
+    /// The trackable's constraints (its own resolutions and its battery rule) were replaced or, with `nil`, removed.
     case constraintsChanged(ResolutionConstraints?)
-    /// The publisher's floor changed: the finest resolution that a request can reach.
+    /// The publisher's floor changed. The floor is the finest resolution that a subscriber's request can reach.
     case floorChanged(Resolution?)
-    /// The publisher's ceiling changed: the coarsest resolution that a request can reach.
+    /// The publisher's ceiling changed. The ceiling is the coarsest resolution that a subscriber's request can reach.
     case ceilingChanged(Resolution?)
-    /// The publisher's default resolution changed.
+    /// The publisher's default resolution changed. It applies to trackables without constraints and without requests.
     case defaultChanged(Resolution)
 
-    /// `true` for a change that concerns only the requests of subscribers.
+    /// `true` when a subscriber made or withdrew a resolution request; `false` for every other change.
     var isRequest: Bool {
         switch self {
         case .requestMade, .requestDropped: true

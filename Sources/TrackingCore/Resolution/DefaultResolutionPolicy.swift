@@ -1,10 +1,13 @@
-/// The resolution policy of `docs/reference/resolution.md`: the finest of the trackable's own resolution and the
-/// requests, with a longer interval while the battery is low.
+/// The standard rule for the resolution of a trackable. The result is the finest combination of the trackable's own
+/// resolution and the subscribers' requests. While the battery is low, the interval between updates is longer.
+///
+/// `docs/reference/resolution.md` contains the exact rule.
 public struct DefaultResolutionPolicy: ResolutionPolicy {
     /// Makes the policy. It has no settings and no state.
     public init() {}
 
-    /// Returns the resolution for `conditions`, by the formula of `docs/reference/resolution.md` ("The decision").
+    /// Returns the resolution of a trackable under the given conditions. `docs/reference/resolution.md` ("The
+    /// decision") contains the formula.
     public func resolution(for conditions: TrackingConditions) -> Resolution {
         let asked = self.asked(conditions)
         guard let constraints = conditions.constraints else { return asked ?? conditions.default }
@@ -13,12 +16,12 @@ public struct DefaultResolutionPolicy: ResolutionPolicy {
         return self.isLowBattery(conditions) ? finest.stretched(by: constraints.lowBatteryMultiplier) : finest
     }
 
-    /// Returns `true` when the policy lengthens the interval: the charge is known and strictly below the constraints'
-    /// threshold.
+    /// Returns `true` when the battery counts as low: its charge is known and below the threshold in the trackable's
+    /// constraints. The policy then lengthens the interval between updates.
     public func isLowBattery(_ conditions: TrackingConditions) -> Bool { conditions.isLowBattery }
 
-    /// Returns the finest request of the subscribers, limited by floor and ceiling; `nil` without requests. Limiting
-    /// only the finest request gives the same result as limiting every request.
+    /// Returns the finest of the subscribers' requests, limited by the floor and the ceiling; `nil` when there are no
+    /// requests. Limiting only the finest request gives the same result as limiting every request.
     private func asked(_ conditions: TrackingConditions) -> Resolution? {
         conditions.requests.finest.map(conditions.limited)
     }
@@ -31,8 +34,8 @@ public struct DefaultResolutionPolicy: ResolutionPolicy {
 }
 
 extension Resolution {
-    /// Returns this resolution with its interval multiplied, truncated to whole milliseconds and limited to
-    /// ``maximumInterval``.
+    /// Returns this resolution with its interval multiplied by `multiplier`. The interval is truncated to whole
+    /// milliseconds and is at most ``maximumInterval``.
     func stretched(by multiplier: Double) -> Resolution {
         let milliseconds = Double(self.desiredInterval.inMilliseconds) * multiplier
         return Resolution(

@@ -1,31 +1,35 @@
-/// Decides which fixes of one trackable are sent on the live lane (`docs/reference/resolution.md`, "The update
-/// filter").
+/// Decides which fixes (measured positions) of one trackable are published at once as its newest position.
+/// `docs/reference/resolution.md`, "The update filter", contains the rule.
 ///
-/// The filter compares a fix with the last *sent* fix, acknowledged or in flight. ``consider(_:now:wallClock:)`` alone
-/// does not make a fix the reference: call ``sent(_:now:)`` when its update is published, because a newer fix may
-/// replace one that still waits.
+/// The filter compares a new fix with the reference, the last fix that was published. ``consider(_:now:wallClock:)``
+/// only decides. A fix becomes the reference when the caller calls ``sent(_:now:)`` after publishing it, because a
+/// newer fix may replace one that still waits.
 public struct LocationFilter: Sendable {
-    /// The decision about a fix, with its reason. The reasons are checked in the order of the cases, except ``sent``,
-    /// which is last.
+    /// The decision whether a fix is published, with the reason. The filter checks the reasons in the order of the
+    /// cases and returns the first that applies; ``sent`` comes last.
     public enum Verdict: Hashable, Sendable, CaseIterable {
-        /// Not sent: ``LivePosition`` rejects the fix, or nothing is sent on the live lane (the trackable's retained
-        /// position topic). Such a fix must never become the reference.
+        /// Not published: the fix cannot be shown as the current position, for example because its time is in the
+        /// future (``LivePosition``). Or the publisher publishes no current positions at all. Later fixes are never
+        /// compared with such a fix.
         case notLive
-        /// Sent: there is no reference, because no fix was sent yet or the clock was stepped.
+        /// Published: there is no earlier published fix to compare with. Either no fix was published yet, or the
+        /// device's clock was set.
         case first
-        /// Sent: no update was sent for at least ``LocationFilter/effectiveMaximumSilence``.
+        /// Published: the last update was at least ``LocationFilter/effectiveMaximumSilence`` ago.
         case silence
-        /// Skipped: the fix is older than the last sent fix.
+        /// Not published: the fix is older than the last published fix.
         case outOfOrder
-        /// Skipped: the interval has not passed. With the rule `either`, the displacement is not reached either.
+        /// Not published: less than the desired interval has passed since the last published fix. If interval *or*
+        /// distance suffices (rule `either`), the distance is also too short.
         case tooSoon
-        /// Skipped: the interval has passed, but the displacement is not reached. Never the result with the rule
-        /// `either`.
+        /// Not published: the interval has passed, but the trackable moved less than the minimum displacement. This
+        /// result occurs only when both are required (rule `both`).
         case tooClose
-        /// Sent: interval and displacement satisfy the rule.
+        /// Published: interval and distance since the last published fix satisfy the filter's rule.
         case sent
 
-        /// `true` when the fix is sent now. A skipped fix is sent among the skipped points of the next update.
+        /// `true` when the fix is published now. A fix that is not published now may be added to the next update as a
+        /// skipped position.
         public var isSent: Bool {
             switch self {
             case .first, .silence, .sent: true
@@ -34,32 +38,34 @@ public struct LocationFilter: Sendable {
         }
     }
 
-    /// The time and the position of the last sent fix.
+    /// The time and the position of the last published fix, with which the next one is compared.
     private struct Reference: Sendable {
         let time: UnixTime
         let coordinate: Coordinate
     }
 
-    /// The resolution in force.
+    /// The resolution (desired interval and minimum displacement) by which the filter decides.
     public var resolution: Resolution
-    /// The rule that combines interval and displacement: both must be reached, or one of them.
+    /// The rule that combines interval and displacement: both must be reached, or only one of them.
     public var rule: FilterRule
-    /// The longest time without an update; zero for no limit. With `nil`, it is the larger of ``shortestSilence`` and
-    /// ten times ``ownInterval``.
+    /// The longest time without an update; zero means no limit. With `nil`, the limit is ten times ``ownInterval``, but
+    /// at least ``shortestSilence``.
     public var maximumSilence: Duration?
-    /// The interval of the device's own resolution, ≥ 0. Requests do not change it, so that a coarse request cannot
-    /// make a silent device appear alive.
+    /// The desired interval of the device's own resolution, without the requests of subscribers, ≥ 0. It determines the
+    /// default of the longest time without an update. A request for a long interval therefore does not lengthen that
+    /// time.
     public var ownInterval: Duration
-    /// The lower limit of the maximum silence when ``maximumSilence`` is `nil`.
+    /// The least value of the default for the longest time without an update. It applies only when ``maximumSilence``
+    /// is `nil`.
     public var shortestSilence = Self.usualSilence
 
-    /// The value of ``shortestSilence`` while sending is not deferred.
+    /// The usual value of ``shortestSilence``: 60 s.
     public static let usualSilence: Duration = .seconds(60)
 
     private var reference: Reference?
     private var lastSent: MonotonicTime?
 
-    /// Makes a filter without a sent fix. The interval of `resolution` is the device's own.
+    /// Makes a filter that has no published fix yet. The interval of `resolution` becomes ``ownInterval``.
     public init(resolution: Resolution, rule: FilterRule = .both, maximumSilence: Duration? = nil) {
         self.resolution = resolution
         self.rule = rule
@@ -67,25 +73,26 @@ public struct LocationFilter: Sendable {
         self.ownInterval = resolution.desiredInterval
     }
 
-    /// The longest time without an update that is in force: ``maximumSilence``, or its default. Zero means no limit.
+    /// The longest time without an update that applies now: ``maximumSilence`` or, if that is `nil`, its default. Zero
+    /// means no limit.
     public var effectiveMaximumSilence: Duration {
         max(.zero, self.maximumSilence ?? max(self.shortestSilence, self.ownInterval * 10))
     }
 
-    /// The time at which the last update is published again unless a fix is sent before; `nil` before the first sent
-    /// fix, or without a maximum silence.
+    /// The time at which the last update must be published again, unless another fix is published before. `nil` before
+    /// the first published fix, or when the time without an update is not limited.
     public var silenceDeadline: MonotonicTime? {
         let silence = self.effectiveMaximumSilence
         return silence == .zero ? nil : self.lastSent?.advanced(by: silence)
     }
 
-    /// Decides about a fix without making it the reference.
+    /// Decides whether a fix is to be published. The filter itself does not change.
     ///
     /// - Parameters:
     ///   - fix: The newest fix of the source.
-    ///   - now: The time on the monotonic clock, which measures silence.
-    ///   - wallClock: The time on the device's clock; `nil` when it is unknown or not trusted. Then no fix counts as
-    ///     ahead of it.
+    ///   - now: The time on the monotonic clock, which measures the time since the last update.
+    ///   - wallClock: The time on the device's wall clock; `nil` when it is unknown or not trusted. With `nil`, no fix
+    ///     is rejected for a time in the future.
     public func consider(_ fix: Location, now: MonotonicTime, wallClock: UnixTime?) -> Verdict {
         if LivePosition.fault(of: fix, at: wallClock) != nil { return .notLive }
         guard let reference = self.reference else { return .first }
@@ -99,22 +106,22 @@ public struct LocationFilter: Sendable {
         }
     }
 
-    /// Makes `fix` the reference: its update was published at `now`.
+    /// Stores that `fix` was published at `now`. Later fixes are compared with it.
     public mutating func sent(_ fix: Location, now: MonotonicTime) {
         self.reference = Reference(time: fix.time, coordinate: fix.coordinate)
         self.lastSent = now
     }
 
-    /// Records that the last update was published again at `now`. That ends the silence and does not change the
-    /// reference.
+    /// Stores that the last update was published again, unchanged, at `now`. The time without an update begins again.
+    /// Later fixes are still compared with the same fix as before.
     public mutating func repeated(now: MonotonicTime) { self.lastSent = now }
 
-    /// Forgets the reference after the device's clock was set. Times before and after the step are not comparable, so
-    /// the next fix counts as the first.
+    /// Forgets the last published fix after the device's clock was set. Times before and after that are not comparable.
+    /// The next fix is therefore treated as the first one.
     public mutating func clockStepped() { self.reference = nil }
 
-    /// The time that must pass between two sent fixes: the interval less a tenth of it, at most 100 ms less. Without
-    /// this tolerance, a sensor that delivers about one fix a second would lose every second fix.
+    /// The minimum time between two published fixes: the desired interval, shortened by a tenth but by at most 100 ms.
+    /// Without this tolerance, a receiver that delivers about one fix a second would lose every second fix.
     private var leastInterval: Duration {
         let interval = self.resolution.desiredInterval
         return interval - min(interval / 10, .milliseconds(100))

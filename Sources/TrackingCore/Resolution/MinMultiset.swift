@@ -1,18 +1,20 @@
-/// A multiset with access to its least value. Inserting and removing cost O(log n) in the number of distinct values.
-///
-/// A removed value stays in the heap as a leftover until it is the least, or until leftovers outnumber the present
+/// A multiset with fast access to its least value. Inserting and removing cost O(log n) in the number of distinct
 /// values.
+///
+/// A removed value may stay in the internal heap as a leftover. Leftovers are removed when they become the least value
+/// or when they outnumber the other values.
 struct MinMultiset<Value: Hashable & Comparable & Sendable>: Sendable {
-    /// The number of occurrences of each value in the heap; zero for a leftover.
+    /// The number of occurrences of each value in the heap. A value with zero occurrences is a leftover of removals.
     private var counts: [Value: Int] = [:]
-    /// Every key of `counts` once. Its least value is always present, never a leftover.
+    /// The heap, which contains every value of `counts` once. Its least value is never a leftover of removals.
     private var heap = MinHeap<Value>()
     private var leftovers = 0
 
     /// The least value; `nil` when the multiset is empty.
     var min: Value? { self.heap.min }
 
-    /// The number of values in the heap, leftovers included, for tests of its maximum.
+    /// The number of values in the internal heap, including leftovers of removed values. Tests use it to check the
+    /// memory limit.
     var heapCount: Int { self.heap.count }
 
     mutating func insert(_ value: Value) {

@@ -1,10 +1,13 @@
-/// Decides whether one trackable is near its destination (`docs/reference/resolution.md`, "Near").
+/// Decides whether one trackable is near its destination. `docs/reference/resolution.md`, "Near", contains the rule.
 ///
-/// The trackable becomes near when one given measure is below its threshold. It stops being near when every given
-/// measure exceeds its threshold by more than a tenth. The time to arrival is the remaining distance divided by the
-/// speed of the last 30 s. Below 0.5 m/s, or while the speed is unknown, the last result of that measure remains.
+/// A threshold limits the distance to the destination, the time to arrival, or both. The trackable becomes near when
+/// one of these measures is below its threshold. It stops being near when every limited measure exceeds its threshold
+/// by more than a tenth.
+///
+/// The time to arrival is the remaining distance divided by the speed of the last 30 s. While that speed is unknown or
+/// below 0.5 m/s, the last comparison of the time with its threshold stays valid.
 public struct ProximityStateMachine: Sendable {
-    /// The relation of a measure (distance or time to arrival) to its threshold.
+    /// The result of comparing a measure (distance or time to arrival) with its threshold.
     private enum Standing: Sendable {
         /// The measure is below its threshold, which is sufficient for the trackable to become near.
         case inside
@@ -18,37 +21,39 @@ public struct ProximityStateMachine: Sendable {
         }
     }
 
-    /// The minimum speed in metres a second for which a time to arrival is calculated.
+    /// The minimum speed, in metres a second, at which the time to arrival is calculated.
     private static let leastSpeed = 0.5
 
-    /// The trackable's destination; `nil`: the trackable is never near.
+    /// The trackable's destination. Without one (`nil`), the trackable is never near.
     public private(set) var destination: Coordinate?
-    /// The threshold for being near; `nil`: the trackable is never near.
+    /// The distance or time to arrival below which the trackable is near its destination. Without a threshold (`nil`),
+    /// the trackable is never near.
     public private(set) var threshold: ProximityThreshold?
     /// `true` while the trackable is near its destination.
     public private(set) var isNear = false
 
     private var speed = RecentSpeed()
     private var position: Coordinate?
-    /// The last result of the temporal measure; `outside` before the first.
+    /// The last result of comparing the time to arrival with its threshold. Before the first comparison, it is
+    /// `outside`: not near.
     private var temporal = Standing.outside
 
-    /// Makes a machine without fixes. The trackable is not near.
+    /// Makes a machine that has received no fixes. The trackable is not near its destination.
     public init(destination: Coordinate? = nil, threshold: ProximityThreshold? = nil) {
         self.destination = destination
         self.threshold = threshold
     }
 
-    /// Takes a fix of the source, sent or not.
+    /// Processes a new fix, and decides again whether the trackable is near its destination.
     ///
-    /// A fix older than the newest one is ignored. A fix that ``LivePosition`` rejects is ignored too: after a fix that
-    /// is ahead of the device's clock, all following fixes would be older.
+    /// A fix older than the newest one is ignored. So is a fix that cannot be a current position (``LivePosition``),
+    /// such as one with a time in the future.
     ///
     /// - Parameters:
-    ///   - fix: The fix.
+    ///   - fix: The fix, published or not.
     ///   - now: The time on the monotonic clock.
-    ///   - wallClock: The time on the device's clock; `nil` when it is unknown or not trusted. Then no fix counts as
-    ///     ahead of it.
+    ///   - wallClock: The time on the device's wall clock; `nil` when it is unknown or not trusted. With `nil`, no fix
+    ///     is rejected for a time in the future.
     /// - Returns: The new value of ``isNear`` when it changed; otherwise `nil`.
     public mutating func moved(_ fix: Location, now: MonotonicTime, wallClock: UnixTime?) -> Bool? {
         if LivePosition.fault(of: fix, at: wallClock) != nil { return nil }
@@ -57,7 +62,8 @@ public struct ProximityStateMachine: Sendable {
         return self.settle(self.decided())
     }
 
-    /// Sets, changes or removes the destination and decides again from the last known position.
+    /// Sets, changes or removes the trackable's destination. Then decides from the last known position whether the
+    /// trackable is near.
     ///
     /// - Returns: The new value of ``isNear`` when it changed; otherwise `nil`.
     public mutating func destinationChanged(_ destination: Coordinate?) -> Bool? {
@@ -66,7 +72,8 @@ public struct ProximityStateMachine: Sendable {
         return self.decideAnew()
     }
 
-    /// Sets, changes or removes the threshold and decides again from the last known position.
+    /// Sets, changes or removes the threshold of distance and time to arrival. Then decides from the last known
+    /// position whether the trackable is near.
     ///
     /// - Returns: The new value of ``isNear`` when it changed; otherwise `nil`.
     public mutating func thresholdChanged(_ threshold: ProximityThreshold?) -> Bool? {
@@ -75,10 +82,12 @@ public struct ProximityStateMachine: Sendable {
         return self.decideAnew()
     }
 
-    /// Forgets the speed after the clock of the fixes was set. The speed is unknown until a new path is known.
+    /// Forgets the trackable's speed after the clock of its fixes was set. The speed is unknown until enough new fixes
+    /// arrive.
     public mutating func clockStepped() { self.speed.reset() }
 
-    /// Decides for a new destination or threshold, without the results for the previous one.
+    /// Decides from scratch whether the trackable is near, after its destination or threshold changed. Earlier results
+    /// do not count.
     private mutating func decideAnew() -> Bool? {
         let before = self.isNear
         self.temporal = .outside

@@ -1,26 +1,28 @@
-/// The speed during the last 30 s: path length divided by time, by the fixes' own times
-/// (`docs/reference/resolution.md`, "Near").
+/// The speed of a trackable during the last 30 s: the length of its path divided by the time. The times are those of
+/// its fixes.
 ///
-/// When two fixes are more than 30 s apart, the part of the path between them within the window counts in proportion.
-/// So a trackable with one fix a minute has a speed too.
+/// If the 30 s begin between two fixes, the part of the path after that moment counts in proportion. A trackable with
+/// one fix a minute therefore has a speed too.
 struct RecentSpeed: Sendable {
     private struct Point: Sendable {
         let time: UnixTime
         let coordinate: Coordinate
-        /// Metres since the first point.
+        /// The length of the path from the first point to this point, in metres.
         let travelled: Double
     }
 
-    /// The window, in seconds.
+    /// The length of the time over which the speed is measured, in seconds.
     private static let window = 30.0
-    /// The minimum time span of a path in seconds. Within a shorter span, the noise of two fixes would look like speed.
+    /// The minimum time span of a path in seconds. Within a shorter span, the errors of two fixes would look like
+    /// speed.
     private static let leastSpan = 0.9
 
-    /// The points in order of time. The first is the newest point at or before the window's start, if there is one.
+    /// The points of the path in order of time. Points from before the last 30 s are removed, except the newest of
+    /// them.
     private var points: [Point] = []
     private var lastArrival: MonotonicTime?
 
-    /// The speed in metres a second; `nil` while less than a second of the path is known.
+    /// The speed in metres a second; `nil` while the known path covers less than about a second.
     var metersPerSecond: Double? {
         guard let first = self.points.first, let last = self.points.last else { return nil }
         let start = last.time.seconds - Self.window
@@ -34,9 +36,9 @@ struct RecentSpeed: Sendable {
         return (last.travelled - travelledAtStart) / Self.window
     }
 
-    /// Adds a fix to the path. Returns `false` when the fix is older than the newest one and is therefore ignored.
+    /// Adds a fix to the path. Returns `false` when the fix is ignored because it is older than the newest one.
     ///
-    /// After 30 s with older fixes only, their clock was evidently set back, and the path begins again.
+    /// If only older fixes arrive for 30 s, the clock of the fixes was evidently set back. The path then begins again.
     mutating func moved(_ fix: Location, now: MonotonicTime) -> Bool {
         guard let last = self.points.last, let lastArrival = self.lastArrival else {
             self.begin(fix, now: now)
@@ -57,7 +59,7 @@ struct RecentSpeed: Sendable {
         return true
     }
 
-    /// Forgets the path.
+    /// Forgets the path, so that the speed is unknown.
     mutating func reset() {
         self.points = []
         self.lastArrival = nil

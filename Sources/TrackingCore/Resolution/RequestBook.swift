@@ -1,17 +1,18 @@
-/// The resolution requests of one trackable's present subscribers, and the finest of them.
+/// The resolution requests of one trackable's subscribers, and the finest combination of them.
 ///
-/// The finest request is updated with each change, member by member. So one event among 10,000 subscribers costs about
-/// as much as among ten, and passing the book on copies nothing.
+/// The finest combination takes the highest accuracy, the shortest interval and the shortest displacement of all
+/// requests. It is updated with each change. A change therefore costs about as much among 10,000 subscribers as among
+/// ten.
 public struct RequestBook: Sendable {
-    /// The requested resolution of each subscriber. Do not hold a copy while the book changes: the change would then
-    /// have to copy the dictionary.
+    /// The requested resolution of each subscriber. A copy of this dictionary that is held during a change makes the
+    /// change slow, because the whole dictionary is then copied.
     public private(set) var requests: [SubscriberID: Resolution] = [:]
-    /// The number of requests for each accuracy, by rank.
+    /// The number of requests for each accuracy. The index is the rank of the accuracy.
     private var accuracies = [Int](repeating: 0, count: Resolution.Accuracy.allCases.count)
     private var intervals = MinMultiset<Duration>()
     private var displacements = MinMultiset<Meters>()
 
-    /// Makes a book without requests.
+    /// Makes a collection without requests.
     public init() {}
 
     /// The number of requests.
@@ -20,7 +21,8 @@ public struct RequestBook: Sendable {
     /// `true` when there are no requests.
     public var isEmpty: Bool { self.requests.isEmpty }
 
-    /// The finest of all requests, member by member; `nil` when there are none.
+    /// The finest combination of all requests: the highest accuracy, the shortest interval and the shortest
+    /// displacement. `nil` when there are no requests.
     public var finest: Resolution? {
         guard let interval = self.intervals.min, let displacement = self.displacements.min,
             let rank = self.accuracies.lastIndex(where: { $0 > 0 })
@@ -60,6 +62,6 @@ public struct RequestBook: Sendable {
 }
 
 extension RequestBook: Equatable {
-    /// Two books are equal when the same subscribers have equal requests.
+    /// Returns `true` when both collections have the same subscribers with equal requests.
     public static func == (left: Self, right: Self) -> Bool { left.requests == right.requests }
 }

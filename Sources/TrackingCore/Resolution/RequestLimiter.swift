@@ -1,74 +1,74 @@
-/// Limits the rate at which a client's resolution requests for one trackable take effect: ``burst`` at once and five a
-/// second in the long run.
+/// Limits the rate at which a subscriber's resolution requests for one trackable take effect. A sender may make
+/// ``burst`` requests at once, and five a second in the long run.
 ///
-/// Above the limit, only the latest request waits; it replaces the previous waiting request. A waiting request remains
-/// encoded, so that a request above the limit costs no decoding.
+/// A request above the limit waits. A newer request of the same sender replaces the waiting one. Waiting requests are
+/// stored undecoded, so that a flood of requests costs no decoding.
 public struct RequestLimiter: Sendable {
-    /// The sender of requests for one trackable.
+    /// The sender of resolution requests: one client for one trackable.
     public struct Sender: Hashable, Sendable {
         /// The trackable whose resolution is requested.
         public let trackable: TrackableID
-        /// The client that requests it.
+        /// The client that sends the requests.
         public let client: ClientID
 
-        /// Makes the sender `client` of requests for `trackable`.
+        /// Makes a sender from a client and the trackable for which it requests resolutions.
         public init(trackable: TrackableID, client: ClientID) {
             self.trackable = trackable
             self.client = client
         }
     }
 
-    /// A waiting request.
+    /// A request above the rate limit, which waits until it may take effect.
     public struct Waiting: Hashable, Sendable {
-        /// The sender.
+        /// The client that sent the request, and the trackable of the request.
         public let sender: Sender
         /// The payload of the message; empty when the client withdraws its request.
         public let payload: [UInt8]
     }
 
     private struct Entry: Sendable {
-        /// The time at which the sender's full burst is available again.
+        /// The time at which the sender may again make a full burst of requests at once.
         var restored: MonotonicTime
         var held: [UInt8]?
     }
 
-    /// The number of requests that take effect at once.
+    /// The number of requests that one sender may make at once: 5.
     public static let burst = 5
-    /// The time after which one more request becomes available: 200 ms, or five requests a second.
+    /// The time after which a sender may make one more request: 200 ms, which is five requests a second.
     static let interval: Duration = .milliseconds(200)
     /// The largest payload of a request, in bytes.
     public static let maximumBytes = 1024
 
     private let capacity: Int
     private var entries: [Sender: Entry] = [:]
-    /// The senders of waiting requests, with the time at which each takes effect.
+    /// The senders with a waiting request, each with the time at which its request takes effect.
     private var waiting = DeadlineQueue<Sender>()
-    /// The senders without a waiting request. Each is forgotten at the given time, when its full burst is available
-    /// again.
+    /// The senders without a waiting request, each with the time at which it may again make a full burst of requests.
+    /// The limiter forgets a sender at that time.
     private var resting = DeadlineQueue<Sender>()
 
-    /// Makes a limiter.
+    /// Makes a rate limiter for resolution requests.
     ///
-    /// - Parameter capacity: The maximum number of remembered senders, > 0. Each is remembered for about a second after
-    ///   its last request. While the limiter is full, requests of further senders are not limited.
+    /// - Parameter capacity: The maximum number of senders to remember, > 0. A sender is remembered for about a second
+    ///   after its last request. While that many are remembered, the requests of other senders are not limited.
     public init(capacity: Int = 20_000) {
         self.capacity = capacity
     }
 
-    /// The number of senders that are remembered.
+    /// The number of senders that the limiter remembers now.
     public var count: Int { self.entries.count }
 
     /// The time at which the next waiting request takes effect; `nil` when no request waits.
     public var nextDeadline: MonotonicTime? { self.waiting.next }
 
-    /// Decides about a request that has arrived.
+    /// Decides whether a resolution request that has arrived takes effect now or waits.
     ///
     /// - Parameters:
     ///   - payload: The payload of the message, at most ``maximumBytes``; empty when the client withdraws its request.
     ///   - sender: The client and the trackable of the request.
     ///   - now: The time on the monotonic clock.
-    /// - Returns: `true` when the request takes effect now. `false` when it waits; ``takeDue(now:)`` returns it later
-    ///   unless another one replaces it.
+    /// - Returns: `true` when the request takes effect now. `false` when it waits: ``takeDue(now:)`` returns the
+    ///   request later, unless a newer one of the same sender replaces it.
     public mutating func received(
         _ payload: some Collection<UInt8>, from sender: Sender, now: MonotonicTime
     ) -> Bool {
@@ -89,7 +89,7 @@ public struct RequestLimiter: Sendable {
         return true
     }
 
-    /// Removes and returns the waiting requests that take effect now.
+    /// Removes and returns the waiting requests whose time has come. They take effect now.
     public mutating func takeDue(now: MonotonicTime) -> [Waiting] {
         self.waiting.popExpired(now: now).compactMap { sender in
             guard let entry = self.entries[sender], let payload = entry.held else { return nil }
@@ -98,7 +98,7 @@ public struct RequestLimiter: Sendable {
         }
     }
 
-    /// Forgets all senders of requests for `trackable`, and drops their waiting requests.
+    /// Forgets all senders of requests for `trackable`, and discards their waiting requests.
     public mutating func forget(_ trackable: TrackableID) {
         for sender in self.entries.keys where sender.trackable == trackable {
             self.entries[sender] = nil

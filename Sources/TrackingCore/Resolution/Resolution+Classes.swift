@@ -1,22 +1,22 @@
-/// Resolutions for a call such as `.high(every: .seconds(1))`. An interval or a distance out of range is clamped to the
-/// range.
+/// Functions that make a resolution of a given accuracy, for example `.high(every: .seconds(1))`. An interval or a
+/// distance that is out of range is replaced by the nearest permitted value.
 extension Resolution {
-    /// A resolution of the cheapest accuracy.
+    /// Makes a resolution with the coarsest accuracy.
     public static func minimum(every interval: Duration, moving distance: Meters = 0) -> Resolution {
         Resolution(clamping: .minimum, interval, distance)
     }
 
-    /// A resolution of low accuracy.
+    /// Makes a resolution with low accuracy.
     public static func low(every interval: Duration, moving distance: Meters = 0) -> Resolution {
         Resolution(clamping: .low, interval, distance)
     }
 
-    /// A resolution of balanced accuracy.
+    /// Makes a resolution with balanced accuracy.
     public static func balanced(every interval: Duration, moving distance: Meters = 0) -> Resolution {
         Resolution(clamping: .balanced, interval, distance)
     }
 
-    /// A resolution of high accuracy.
+    /// Makes a resolution with high accuracy.
     ///
     /// - Parameters:
     ///   - interval: The time between two updates while the trackable moves, 0…``maximumInterval``.
@@ -25,7 +25,7 @@ extension Resolution {
         Resolution(clamping: .high, interval, distance)
     }
 
-    /// A resolution of the finest accuracy.
+    /// Makes a resolution with the finest accuracy.
     public static func maximum(every interval: Duration, moving distance: Meters = 0) -> Resolution {
         Resolution(clamping: .maximum, interval, distance)
     }

@@ -1,7 +1,7 @@
-/// A rate and accuracy of positions: the accuracy of sampling, the interval between updates and the distance between
-/// them.
+/// A setting that decides how exactly and how often a trackable publishes its position. Its members are the accuracy of
+/// the fixes, the interval between two updates, and the distance between two updates.
 public struct Resolution: Hashable, Sendable {
-    /// The accuracy of the receiver's samples, from cheapest to finest.
+    /// The accuracy that is requested from the position receiver, in five classes from coarsest to finest.
     public enum Accuracy: String, Hashable, Sendable, CaseIterable, Comparable {
         case minimum = "MINIMUM"
         case low = "LOW"
@@ -9,7 +9,7 @@ public struct Resolution: Hashable, Sendable {
         case high = "HIGH"
         case maximum = "MAXIMUM"
 
-        /// The rank of the accuracy: 0 for `minimum` … 4 for `maximum`.
+        /// The rank of the accuracy: from 0 for `minimum` to 4 for `maximum`.
         public var rank: Int {
             switch self {
             case .minimum: 0
@@ -20,11 +20,11 @@ public struct Resolution: Hashable, Sendable {
             }
         }
 
-        /// Orders from `minimum` to `maximum`.
+        /// Returns `true` when the left accuracy is coarser than the right one.
         public static func < (left: Self, right: Self) -> Bool { left.rank < right.rank }
     }
 
-    /// The accuracy of positions that is requested from the receiver.
+    /// The accuracy of positions that the publisher requests from the position receiver.
     public let accuracy: Accuracy
     /// The time between two updates while the trackable moves, in whole milliseconds, 0…``maximumInterval``.
     public let desiredInterval: Duration
@@ -53,8 +53,7 @@ public struct Resolution: Hashable, Sendable {
             unchecked: accuracy, milliseconds: desiredInterval.inMilliseconds, displacement: minimumDisplacement)
     }
 
-    /// Makes a resolution of values that are known to be in range: constants and results of arithmetic on checked
-    /// resolutions.
+    /// Makes a resolution from values that are known to be in range, without checking them.
     init(unchecked accuracy: Accuracy, milliseconds: Int64, displacement: Meters) {
         self.accuracy = accuracy
         self.desiredInterval = .milliseconds(milliseconds)
@@ -64,15 +63,17 @@ public struct Resolution: Hashable, Sendable {
     /// The default resolution of a publisher: a position every 30 s, whether the trackable moves or not.
     public static let standard = Resolution(unchecked: .balanced, milliseconds: 30_000, displacement: 0)
 
-    /// The default floor, the finest resolution that a request can reach: a position every 500 ms.
+    /// The default floor, the finest resolution that a subscriber's request can reach: accuracy `maximum`, a position
+    /// every 500 ms.
     public static let standardFloor = Resolution(unchecked: .maximum, milliseconds: 500, displacement: 0)
 
-    /// The default ceiling, the coarsest resolution that a request can reach: a position every 10 minutes and every
-    /// 1,000 m.
+    /// The default ceiling, the coarsest resolution that a subscriber's request can reach: accuracy `minimum`, an
+    /// interval of 10 minutes and a distance of 1,000 m.
     public static let standardCeiling = Resolution(unchecked: .minimum, milliseconds: 600_000, displacement: 1000)
 
-    /// Returns the finer of two resolutions, member by member: the higher accuracy, the shorter interval, the shorter
-    /// displacement. The result may combine members of both. A ceiling limits a request this way.
+    /// Returns the finest combination of two resolutions: the higher accuracy, the shorter interval and the shorter
+    /// displacement of the two. The members may come from different resolutions. The finer combination of a request and
+    /// a ceiling is the limited request.
     public func finer(of other: Resolution) -> Resolution {
         Resolution(
             unchecked: max(self.accuracy, other.accuracy),
@@ -80,7 +81,8 @@ public struct Resolution: Hashable, Sendable {
             displacement: min(self.minimumDisplacement, other.minimumDisplacement))
     }
 
-    /// Returns the coarser of two resolutions, member by member. A floor limits a request this way.
+    /// Returns the coarsest combination of two resolutions: the lower accuracy, the longer interval and the longer
+    /// displacement of the two. The coarser combination of a request and a floor is the limited request.
     public func coarser(of other: Resolution) -> Resolution {
         Resolution(
             unchecked: min(self.accuracy, other.accuracy),

@@ -1,26 +1,30 @@
-/// The resolutions that a trackable itself requires, with their conditions. Modelled on Ably's
-/// `DefaultResolutionConstraints`.
+/// The settings of a trackable that decide its resolution: its own resolutions, the threshold of being near, the
+/// battery rule, and the limits of requests. They are modelled on Ably's `DefaultResolutionConstraints`.
 public struct ResolutionConstraints: Hashable, Sendable {
-    /// The trackable's own resolutions.
+    /// The trackable's own resolutions: near its destination or far from it, with or without subscribers.
     public let resolutions: ResolutionSet
-    /// The threshold for being near the destination; `nil`: the trackable is never near.
+    /// The distance or time to arrival below which the trackable is near its destination. Without a threshold (`nil`),
+    /// it is never near.
     public let proximityThreshold: ProximityThreshold?
-    /// The battery charge in percent, 0…100, below which the interval is lengthened. The comparison is strict: 10 % is
-    /// not below 10.
+    /// The battery charge, 0…100 %, below which the interval between updates is lengthened. At exactly the threshold,
+    /// the interval is not lengthened.
     public let batteryLevelThreshold: Double
-    /// The factor of the interval while the charge is below the threshold, ≥ 1.
+    /// The factor, ≥ 1, by which the interval is multiplied while the battery charge is below
+    /// ``batteryLevelThreshold``.
     public let lowBatteryMultiplier: Double
-    /// The finest resolution that a request for this trackable can reach; it replaces the publisher's floor. With
-    /// `nil`, the publisher's floor applies. A floor of `maximum`, 0 ms and 0 m removes the limit.
+    /// The floor of this trackable, the finest resolution that a subscriber's request can reach. It replaces the
+    /// publisher's floor; with `nil`, the publisher's floor applies. A floor of accuracy `maximum`, 0 ms and 0 m limits
+    /// nothing.
     public let floor: Resolution?
-    /// The coarsest resolution that a request for this trackable can reach; it replaces the publisher's ceiling. With
-    /// `nil`, the publisher's ceiling applies.
+    /// The ceiling of this trackable, the coarsest resolution that a subscriber's request can reach. It replaces the
+    /// publisher's ceiling; with `nil`, the publisher's ceiling applies.
     public let ceiling: Resolution?
 
-    /// Makes constraints. With the default threshold and multiplier, the battery has no effect.
+    /// Makes the constraints of a trackable. With the default battery threshold and multiplier, the battery has no
+    /// effect.
     ///
-    /// - Throws: ``TrackingError/Code/invalidConfiguration`` when the threshold is outside 0…100, or the multiplier is
-    ///   below 1 or not finite.
+    /// - Throws: ``TrackingError/Code/invalidConfiguration`` when the battery threshold is outside 0…100, or the
+    ///   multiplier is below 1 or not finite.
     public init(
         resolutions: ResolutionSet, proximityThreshold: ProximityThreshold? = nil, batteryLevelThreshold: Double = 0,
         lowBatteryMultiplier: Double = 1, floor: Resolution? = nil, ceiling: Resolution? = nil

@@ -1,18 +1,19 @@
-/// The minimum pause between two changes of a trackable's resolution. The first change after the pause takes effect at
-/// once.
+/// The minimum pause between two changes of a trackable's resolution. A change during the pause has to wait until its
+/// end.
 public struct ChangePause: Hashable, Sendable {
-    /// The shortest time between two changes: one second.
+    /// The shortest time between two changes of a trackable's resolution: one second.
     public static let length: Duration = .seconds(1)
 
-    /// The end of the pause that the last change began; `nil` before the first change.
+    /// The end of the pause that began with the last change; `nil` before the first change.
     public private(set) var end: MonotonicTime?
 
-    /// Makes a value without a pause, so that the first change may take effect at once.
+    /// Makes a value without a running pause, so that the first change may take effect at once.
     public init() {}
 
-    /// Begins the next pause if the last one is over.
+    /// Begins a pause if none is running.
     ///
-    /// - Returns: `true` when a change may take effect at `now`; `false` when it has to wait until ``end``.
+    /// - Returns: `true` when no pause was running, so that a change may take effect at `now`. `false` when the change
+    ///   has to wait until ``end``.
     public mutating func begin(now: MonotonicTime) -> Bool {
         if let end = self.end, now < end { return false }
         self.end = now.advanced(by: Self.length)
@@ -20,40 +21,41 @@ public struct ChangePause: Hashable, Sendable {
     }
 }
 
-/// Limits one trackable's resolution to one change a second; the latest decision wins (`docs/reference/resolution.md`,
-/// "Damping").
+/// Limits the changes of one trackable's resolution to one a second. Decisions that come faster wait, and only the
+/// latest of them takes effect. `docs/reference/resolution.md`, "Damping", contains the rule.
 ///
-///     var damper = ResolutionDamper(funnel.current)
-///     if let next = damper.decided(funnel.current, now: now) { sensor.use(next) }
+///     var damper = ResolutionDamper(machine.current)
+///     if let next = damper.decided(machine.current, now: now) { receiver.use(next) }
 ///     // At damper.nextDeadline:
-///     if let next = damper.timerFired(now: now) { sensor.use(next) }
+///     if let next = damper.timerFired(now: now) { receiver.use(next) }
 public struct ResolutionDamper: Hashable, Sendable {
-    /// The resolution in force.
+    /// The resolution that the trackable uses now.
     public private(set) var current: Resolution
-    /// The latest decision. If it differs from ``current``, it takes effect at the end of the pause.
+    /// The latest decided resolution. If it differs from ``current``, it takes effect one second after the last change.
     private var latest: Resolution
     private var pause = ChangePause()
 
-    /// Makes a damper with a resolution in force. The first change takes effect at once.
+    /// Makes a damper whose trackable uses the given resolution. The first change takes effect at once.
     public init(_ resolution: Resolution) {
         self.current = resolution
         self.latest = resolution
     }
 
-    /// The time at which the latest decision takes effect; `nil` when no decision waits.
+    /// The time at which the waiting decision takes effect; `nil` when no decision waits.
     public var nextDeadline: MonotonicTime? { self.latest == self.current ? nil : self.pause.end }
 
-    /// Takes the latest decision and puts it into force if the pause is over.
+    /// Takes a newly decided resolution. It takes effect at once if the last change was at least a second ago;
+    /// otherwise it waits.
     ///
-    /// - Returns: The new resolution in force; `nil` when the resolution in force does not change now.
+    /// - Returns: The resolution that takes effect now; `nil` when the resolution does not change now.
     public mutating func decided(_ resolution: Resolution, now: MonotonicTime) -> Resolution? {
         self.latest = resolution
         return self.timerFired(now: now)
     }
 
-    /// Puts the latest decision into force if the pause is over.
+    /// Puts the waiting decision into effect if the last change was at least a second ago.
     ///
-    /// - Returns: The new resolution in force; `nil` when the resolution in force does not change.
+    /// - Returns: The resolution that takes effect now; `nil` when the resolution does not change.
     public mutating func timerFired(now: MonotonicTime) -> Resolution? {
         guard self.latest != self.current, self.pause.begin(now: now) else { return nil }
         self.current = self.latest

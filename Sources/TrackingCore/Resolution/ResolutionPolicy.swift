@@ -1,9 +1,8 @@
 /// A rule that decides the resolution of one trackable.
 ///
-/// The result must depend on the conditions alone: equal conditions give equal results. The policy is called after
-/// every event, so its cost matters: a loop over all requests makes each event as expensive as the number of
-/// subscribers.
+/// The result must depend on the conditions alone: equal conditions give equal results. The rule is applied after every
+/// event, and must therefore be fast. A loop over all subscribers' requests would be slow with many subscribers.
 public protocol ResolutionPolicy: Sendable {
-    /// Returns the resolution for `conditions`.
+    /// Returns the resolution of a trackable under the given conditions.
     func resolution(for conditions: TrackingConditions) -> Resolution
 }

@@ -1,18 +1,18 @@
-/// A trackable's own resolutions for four cases: near its destination or far from it, with or without subscribers. At
-/// least one is given.
+/// A trackable's own resolutions for four cases: near its destination or far from it, with or without subscribers. Some
+/// of them may be missing, but not all.
 public struct ResolutionSet: Hashable, Sendable {
-    /// The resolution far from the destination, without subscribers.
+    /// The resolution while the trackable is far from its destination and has no subscriber; `nil` if not set.
     public let farWithoutSubscriber: Resolution?
-    /// The resolution far from the destination, with a subscriber present.
+    /// The resolution while the trackable is far from its destination and a subscriber is present; `nil` if not set.
     public let farWithSubscriber: Resolution?
-    /// The resolution near the destination, without subscribers.
+    /// The resolution while the trackable is near its destination and has no subscriber; `nil` if not set.
     public let nearWithoutSubscriber: Resolution?
-    /// The resolution near the destination, with a subscriber present.
+    /// The resolution while the trackable is near its destination and a subscriber is present; `nil` if not set.
     public let nearWithSubscriber: Resolution?
 
     /// Makes a set of one to four resolutions.
     ///
-    /// - Throws: ``TrackingError/Code/invalidConfiguration`` when all are `nil`.
+    /// - Throws: ``TrackingError/Code/invalidConfiguration`` when all four are `nil`.
     public init(
         farWithoutSubscriber: Resolution? = nil, farWithSubscriber: Resolution? = nil,
         nearWithoutSubscriber: Resolution? = nil, nearWithSubscriber: Resolution? = nil
@@ -30,7 +30,8 @@ public struct ResolutionSet: Hashable, Sendable {
         self.nearWithSubscriber = nearWithSubscriber
     }
 
-    /// Makes a set with the same resolution near the destination and far from it, with and without subscribers.
+    /// Makes a set that has the same resolution in all four cases: near the destination or far from it, with or without
+    /// subscribers.
     public init(all resolution: Resolution) {
         self.farWithoutSubscriber = resolution
         self.farWithSubscriber = resolution

@@ -1,17 +1,17 @@
-/// Decides the resolution of one trackable. Every change of its conditions enters through ``changed(_:)``, which
-/// returns a resolution only when the decision differs.
+/// Decides the resolution of one trackable again after each change of its conditions. The caller passes every change to
+/// ``changed(_:)``. That method returns a resolution only when it differs from the previous one.
 public struct ResolutionStateMachine: Sendable {
     private let policy: any ResolutionPolicy
     private var present: Set<SubscriberID> = []
 
-    /// The conditions of the last decision.
+    /// The conditions on which the last decision is based: battery, nearness, requests, subscribers and settings.
     public private(set) var conditions: TrackingConditions
-    /// The latest decision. ``ResolutionDamper`` decides when it takes effect.
+    /// The latest decided resolution. It does not take effect at once: ``ResolutionDamper`` determines the time.
     public private(set) var current: Resolution
-    /// The resolution for the same conditions without any request: the device's own.
+    /// The resolution that would be decided under the same conditions without any subscriber's request.
     public private(set) var own: Resolution
 
-    /// Makes a machine for a trackable without subscribers. ``current`` holds the first decision.
+    /// Makes a machine for a trackable without subscribers. ``current`` is the first decision.
     public init(
         policy: any ResolutionPolicy = DefaultResolutionPolicy(), constraints: ResolutionConstraints? = nil,
         floor: Resolution? = nil, ceiling: Resolution? = nil, default: Resolution = .standard
@@ -23,13 +23,15 @@ public struct ResolutionStateMachine: Sendable {
         self.own = self.current
     }
 
-    /// `true` while the charge of the battery is known and below the constraints' threshold.
+    /// `true` while the charge of the battery is known and below the threshold in the trackable's constraints.
     public var isLowBattery: Bool { self.conditions.isLowBattery }
 
     /// The subscribers that are present on the trackable.
     public var subscribers: Set<SubscriberID> { self.present }
 
-    /// Applies a change and decides again. Returns the new decision; `nil` when it equals the previous one.
+    /// Applies a change of the conditions, and decides the resolution again.
+    ///
+    /// - Returns: The new resolution; `nil` when it equals the previous one.
     public mutating func changed(_ change: ConditionChange) -> Resolution? {
         self.note(change)
         if !change.isRequest { self.own = self.policy.resolution(for: self.conditions.withoutRequests) }

@@ -1,11 +1,13 @@
-/// The resolution that a publisher requests from its receiver. All trackables of the publisher share the receiver.
+/// The calculation of the resolution that a publisher requests from its position receiver. All trackables of the
+/// publisher share that receiver.
 public enum SensorResolution {
-    /// Returns the resolution for the receiver.
+    /// Returns the resolution to request from the position receiver.
     ///
     /// - Parameters:
-    ///   - resolutions: The trackables' resolutions; the result is the finest of them, member by member.
-    ///   - default: The result without trackables.
-    ///   - constant: The result whenever it is given, in place of the others.
+    ///   - resolutions: The resolutions of the publisher's trackables. The result is their finest combination: the
+    ///     highest accuracy, the shortest interval and the shortest displacement.
+    ///   - default: The result when there are no trackables.
+    ///   - constant: A fixed result that takes precedence over both; `nil` for none.
     public static func finest(
         of resolutions: some Sequence<Resolution>, default: Resolution, constant: Resolution? = nil
     ) -> Resolution {

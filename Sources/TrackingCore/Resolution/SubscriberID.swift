@@ -1,16 +1,17 @@
-/// The identity of one subscriber of a trackable: one run of one client program. Two connections are two subscribers.
+/// The identity of one subscriber: one run of one client program. A second run of the same program is another
+/// subscriber.
 public struct SubscriberID: Hashable, Sendable, CustomStringConvertible {
-    /// The client program.
+    /// The id of the client program.
     public let client: ClientID
-    /// The run of the client program.
+    /// The id of the run of the client program.
     public let session: SessionID
 
-    /// Makes the identity of the run `session` of `client`.
+    /// Makes the identity of one run (`session`) of a client program (`client`).
     public init(client: ClientID, session: SessionID) {
         self.client = client
         self.session = session
     }
 
-    /// `client/session`, for logs.
+    /// The subscriber as the text `client/session`, for logs.
     public var description: String { "\(self.client)/\(self.session)" }
 }

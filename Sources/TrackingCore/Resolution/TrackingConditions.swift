@@ -1,25 +1,26 @@
-/// The complete input of a ``ResolutionPolicy`` for one trackable.
+/// All conditions on which the decision about one trackable's resolution depends. They are the input of a
+/// ``ResolutionPolicy``.
 public struct TrackingConditions: Equatable, Sendable {
-    /// The trackable's own constraints; `nil` leaves the decision to the requests and ``default``.
+    /// The trackable's own constraints. Without them (`nil`), the resolution follows from the requests or ``default``.
     public var constraints: ResolutionConstraints?
-    /// The publisher's floor, the finest resolution that a request can reach; `nil` for none.
-    /// ``ResolutionConstraints/floor`` overrides it.
+    /// The publisher's floor, the finest resolution that a subscriber's request can reach; `nil` for none. A floor in
+    /// the trackable's constraints takes precedence.
     public var floor: Resolution?
-    /// The publisher's ceiling, the coarsest resolution that a request can reach; `nil` for none.
-    /// ``ResolutionConstraints/ceiling`` overrides it.
+    /// The publisher's ceiling, the coarsest resolution that a subscriber's request can reach; `nil` for none. A
+    /// ceiling in the trackable's constraints takes precedence.
     public var ceiling: Resolution?
-    /// The requests of the present subscribers.
+    /// The resolution requests of the subscribers that are present on the trackable.
     public var requests: RequestBook
-    /// The number of present subscribers, with or without a request; ≥ 0.
+    /// The number of subscribers that are present on the trackable, with or without a request; ≥ 0.
     public var subscribers: Int
     /// `true` while the trackable is near its destination.
     public var isNear: Bool
     /// The charge of the device's battery in percent, 0…100; `nil` when unknown.
     public var batteryPercent: Double?
-    /// The publisher's default resolution, used without constraints and requests.
+    /// The publisher's default resolution. It applies when the trackable has neither constraints nor requests.
     public var `default`: Resolution
 
-    /// Makes a snapshot of the conditions of one trackable.
+    /// Makes the conditions of one trackable.
     public init(
         constraints: ResolutionConstraints? = nil, floor: Resolution? = nil, ceiling: Resolution? = nil,
         requests: RequestBook = RequestBook(), subscribers: Int = 0, isNear: Bool = false,
@@ -38,28 +39,28 @@ public struct TrackingConditions: Equatable, Sendable {
     /// `true` while at least one subscriber is present, with or without a request.
     public var isWatched: Bool { self.subscribers > 0 }
 
-    /// The floor in force: the constraints' floor, or else the publisher's.
+    /// The floor that applies to requests: the one of the trackable's constraints or, without that, the publisher's.
     public var effectiveFloor: Resolution? { self.constraints?.floor ?? self.floor }
 
-    /// The ceiling in force: the constraints' ceiling, or else the publisher's.
+    /// The ceiling that applies to requests: the one of the trackable's constraints or, without that, the publisher's.
     public var effectiveCeiling: Resolution? { self.constraints?.ceiling ?? self.ceiling }
 
-    /// Returns a request limited by ``effectiveCeiling`` and ``effectiveFloor``, member by member. Where the two limits
-    /// contradict each other, the floor wins.
+    /// Returns a request limited to the range between ``effectiveCeiling`` and ``effectiveFloor``. Accuracy, interval
+    /// and displacement are limited separately. If floor and ceiling contradict each other, the floor counts.
     public func limited(_ request: Resolution) -> Resolution {
         let limited = self.effectiveCeiling.map(request.finer(of:)) ?? request
         return self.effectiveFloor.map(limited.coarser(of:)) ?? limited
     }
 
-    /// A copy of the conditions without requests.
+    /// A copy of the conditions without the subscribers' resolution requests.
     var withoutRequests: TrackingConditions {
         var conditions = self
         conditions.requests = RequestBook()
         return conditions
     }
 
-    /// `true` when the charge is known and strictly below the constraints' threshold; always `false` without
-    /// constraints.
+    /// `true` when the battery's charge is known and below the threshold of the trackable's constraints. Always `false`
+    /// without constraints.
     public var isLowBattery: Bool {
         guard let constraints = self.constraints, let percent = self.batteryPercent else { return false }
         return percent < constraints.batteryLevelThreshold

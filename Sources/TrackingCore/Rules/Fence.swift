@@ -2,16 +2,16 @@ private import SystemLibrary
 
 /// A named area on the ground.
 public struct Fence: Hashable, Sendable {
-    /// The shape of a fence.
+    /// The shape of a fence on the ground: a circle or polygons.
     public enum Shape: Hashable, Sendable {
         /// All places within `radius` (10 m to 100 km) of `center`.
         case circle(center: Coordinate, radius: Meters)
-        /// Areas, each with an outer ring and the rings of its holes (GeoJSON, RFC 7946, 3.1.6). Edges are straight in
-        /// latitude and longitude, and take the shorter way around the earth.
+        /// Areas, each given by an outer ring and the rings of its holes (GeoJSON, RFC 7946, 3.1.6). An edge is a
+        /// straight line in latitude and longitude, and takes the shorter way around the earth.
         case polygons([[[Coordinate]]])
     }
 
-    /// The maximum number of corners of a fence, all rings together: 10,000.
+    /// The maximum number of corners of a fence, over all its rings: 10,000.
     public static let maximumCorners = 10_000
 
     /// The name of the fence: 1 to 64 bytes of UTF-8.
@@ -33,7 +33,7 @@ public struct Fence: Hashable, Sendable {
                 .invalidConfiguration, "cannot use a fence name of \(name.utf8.count) bytes: a name has 1 to 64 bytes")
         }
         if let problem = Self.problem(shape) {
-            throw TrackingError(.invalidConfiguration, "fence '\(name)': \(problem)")
+            throw TrackingError(.invalidConfiguration, "cannot use fence '\(name)': \(problem)")
         }
         self.name = name
         self.shape = shape
@@ -46,21 +46,23 @@ public struct Fence: Hashable, Sendable {
                 ? nil : "the radius must be 10 to 100000 m, not \(radius.value)"
         case .polygons(let areas):
             let rings = areas.joined()
-            if areas.isEmpty || areas.contains(where: \.isEmpty) { return "an area has at least an outer ring" }
+            if areas.isEmpty || areas.contains(where: \.isEmpty) { return "each area must have at least an outer ring" }
             if rings.contains(where: { $0.count < 4 || $0.first != $0.last }) {
-                return "each ring has at least four places, and its last is its first"
+                return "each ring must have at least four places, and its last place must be its first"
             }
             let corners = rings.reduce(0) { $0 + $1.count }
             guard corners <= Self.maximumCorners else {
                 return "it has \(corners) corners: use at most \(Self.maximumCorners)"
             }
-            if rings.contains(where: { Set($0).count < 3 }) { return "each ring has at least three different places" }
+            if rings.contains(where: { Set($0).count < 3 }) {
+                return "each ring must have at least three different places"
+            }
             return areas.enumerated().lazy.compactMap { Self.problem(area: $0 + 1, $1) }.first
         }
     }
 
-    /// Returns a description of the first ring that reaches too far around the earth for its inside to be unambiguous;
-    /// `nil` when all rings are acceptable.
+    /// Returns the problem of the first ring that cannot be used, because it spans half the earth or surrounds a pole.
+    /// Returns `nil` when all rings are usable.
     private static func problem(area: Int, _ rings: [[Coordinate]]) -> String? {
         for (index, ring) in rings.enumerated() {
             let name = "ring \(index + 1) of area \(area)"
@@ -83,7 +85,7 @@ public struct Fence: Hashable, Sendable {
         return nil
     }
 
-    /// Returns `true` when the fence covers a place.
+    /// Returns `true` when a place is inside the fence.
     public func contains(_ place: Coordinate) -> Bool {
         switch self.shape {
         case .circle(let center, let radius): place.distance(to: center) <= radius
@@ -91,8 +93,8 @@ public struct Fence: Hashable, Sendable {
         }
     }
 
-    /// Returns the distance of a place from the fence, 0 inside. The distance from polygons is measured in the plane
-    /// that touches the earth at the place, which is exact enough near the fence.
+    /// Returns the distance of a place from the fence; 0 when the place is inside. The distance from polygons is
+    /// calculated on a flat map around the place, which is exact enough near the fence.
     public func distance(from place: Coordinate) -> Meters {
         switch self.shape {
         case .circle(let center, let radius):
@@ -104,8 +106,8 @@ public struct Fence: Hashable, Sendable {
         }
     }
 
-    /// The distance from the fence at which a trackable has left it: a tenth of the radius, at least 10 m; 20 m for
-    /// polygons.
+    /// The distance outside the fence beyond which a trackable counts as having left it. For a circle, it is a tenth of
+    /// the radius, at least 10 m; for polygons, it is 20 m.
     var margin: Meters {
         switch self.shape {
         case .circle(_, let radius): max(10, Meters(radius.value / 10))
@@ -113,19 +115,20 @@ public struct Fence: Hashable, Sendable {
         }
     }
 
-    /// Returns `true` when a place lies inside an area, by the even-odd rule: an odd number of edges, those of holes
-    /// included, lie to the east of the place.
+    /// Returns `true` when a place lies inside an area, by the even-odd rule: a ray from the place to the east crosses
+    /// an odd number of edges. The edges of holes count too.
     private static func covers(_ rings: [[Coordinate]], _ place: Coordinate) -> Bool {
         rings.joined(by: place).reduce(false) { $0 != $1.crossesRayEast }
     }
 }
 
-/// An edge of a ring, in metres east and north of a place.
+/// An edge of a ring. Its ends are given in metres east and north of a place, the origin.
 private struct Edge {
     var from: (east: Double, north: Double)
     var to: (east: Double, north: Double)
 
-    /// `true` when a ray from the origin to the east crosses the edge. The edge includes its lower end only.
+    /// `true` when a ray from the origin to the east crosses the edge. An end of the edge exactly on the ray counts
+    /// only if it is the lower end.
     var crossesRayEast: Bool {
         guard (self.from.north > 0) != (self.to.north > 0) else { return false }
         let share = self.from.north / (self.from.north - self.to.north)
@@ -142,7 +145,8 @@ private struct Edge {
 }
 
 extension Sequence<[Coordinate]> {
-    /// Returns the edges of all rings relative to a place, each along the shorter way around the earth.
+    /// Returns the edges of all rings, with their ends in metres east and north of `place`. Each edge takes the shorter
+    /// way around the earth.
     fileprivate func joined(by place: Coordinate) -> [Edge] {
         let north = Coordinate.meanEarthRadius.value.radians
         let east = north * cos(place.latitude.radians)
@@ -162,6 +166,6 @@ extension Sequence<[Coordinate]> {
 }
 
 extension Double {
-    /// This angle in degrees, brought into -180…180 by adding or subtracting whole turns.
+    /// The same angle in degrees within -180…180.
     fileprivate var turned: Double { self - (self / 360).rounded() * 360 }
 }

@@ -1,43 +1,44 @@
-/// A condition on trackables that produces an event each time it is met.
+/// A condition on trackables, such as entering a fence. An event is produced each time the condition begins to be met.
 public struct Rule: Hashable, Sendable {
-    /// The condition of a rule.
+    /// The condition of a rule; for example, that a trackable enters a fence.
     public enum Condition: Hashable, Sendable {
         /// The trackable entered a fence.
         case enter(Fence)
         /// The trackable left a fence.
         case leave(Fence)
-        /// The trackable stayed in a fence for a time within ``Rule/times``.
+        /// The trackable stayed in a fence for the given time, 1 s to 30 days.
         case dwell(Fence, Duration)
-        /// The trackable came near its destination, according to its publisher.
+        /// The trackable came near its destination, as its publisher reports.
         case arrived
-        /// No position of the trackable was received for a time within ``Rule/times``.
+        /// No position of the trackable was received for the given time, 1 s to 30 days.
         case silent(Duration)
-        /// The trackable exceeded a speed, in metres per second: above 0, at most 1,000.
+        /// The trackable exceeded the given speed in metres a second: above 0, at most 1,000.
         case speed(above: Double)
-        /// The battery's charge fell below a percentage of 1 to 100.
+        /// The charge of the device's battery fell below the given percentage, 1 to 100.
         case lowBattery(below: Double)
     }
 
-    /// The range of the times of `dwell` and `silent`: 1 s to 30 days.
+    /// The permitted times of staying in a fence (`dwell`) and of receiving no position (`silent`): 1 s to 30 days.
     public static let times: ClosedRange<Duration> = .seconds(1)...(.seconds(30 * 86_400))
 
     /// The name of the rule: 1 to 64 bytes of UTF-8.
     public let name: String
-    /// The condition.
+    /// The condition of the rule.
     public let condition: Condition
     /// The trackables to which the rule applies; `nil` for all.
     public let trackables: Set<TrackableID>?
 
     /// Creates a rule.
     ///
-    /// - Throws: `invalidConfiguration` for a name or a value out of range.
+    /// - Throws: `invalidConfiguration` for a name that is not 1 to 64 bytes long, or for a time, speed or percentage
+    ///   out of range.
     public init(name: String, _ condition: Condition, of trackables: Set<TrackableID>? = nil) throws(TrackingError) {
         guard (1...64).contains(name.utf8.count) else {
             throw TrackingError(
                 .invalidConfiguration, "cannot use a rule name of \(name.utf8.count) bytes: a name has 1 to 64 bytes")
         }
         if let problem = condition.problem {
-            throw TrackingError(.invalidConfiguration, "rule '\(name)': \(problem)")
+            throw TrackingError(.invalidConfiguration, "cannot use rule '\(name)': \(problem)")
         }
         self.name = name
         self.condition = condition
@@ -74,7 +75,8 @@ extension Rule.Condition {
         }
     }
 
-    /// The members that the condition adds to the detail of its events, for example the name of the fence.
+    /// The fields that describe the condition in the detail of its events. An event about a fence, for example,
+    /// contains the name of the fence.
     var detail: [String: JSONValue] {
         switch self {
         case .enter(let fence), .leave(let fence): ["fence": .text(fence.name)]
@@ -92,12 +94,12 @@ extension TrackingEvent.Kind {
     public static let fenceEntered = Self(rawValue: "FENCE_ENTERED")
     /// The trackable left a fence.
     public static let fenceLeft = Self(rawValue: "FENCE_LEFT")
-    /// The trackable stayed in a fence for the time of a rule.
+    /// The trackable stayed in a fence for the time that a rule requires.
     public static let fenceDwelled = Self(rawValue: "FENCE_DWELLED")
     /// The trackable came near its destination.
     public static let arrived = Self(rawValue: "ARRIVED")
-    /// No position of the trackable was received for the time of a rule.
+    /// No position of the trackable was received for the time that a rule gives.
     public static let silent = Self(rawValue: "SILENT")
-    /// The trackable exceeded the speed of a rule.
+    /// The trackable exceeded the speed limit of a rule.
     public static let speeding = Self(rawValue: "SPEEDING")
 }

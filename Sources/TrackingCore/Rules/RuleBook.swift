@@ -1,7 +1,8 @@
-/// Evaluates the rules (fences, speed, silence, battery, arrival) for all trackables, and decides which events they
-/// produce: one event for each crossing, none from a late point. It reads no clock and writes no log.
+/// Evaluates the rules about fences, speed, silence, battery and arrival for all trackables, and decides which events
+/// they produce. A rule produces one event each time its condition begins to be met. A position that arrives more than
+/// 120 s late produces none.
 ///
-/// All times are of the wall clock, like the times of fixes, so that saved states remain valid after a restart.
+/// All times are of the wall clock, so that saved states remain valid after a restart.
 public struct RuleBook: Sendable {
     /// An event that a rule produced.
     public struct Finding: Hashable, Sendable {
@@ -11,7 +12,7 @@ public struct RuleBook: Sendable {
         public var rule: String
         /// The kind of the event.
         public var kind: TrackingEvent.Kind
-        /// The event's detail members, among them the rule's name.
+        /// The fields of the event's detail, among them the name of the rule.
         public var detail: [String: JSONValue]
         /// The time of the event.
         public var time: UnixTime
@@ -19,16 +20,16 @@ public struct RuleBook: Sendable {
         public var location: Location?
     }
 
-    /// The state of a rule for one trackable, to be saved.
+    /// The state of one rule for one trackable, in the form in which the caller saves it.
     public struct Entry: Hashable, Sendable {
-        /// The trackable.
+        /// The trackable to which the state belongs.
         public var trackable: TrackableID
-        /// The name of the rule.
+        /// The name of the rule to which the state belongs.
         public var rule: String
-        /// The state of the rule for the trackable.
+        /// The state, which contains the rule's last observation of the trackable.
         public var state: RuleState
 
-        /// Creates an entry.
+        /// Creates the entry of one rule and one trackable.
         public init(trackable: TrackableID, rule: String, state: RuleState) {
             self.trackable = trackable
             self.rule = rule
@@ -36,34 +37,34 @@ public struct RuleBook: Sendable {
         }
     }
 
-    /// The age from which a received fix is late: 120 s. A late fix and the points that the publisher skipped before it
-    /// describe the past and produce no event.
+    /// The age from which a received position is late: 120 s. A late position, and the earlier points in the same
+    /// message, describe the past and produce no event.
     public static let maximumLateness: Duration = .seconds(120)
 
     private var rules: [Rule]
     private let maximumTrackables: Int
-    /// The number of known trackables that must be exceeded before those without a message for the longest time are
-    /// removed. It is above `maximumTrackables` if few trackables could be removed the last time.
+    /// The number of known trackables above which idle ones are removed. It is normally `maximumTrackables`. It is
+    /// higher after a removal that could not remove enough trackables.
     private var limit: Int
     private var states: [TrackableID: [String: RuleState]] = [:]
     private var known: [TrackableID: Known] = [:]
     private var changed: Set<TrackableID> = []
     private var deadlines = MinHeap<Deadline>()
-    /// The pairs of rule and trackable that have an entry in ``deadlines``. When a deadline moves to a later time, its
-    /// entry remains and is examined at the earlier time.
+    /// The pairs of a rule and a trackable that have an entry in ``deadlines``. If a deadline moves to a later time,
+    /// its entry stays in place. When the entry's time comes, the new deadline is entered.
     private var expected: Set<Key> = []
 
-    /// The keys of saved states that the caller must remove from its storage.
+    /// The keys of saved states that are no longer valid. The caller must delete these states from its storage.
     private var dropped: Set<Key> = []
 
-    /// The identity of a state: one rule for one trackable.
+    /// The key of a saved state: one rule and one trackable.
     public struct Key: Hashable, Sendable {
-        /// The trackable.
+        /// The trackable to which the state belongs.
         public var trackable: TrackableID
-        /// The name of the rule.
+        /// The name of the rule to which the state belongs.
         public var rule: String
 
-        /// Creates a key.
+        /// Creates the key of one rule and one trackable.
         public init(trackable: TrackableID, rule: String) {
             self.trackable = trackable
             self.rule = rule
@@ -76,13 +77,13 @@ public struct RuleBook: Sendable {
         static func < (left: Self, right: Self) -> Bool { left.time < right.time }
     }
 
-    /// The last known facts about a trackable, with which a new rule begins.
+    /// The last known facts about a trackable. A rule that is new for the trackable begins with them.
     private struct Known {
-        /// The time at which the last message was received.
+        /// The time at which the last message of the trackable was received.
         var received: UnixTime
-        /// The newest valid position, however old it was when it was received.
+        /// The newest position that may be shown as current, even if it arrived late; `nil` for none.
         var last: Location?
-        /// `true` once a position was received.
+        /// `true` once a message with a position of the trackable was received.
         var isLocated = false
         /// `true` while the publisher reports the trackable near its destination; `nil` while unknown.
         var isNear: Bool?
@@ -91,16 +92,16 @@ public struct RuleBook: Sendable {
     /// The time at which the connection to the broker was lost; `nil` while connected.
     private var disconnectedSince: UnixTime?
 
-    /// Creates a book of rules with saved states. Silence and dwelling before `now` do not count, because the program
-    /// received no messages before.
+    /// Creates an evaluator of the given rules with their saved states. The program received no messages before `now`.
+    /// Time before `now` therefore counts neither as silence nor as a stay in a fence.
     ///
     /// - Parameters:
-    ///   - rules: The rules; the later of two rules with one name counts.
+    ///   - rules: The rules. If two rules have the same name, the later one counts.
     ///   - kept: The saved states. States of other rules are ignored.
     ///   - now: The time of the wall clock.
-    ///   - maximumTrackables: The most known trackables. Beyond it the trackables without a message for the longest
-    ///     time are removed, except those that a rule names or that have a deadline. The default is twice the number of
-    ///     trackables that a subscriber watches at once.
+    ///   - maximumTrackables: The maximum number of known trackables. Above it, the trackables without a message for
+    ///     the longest time are removed. A trackable that a rule names, or for which a rule waits for a time to pass,
+    ///     is not removed.
     public init(_ rules: [Rule], kept: [Entry] = [], now: UnixTime, maximumTrackables: Int = 20_000) {
         (self.maximumTrackables, self.limit) = (maximumTrackables, maximumTrackables)
         self.rules = Dictionary(rules.map { ($0.name, $0) }, uniquingKeysWith: { $1 }).values
@@ -120,8 +121,9 @@ public struct RuleBook: Sendable {
         self.begin(self.rules, now: now)
     }
 
-    /// Replaces the rules. A rule with the same condition keeps its states; a changed rule, or a rule for a new
-    /// trackable, begins with the last known position, which is no crossing.
+    /// Replaces the rules. A rule with an unchanged condition keeps its states. A changed rule begins with the last
+    /// known position of each trackable, and so does a rule that applies to a trackable for the first time. Such a
+    /// beginning produces no event.
     public mutating func replace(_ rules: [Rule], now: UnixTime) {
         let former = Dictionary(self.rules.map { ($0.name, $0) }, uniquingKeysWith: { $1 })
         let latter = Dictionary(rules.map { ($0.name, $0) }, uniquingKeysWith: { $1 })
@@ -144,8 +146,8 @@ public struct RuleBook: Sendable {
         }
     }
 
-    /// Gives a rule its first state for a trackable, from the last known facts, unless the rule has a state for the
-    /// trackable already.
+    /// Gives a rule its first state for a trackable, from the last known facts about the trackable. A state that the
+    /// rule already has for the trackable remains.
     private mutating func begin(_ rule: Rule, of id: TrackableID, now: UnixTime) {
         guard self.states[id]?[rule.name] == nil, rule.isFor(id) else { return }
         let known = self.known[id] ?? Known(received: now)
@@ -155,11 +157,11 @@ public struct RuleBook: Sendable {
         self.keep(state, rule, of: id)
     }
 
-    /// The time of the earliest deadline of all rules, at which ``timerFired(now:)`` is to be called; `nil` when there
-    /// is no deadline or no connection to the broker.
+    /// The earliest time at which a rule may produce an event without a message. The caller calls ``timerFired(now:)``
+    /// then. `nil` when there is no such time or no connection to the broker.
     public var nextDeadline: UnixTime? { self.disconnectedSince == nil ? self.deadlines.min?.time : nil }
 
-    /// Returns the states of rules that changed since the last call, to be saved.
+    /// Returns the states of the trackables that changed since the last call. The caller saves them.
     public mutating func takeChanges() -> [Entry] {
         defer { self.changed = [] }
         return self.changed.flatMap { id in
@@ -167,18 +169,19 @@ public struct RuleBook: Sendable {
         }
     }
 
-    /// Returns the keys of saved states to remove that were dropped since the last call.
+    /// Returns the keys of the saved states that became invalid since the last call. The caller deletes these states
+    /// from its storage.
     public mutating func takeDropped() -> Set<Key> {
         defer { self.dropped = [] }
         return self.dropped.filter { self.states[$0.trackable]?[$0.rule] == nil }
     }
 
-    /// Suspends the deadlines of all rules until ``connected(now:)``, because no message can be received without a
-    /// connection to the broker.
+    /// Handles the loss of the connection to the broker, without which no message can be received. Until
+    /// ``connected(now:)``, the passing of time makes no rule produce an event.
     public mutating func connectionLost(now: UnixTime) { self.disconnectedSince = self.disconnectedSince ?? now }
 
-    /// Resumes the deadlines of all rules after a reconnect. Silence is measured from `now`, and the time without a
-    /// connection does not count as dwelling.
+    /// Handles a reconnection to the broker. Silence is measured anew from `now`. The time without a connection does
+    /// not count as a stay in a fence.
     public mutating func connected(now: UnixTime) {
         guard let start = self.disconnectedSince.take() else { return }
         for id in self.states.keys {
@@ -188,7 +191,7 @@ public struct RuleBook: Sendable {
         }
     }
 
-    /// Restarts the measurement of silence after the wall clock was set.
+    /// Begins the measurement of silence anew at `now`, after the device's wall clock was set.
     public mutating func clockStepped(now: UnixTime) {
         for id in self.states.keys {
             for rule in self.rules {
@@ -207,7 +210,8 @@ public struct RuleBook: Sendable {
         }
     }
 
-    /// Registers a message of a trackable, however old its content: the trackable is not silent.
+    /// Handles that a message of a trackable was received. The trackable is therefore not silent, even if the position
+    /// in the message is old.
     public mutating func received(_ id: TrackableID, now: UnixTime) {
         self.know(id, now: now)
         self.known[id]?.isLocated = true
@@ -217,15 +221,15 @@ public struct RuleBook: Sendable {
         }
     }
 
-    /// Evaluates a received position. A late position produces no event; it is the beginning for rules without a state,
-    /// and ends dwelling when it is outside of the fence.
+    /// Evaluates a received position against all rules. A position more than 120 s old produces no event. It only gives
+    /// a first state to rules that have none, and ends a stay in a fence when it is outside.
     ///
     /// - Parameters:
     ///   - id: The trackable.
     ///   - fix: The position.
-    ///   - skipped: The points since the last update, in order and before `fix`.
+    ///   - skipped: The points between the previous update and `fix`, in order of time.
     ///   - now: The time of the wall clock.
-    /// - Returns: The events of the rules, in order.
+    /// - Returns: The events that the rules produce, in order.
     public mutating func moved(
         _ id: TrackableID, _ fix: Location, passing skipped: [Location] = [], now: UnixTime
     ) -> [Finding] {
@@ -246,9 +250,9 @@ public struct RuleBook: Sendable {
         return self.examine(id, at: fix.time) { state, rule in state.moved(rule.condition, fix, at: now) }
     }
 
-    /// Evaluates the publisher's report whether its trackable is near its destination; `nil` while that is unknown.
+    /// Handles the publisher's report that its trackable is near its destination or not; `nil` when that is unknown.
     ///
-    /// - Returns: The events of the rules.
+    /// - Returns: The events that the rules produce.
     public mutating func came(near isNear: Bool?, _ id: TrackableID, now: UnixTime) -> [Finding] {
         self.know(id, now: now)
         self.known[id]?.isNear = isNear
@@ -258,7 +262,8 @@ public struct RuleBook: Sendable {
         }
     }
 
-    /// Forgets the positions of a trackable after they were cleared. Every rule begins again for the trackable.
+    /// Forgets the positions of a trackable, after its retained position at the broker was cleared. Every rule begins
+    /// again for the trackable.
     public mutating func forget(_ id: TrackableID, now: UnixTime) {
         self.known[id]?.last = nil
         self.known[id]?.isLocated = false
@@ -273,9 +278,9 @@ public struct RuleBook: Sendable {
         if self.known.count > self.limit { self.removeIdle(except: id) }
     }
 
-    /// Removes the trackables without a message for the longest time until seven eighths of the permitted number
-    /// remain. Trackables that a rule names or that have a deadline are not removed. Removing many at once keeps the
-    /// average cost of a message constant.
+    /// Removes the trackables without a message for the longest time until seven eighths of the maximum number remain.
+    /// A trackable that a rule names, or for which a rule waits for a time to pass, is not removed. Removing many at
+    /// once keeps the average cost of a message constant.
     private mutating func removeIdle(except last: TrackableID) {
         let named = Set(self.rules.compactMap(\.trackables).joined())
         let idle = self.known.filter { id, _ in id != last && !named.contains(id) && !self.isPending(id) }
@@ -290,15 +295,15 @@ public struct RuleBook: Sendable {
         self.limit = max(self.maximumTrackables, self.known.count + self.maximumTrackables / 8)
     }
 
-    /// Returns `true` when a rule has a deadline for the trackable.
+    /// Returns `true` when a rule waits for a time to pass for this trackable, and would then produce an event.
     private func isPending(_ id: TrackableID) -> Bool {
         guard let states = self.states[id] else { return false }
         return self.rules.contains { states[$0.name]?.deadline($0.condition) != nil }
     }
 
-    /// Evaluates the deadlines that have passed.
+    /// Evaluates the rules whose waiting time has passed: a stay in a fence, or silence.
     ///
-    /// - Returns: The events of the rules, in order of time.
+    /// - Returns: The events that the rules produce, in order of time.
     public mutating func timerFired(now: UnixTime) -> [Finding] {
         guard self.disconnectedSince == nil else { return [] }
         var findings: [Finding] = []

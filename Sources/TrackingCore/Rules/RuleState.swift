@@ -1,14 +1,16 @@
-/// The state of a rule for one trackable: the last observation, and a mark for a reported event.
+/// The state of one rule for one trackable: whether its condition was met at the last observation, since when, and
+/// whether the event was reported.
 public struct RuleState: Hashable, Sendable {
     /// `true` while the condition of the rule is met (inside the fence, silent, too fast, low battery, near the
     /// destination); `nil` before the first observation.
     public private(set) var holds: Bool?
-    /// The time of the fix, or of the clock, at which ``holds`` changed.
+    /// The time of the last change between met and not met, by the time of the position or by the clock.
     public private(set) var since: UnixTime?
-    /// `true` when an event was reported since ``holds`` changed.
+    /// `true` when the rule has produced its event since the condition last changed between met and not met.
     public private(set) var isReported = false
 
-    /// The largest horizontal accuracy of a fix that is compared with fences, in metres.
+    /// The greatest radius of error, in metres, of a position that is compared with fences. A less exact position is
+    /// ignored.
     public static let maximumAccuracy = 200.0
 
     /// Creates the state of a rule that has observed nothing yet.
@@ -21,15 +23,15 @@ public struct RuleState: Hashable, Sendable {
         self.isReported = isReported
     }
 
-    /// Creates the first state of a rule from the known facts, which produce no event. Speed and battery are evaluated
-    /// with the next position.
+    /// Creates the first state of a rule from the known facts about a trackable. This produces no event. Rules about
+    /// speed and battery begin with the next position.
     ///
     /// - Parameters:
     ///   - condition: The condition of the rule.
     ///   - last: The last known position; `nil` for none.
     ///   - isNear: `true` for a trackable near its destination; `nil` while unknown.
-    ///   - isExpected: `true` for a trackable that can be silent: a message was received, or the rule names the
-    ///     trackable.
+    ///   - isExpected: `true` when the measurement of silence begins now: a position was received, or the rule names
+    ///     its trackables.
     ///   - now: The time of the wall clock.
     init(beginning condition: Rule.Condition, at last: Location?, isNear: Bool?, isExpected: Bool, now: UnixTime) {
         switch condition {
@@ -44,7 +46,7 @@ public struct RuleState: Hashable, Sendable {
         }
     }
 
-    /// Evaluates a fix that is newer than the last one.
+    /// Evaluates a position that is newer than the last one against the condition of the rule.
     ///
     /// - Returns: `true` when the rule produces an event.
     mutating func moved(_ condition: Rule.Condition, _ fix: Location, at now: UnixTime) -> Bool {
@@ -75,9 +77,10 @@ public struct RuleState: Hashable, Sendable {
         }
     }
 
-    /// Evaluates a late fix that is newer than the last one. A position outside of the fence ends dwelling.
+    /// Evaluates a late position, more than 120 s old but newer than the last one. It ends a stay in a fence when it is
+    /// outside.
     ///
-    /// - Returns: `false`: a late fix produces no event.
+    /// - Returns: Always `false`: a late position produces no event.
     mutating func movedLate(_ condition: Rule.Condition, _ fix: Location) -> Bool {
         if case .dwell(let fence, _) = condition, self.isInside(fence, fix) == false {
             _ = self.observe(false, fix.time)
@@ -85,11 +88,12 @@ public struct RuleState: Hashable, Sendable {
         return false
     }
 
-    /// Restarts the measurement of silence after a message, however late.
+    /// Begins the measurement of silence anew at `now`, because a message was received. The age of its position does
+    /// not matter.
     mutating func received(at now: UnixTime) { self = RuleState(holds: false, since: now, isReported: false) }
 
-    /// Excludes the time from `start` to `end`, when there was no connection, from the measurement of silence and
-    /// dwelling.
+    /// Excludes the time from `start` to `end`, when no message could be received, from the measured time. This
+    /// concerns rules about silence and about a stay in a fence.
     mutating func passedOver(_ condition: Rule.Condition, from start: UnixTime, to end: UnixTime) {
         guard !self.isReported, let since = self.since else { return }
         switch condition {
@@ -99,12 +103,12 @@ public struct RuleState: Hashable, Sendable {
         }
     }
 
-    /// Evaluates the publisher's report that the trackable is near its destination.
+    /// Handles the publisher's report that its trackable is near its destination or not.
     ///
-    /// - Returns: `true` when the rule produces an event.
+    /// - Returns: `true` when the rule produces an event, because the trackable came near.
     mutating func came(near isNear: Bool, at time: UnixTime) -> Bool { self.observe(isNear, time) == true }
 
-    /// Returns the time at which the rule produces an event without a further message; `nil` for never.
+    /// Returns the time at which the rule produces an event if no further message arrives; `nil` when it produces none.
     func deadline(_ condition: Rule.Condition) -> UnixTime? {
         guard !self.isReported, let since = self.since else { return nil }
         switch condition {
@@ -114,13 +118,15 @@ public struct RuleState: Hashable, Sendable {
         }
     }
 
-    /// Marks the event as reported that the rule produces at its deadline.
+    /// Stores that the rule produced its event because the waiting time has passed.
     mutating func deadlinePassed() { self.isReported = true }
 
-    /// The share of a speed limit below which speeding ends: 0.9. A speed close to the limit is therefore one event.
+    /// The share of the speed limit at or below which speeding ends: 0.9. A speed that varies slightly around the limit
+    /// therefore produces only one event.
     private static let speedingEndShare = 0.9
 
-    /// Returns `true` for a fix inside the fence, with hysteresis; `nil` for a fix that is too inaccurate.
+    /// Returns `true` for a position inside the fence, `false` for one outside, and `nil` for one that is too
+    /// inaccurate. A trackable that was inside counts as outside only beyond a margin around the fence.
     private func isInside(_ fence: Fence, _ fix: Location) -> Bool? {
         let accuracy = fix.accuracyHorizontal ?? 0
         guard accuracy <= Self.maximumAccuracy else { return nil }
@@ -129,9 +135,9 @@ public struct RuleState: Hashable, Sendable {
         return fence.distance(from: fix.coordinate).value <= fence.margin.value + accuracy
     }
 
-    /// Stores an observation of whether the condition is met.
+    /// Stores whether the condition is met now.
     ///
-    /// - Returns: The new value when it differs from an earlier observation; `nil` for no change and for the first
+    /// - Returns: The new value when it differs from the previous one. `nil` when nothing changed, and for the first
     ///   observation.
     private mutating func observe(_ holds: Bool?, _ time: UnixTime) -> Bool? {
         guard let holds, holds != self.holds else { return nil }
@@ -140,8 +146,8 @@ public struct RuleState: Hashable, Sendable {
         return isFirst ? nil : holds
     }
 
-    /// Stores an observation of speed or charge. Unlike other conditions, these produce an event at the first
-    /// observation too.
+    /// Stores whether the condition about speed or battery is met now. For these conditions, the first observation can
+    /// produce an event too.
     ///
     /// - Returns: `true` when the condition begins to be met.
     private mutating func began(_ holds: Bool, _ time: UnixTime) -> Bool {
@@ -149,9 +155,9 @@ public struct RuleState: Hashable, Sendable {
         return self.observe(holds, time) == true || (isFirst && holds)
     }
 
-    /// Marks the event as reported if the condition has been met for at least `time`.
+    /// Stores that the event was produced, if the condition has been met for at least `time`.
     ///
-    /// - Returns: `true` when the condition has been met for that time and its event was not reported before.
+    /// - Returns: `true` when the condition has been met for that time and its event was not produced before.
     private mutating func lasted(_ time: Duration, at now: UnixTime) -> Bool {
         guard self.holds == true, !self.isReported, let since = self.since, since.advanced(by: time) <= now else {
             return false

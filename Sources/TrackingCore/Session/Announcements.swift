@@ -1,20 +1,20 @@
-/// The times at which a member (publisher or subscriber) publishes its presence once more on its trackables. It does so
-/// after another member arrived, because a broker may not have sent the retained messages to that member.
+/// The times at which a publisher or subscriber repeats its announcement on its trackables. It does so after another
+/// client arrived there, because the broker may not have sent the retained announcements to the new client.
 ///
-/// The time is random within one second, so that the members of a trackable do not all answer an arrival at once.
-/// Further arrivals before that time do not add an announcement.
+/// Each time is random within one second, so that not all clients answer an arrival at once. A further arrival before
+/// that time adds no second announcement.
 struct Announcements: Sendable {
-    /// The longest random wait before an announcement: one second.
+    /// The longest random wait before an announcement is repeated: one second.
     static let longestWait = Duration.seconds(1)
 
     private var timers = DeadlineQueue<TrackableID>()
     private var nextMoment: MonotonicTime?
 
-    /// The time of the earliest announcement; `nil` if none is scheduled.
+    /// The time of the earliest scheduled announcement; `nil` if none is scheduled.
     var nextDeadline: MonotonicTime? { self.timers.next }
 
-    /// Schedules an announcement on a trackable at a random time within ``longestWait``. An announcement that is
-    /// already scheduled keeps its time.
+    /// Schedules the repetition of the client's announcement on a trackable, at a random time within ``longestWait``.
+    /// An announcement that is already scheduled keeps its time.
     mutating func schedule(
         _ trackable: TrackableID, now: MonotonicTime, using generator: inout some RandomNumberGenerator
     ) {
@@ -25,12 +25,12 @@ struct Announcements: Sendable {
         self.timers.set(trackable, deadline: next)
     }
 
-    /// Cancels the announcement on one trackable.
+    /// Cancels the scheduled announcement on one trackable.
     mutating func cancel(_ trackable: TrackableID) { self.timers.remove(trackable) }
 
-    /// Cancels all announcements.
+    /// Cancels all scheduled announcements.
     mutating func cancelAll() { self.timers = DeadlineQueue() }
 
-    /// Removes the announcements that are due, and returns their trackables, the earliest first.
+    /// Removes the scheduled announcements whose time has come. Returns their trackables, the earliest first.
     mutating func popDue(now: MonotonicTime) -> [TrackableID] { self.timers.popExpired(now: now) }
 }

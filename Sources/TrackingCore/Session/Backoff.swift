@@ -1,5 +1,4 @@
-/// Waits between attempts that grow after each failure: the first wait, then each one `factor` times the previous one,
-/// up to the longest.
+/// The growing waits between repeated attempts. Each wait is `factor` times the previous one, up to a longest wait.
 ///
 /// The value counts the failures in a row. Call ``next()`` or ``next(atMost:using:)`` after each failure and
 /// ``reset()`` after a success:
@@ -14,15 +13,15 @@ public struct Backoff: Hashable, Sendable {
     public var first: Duration
     /// The longest wait.
     public var maximum: Duration
-    /// The ratio of each wait to the one before, at least 1.
+    /// The ratio of each wait to the previous one, at least 1.
     public var factor: Int
-    /// The share of each wait that is left to chance, from 0 (none) to 1: with 0.5 a wait has at least half of its
-    /// length.
+    /// The share of each wait that is random, from 0 (none) to 1. With 0.5, a wait is shortened at random by at most
+    /// half.
     public var jitter: Double
     /// The number of failures in a row.
     public private(set) var failures = 0
 
-    /// Makes a backoff without failures.
+    /// Makes a backoff that has counted no failures.
     ///
     /// - Parameters:
     ///   - first: The wait after the first failure.
@@ -36,11 +35,11 @@ public struct Backoff: Hashable, Sendable {
         self.jitter = jitter
     }
 
-    /// Returns the wait after a number of failures in a row, without jitter; zero after none.
+    /// Returns the wait after a number of failures in a row, without a random part; zero for no failures.
     ///
     /// - Parameters:
     ///   - failures: The number of failures in a row.
-    ///   - limit: The longest wait in place of ``maximum``; `nil` for ``maximum``.
+    ///   - limit: The longest wait, used in place of ``maximum``; `nil` for ``maximum``.
     public func wait(after failures: Int, atMost limit: Duration? = nil) -> Duration {
         guard failures > 0 else { return .zero }
         let longest = limit ?? self.maximum
@@ -52,18 +51,17 @@ public struct Backoff: Hashable, Sendable {
         return wait
     }
 
-    /// Counts a failure and returns the wait until the next attempt, without jitter.
+    /// Counts a failure. Returns the wait until the next attempt, without a random part.
     public mutating func next() -> Duration {
         self.failures += 1
         return self.wait(after: self.failures)
     }
 
-    /// Counts a failure and returns the wait until the next attempt, shortened at random by up to ``jitter`` of its
-    /// length.
+    /// Counts a failure. Returns the wait until the next attempt, shortened at random by up to the share ``jitter``.
     ///
     /// - Parameters:
-    ///   - limit: The longest wait in place of ``maximum``; `nil` for ``maximum``.
-    ///   - generator: The source of the jitter.
+    ///   - limit: The longest wait, used in place of ``maximum``; `nil` for ``maximum``.
+    ///   - generator: The source of the random part.
     public mutating func next(
         atMost limit: Duration? = nil, using generator: inout some RandomNumberGenerator
     ) -> Duration {
@@ -72,6 +70,6 @@ public struct Backoff: Hashable, Sendable {
             * Double.random(in: (1 - self.jitter)...1, using: &generator)
     }
 
-    /// Forgets the failures after a success: the next wait is the first one again.
+    /// Sets the number of failures to zero after a success. The next wait is the first one again.
     public mutating func reset() { self.failures = 0 }
 }

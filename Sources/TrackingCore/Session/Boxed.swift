@@ -1,8 +1,9 @@
-/// A large value with storage of its own. Moving and copying it costs one reference. Its content is copied only when
-/// one of two copies changes. It has value semantics.
+/// A wrapper that stores a large value on the heap, so that moving or copying it costs only one reference. The value is
+/// copied when one of two copies changes. The wrapper has value semantics.
 @propertyWrapper
 public struct Boxed<Value: Sendable>: Sendable {
-    /// `@unchecked`: the value changes only while there is a single reference.
+    /// The heap storage of the value. `@unchecked Sendable` is safe, because the value changes only while there is a
+    /// single reference to it.
     @usableFromInline
     final class Box: @unchecked Sendable {
         @usableFromInline var value: Value
@@ -13,11 +14,11 @@ public struct Boxed<Value: Sendable>: Sendable {
 
     @usableFromInline var box: Box
 
-    /// Boxes a value.
+    /// Stores a value on the heap.
     @inlinable
     public init(wrappedValue: Value) { self.box = Box(wrappedValue) }
 
-    /// The value.
+    /// The stored value.
     @inlinable
     public var wrappedValue: Value {
         _read { yield self.box.value }

@@ -7,36 +7,38 @@ extension ConnectionStateMachine {
         case v311
     }
 
-    /// The settings of a client's connection: time limits, waits and counts.
+    /// The settings of a client's connection to the broker: time limits, waits between attempts, and counts.
     public struct Configuration: Hashable, Sendable {
-        /// The number of broker addresses (endpoints) to try in turn, at least 1.
+        /// The number of configured broker addresses (endpoints), at least 1. The client tries them in turn.
         public var endpoints: Int
-        /// The names of the endpoints for error texts, in the order of the endpoints. When empty, a text names no
-        /// endpoint.
+        /// The names of the broker addresses for error messages, in the order of the addresses. If the list is empty,
+        /// an error message contains "the broker".
         public var endpointNames: [String] = []
-        /// The only MQTT version to use; `nil` tries 5 and falls back to 3.1.1 where the broker's answer requires that.
+        /// The only MQTT version to use. With `nil`, the client tries MQTT 5 and falls back to 3.1.1 if the broker does
+        /// not accept MQTT 5.
         public var pinnedVersion: Version?
         /// The longest duration of an attempt to connect, TLS handshake and CONNACK included.
         public var connectTimeout: Duration
-        /// The longest time that the broker may take to answer a PUBLISH or SUBSCRIBE. After it, the connection counts
-        /// as lost.
+        /// The longest time that the broker may take to answer a PUBLISH or SUBSCRIBE. A connection without an answer
+        /// for this time counts as lost.
         public var answerTimeout: Duration
-        /// The wait before the second attempt to connect. Jitter shortens it by at most half.
+        /// The wait before the second attempt to connect. It is shortened at random by at most half.
         public var firstWait: Duration
         /// The longest wait between two attempts to connect.
         public var longestWait: Duration
         /// The longest wait between two attempts to connect while the broker refuses the client's identity (client id
         /// or password).
         public var longestRefusedWait: Duration
-        /// The duration of a connection after which the waits between attempts begin again with the first one.
+        /// The duration of a connection from which it counts as stable. After the loss of such a connection, the waits
+        /// between attempts begin with the shortest one again.
         public var settlesAfter: Duration
-        /// The number of connections in a row, each shorter than ``settlesAfter``, after which the machine suspects a
-        /// second program with the same client id.
+        /// The number of short connections in a row, each shorter than ``settlesAfter``, after which the client
+        /// suspects a second program with the same client id.
         public var suspiciousCloses: Int
-        /// A sentence with a remedy, appended to the error when another connection uses the same client id; `nil`
-        /// appends none.
+        /// A sentence with a remedy for the case that another program uses the same client id. It is appended to the
+        /// error message; `nil` appends none.
         public var takeoverRemedy: String?
-        /// The longest time for writing a DISCONNECT packet. After it, the connection is closed without one.
+        /// The longest time for sending the DISCONNECT packet. After this time, the connection is closed without it.
         public var goodbyeTimeout: Duration
 
         /// Makes a configuration.

@@ -11,11 +11,11 @@ extension ConnectionStateMachine {
         self.configuration.pinnedVersion ?? self.known[endpoint] ?? .v5
     }
 
-    /// Returns `true` when the attempt is repeated with MQTT 3.1.1, because the broker refused MQTT 5 or closed the
-    /// connection without an answer.
+    /// Returns `true` when the client is to repeat the attempt with MQTT 3.1.1. This is the case when the broker
+    /// refused MQTT 5 or closed the connection without an answer.
     ///
-    /// The machine remembers a version only after the broker has accepted it. When the broker accepted MQTT 5 before, a
-    /// close without an answer is no reason to fall back: such a broker is only stopping.
+    /// A close without an answer counts only if the broker never accepted MQTT 5 before. Otherwise the broker is
+    /// probably just stopping.
     func fallsBack(_ attempt: Attempt, on failure: Failure) -> Bool {
         guard self.configuration.pinnedVersion == nil, attempt.version == .v5 else { return false }
         switch failure {
@@ -25,14 +25,15 @@ extension ConnectionStateMachine {
         }
     }
 
-    /// Returns `true` when the broker supports no retained messages (reason code 0x9A) and the attempt asked it to
-    /// retain the will. An attempt without a retained will may then succeed.
+    /// Returns `true` when the broker refused a retained will, because it supports no retained messages (reason code
+    /// 0x9A). The client then repeats the attempt with a will that is not retained.
     func refusesRetain(_ attempt: Attempt, _ failure: Failure) -> Bool {
         guard attempt.retainsWill, case .refused(let error) = failure else { return false }
         return error.reasonCode == 0x9A
     }
 
-    /// Handles a failed attempt: connects to the next endpoint at once, or waits when all endpoints were tried.
+    /// Handles a failed attempt to connect. The client connects to the next broker address at once. When all addresses
+    /// were tried, it waits first.
     mutating func failed(_ failure: Failure, now: MonotonicTime) -> [Action] {
         self.endpoint = (self.endpoint + 1) % self.configuration.endpoints
         self.triedInRound += 1
@@ -45,8 +46,8 @@ extension ConnectionStateMachine {
         return [.deliver(.disconnected(event))]
     }
 
-    /// Handles a lost connection: connects to the same endpoint when the connection had lasted
-    /// ``Configuration/settlesAfter``, otherwise to the next endpoint.
+    /// Handles a lost connection. The client waits and connects again. It uses the same broker address if the
+    /// connection lasted at least ``Configuration/settlesAfter``, and otherwise the next address.
     mutating func lost(_ reason: TrackingError, since: MonotonicTime, now: MonotonicTime) -> [Action] {
         let lasted = since.duration(to: now)
         if lasted >= self.configuration.settlesAfter {
@@ -74,11 +75,12 @@ extension ConnectionStateMachine {
             .takenOver,
             """
             \(self.shortLives) connections in a row were closed within \(self.configuration.settlesAfter): \
-            another program probably uses the same client id (\(reason.message))
+            another program probably uses the same client id. Give each program its own (\(reason.message))
             """, reasonCode: reason.reasonCode)
     }
 
-    /// Returns the wait before the next attempt. Its maximum is longer when the broker refused this client's identity.
+    /// Returns the wait before the next attempt to connect. The wait can become longer when the broker refused the
+    /// client's id or password.
     private mutating func nextWait(after error: TrackingError) -> Duration {
         let longest =
             error.isIdentityRefusal ? self.configuration.longestRefusedWait : self.configuration.longestWait

@@ -1,39 +1,40 @@
-/// Decides about one client's connection to the broker: the time of each attempt, its endpoint and MQTT version, the
-/// waits, the detection of a dead connection, and the end. The machine uses no socket, clock or log.
+/// Controls one client's connection to the broker, without using a socket, a clock or a log. It decides when to
+/// connect, to which address, with which MQTT version, when the connection counts as dead, and when it ends.
 ///
-/// Each method is named after an event and returns the actions that follow, in order. The driver calls
-/// ``timerFired(now:)`` at ``nextDeadline``; the call of an outdated timer is ignored.
+/// The caller reports each event by a method. The method returns the actions that the caller must perform, in order.
+/// The caller also calls ``timerFired(now:)`` at ``nextDeadline``; a call before that time has no effect.
 public struct ConnectionStateMachine: Sendable {
-    /// An action that the driver of the connection performs, as plain data.
+    /// An action that the caller of the state machine performs on the connection.
     public enum Action: Hashable, Sendable {
-        /// Open a new connection and send CONNECT. Answered by ``ConnectionStateMachine/accepted(sessionPresent:now:)``
-        /// or ``ConnectionStateMachine/attemptFailed(_:now:)``.
+        /// Open a new connection and send CONNECT. The caller then reports the result with
+        /// ``ConnectionStateMachine/accepted(sessionPresent:now:)`` or
+        /// ``ConnectionStateMachine/attemptFailed(_:now:)``.
         case connect(Attempt)
-        /// Close the connection or the current attempt without a DISCONNECT.
+        /// Close the connection, or abort the attempt to connect, without sending DISCONNECT.
         case abandon
-        /// Send DISCONNECT, so that the broker publishes no will. Answered by
+        /// Send DISCONNECT, so that the broker does not publish the client's will. The caller then calls
         /// ``ConnectionStateMachine/goodbyeSent(now:)``.
         case sendGoodbye
-        /// Deliver the event `.connected` or `.disconnected` to the role (publisher, subscriber or recorder) that uses
-        /// the connection.
+        /// Deliver this event, `.connected` or `.disconnected`, to the publisher, subscriber or recorder that uses the
+        /// connection.
         case deliver(TransportEvent)
-        /// End the event stream of the connection: no further event follows.
+        /// End the stream of events that the user of the connection reads. No further event follows.
         case finish
     }
 
     /// One attempt to connect to the broker.
     public struct Attempt: Hashable, Sendable {
-        /// The endpoint, as an index into the configured list.
+        /// The broker address to connect to, as an index into the configured list.
         public var endpoint: Int
-        /// The MQTT version.
+        /// The MQTT version with which the client connects.
         public var version: Version
-        /// The number of the connection within the session, counted from 0, that the attempt makes if the broker
-        /// accepts it.
+        /// The number that the connection gets if the broker accepts it. The accepted connections of one run of the
+        /// program are counted from 0.
         public var connection: Int
-        /// `true` to ask the broker to retain the will; `false` after the broker has refused a retained will.
+        /// `true` to ask the broker to retain the client's will. `false` after this broker has refused a retained will.
         public var retainsWill: Bool
 
-        /// Makes an attempt.
+        /// Makes the description of an attempt to connect.
         public init(endpoint: Int, version: Version, connection: Int, retainsWill: Bool = true) {
             self.endpoint = endpoint
             self.version = version
@@ -44,15 +45,16 @@ public struct ConnectionStateMachine: Sendable {
 
     /// The way in which an attempt to connect failed.
     public enum Failure: Hashable, Sendable {
-        /// CONNECT could not be sent: the name or the route is unknown, no program listens, or TLS failed.
+        /// CONNECT could not be sent: the broker's name or network is unknown, no program listens at the address, or
+        /// TLS failed.
         case unreachable(TrackingError)
         /// CONNECT was sent, and the broker closed the connection without a CONNACK. Older brokers answer MQTT 5 in
         /// this way.
         case closedUnanswered(TrackingError)
-        /// The broker refused the connection in its CONNACK, with the reason in the error's `reasonCode`.
+        /// The broker refused the connection in its CONNACK packet. The error's `reasonCode` is the broker's reason.
         case refused(TrackingError)
 
-        /// The error of the failure.
+        /// The error with which the attempt to connect failed.
         public var error: TrackingError {
             switch self {
             case .unreachable(let error), .closedUnanswered(let error), .refused(let error): error
@@ -61,19 +63,20 @@ public struct ConnectionStateMachine: Sendable {
     }
 
     enum State: Hashable, Sendable {
-        /// Before ``started(now:)``. Can transition to: `connecting`, `ended`.
+        /// The connection was not started yet. Can transition to: `connecting`, `ended`.
         case idle
-        /// CONNECT is sent. Can transition to: `connecting`, `online`, `waiting`, `ended`.
-        case connecting(Attempt, until: MonotonicTime)
-        /// The machine waits before another attempt. Can transition to: `connecting`, `ended`.
-        case waiting(until: MonotonicTime)
-        /// The broker accepted the connection. Can transition to: `connecting`, `waiting`, `closing`, `leaving`,
+        /// CONNECT was sent, and the broker has not answered. Can transition to: `connecting`, `online`, `waiting`,
         /// `ended`.
+        case connecting(Attempt, until: MonotonicTime)
+        /// The client waits before another attempt to connect. Can transition to: `connecting`, `ended`.
+        case waiting(until: MonotonicTime)
+        /// The broker accepted the connection, which is in use. Can transition to: `connecting`, `waiting`, `closing`,
+        /// `leaving`, `ended`.
         case online(Attempt, since: MonotonicTime, unanswered: MonotonicTime?)
-        /// The role closed the connection, and the broker's answers to earlier requests are outstanding. Can transition
-        /// to: `leaving`, `ended`.
+        /// The user of the connection asked to close it. The client still waits for the broker's answers to earlier
+        /// requests. Can transition to: `leaving`, `ended`.
         case closing(since: MonotonicTime, until: MonotonicTime)
-        /// DISCONNECT is being written. Can transition to: `ended`.
+        /// The client is sending DISCONNECT. Can transition to: `ended`.
         case leaving(since: MonotonicTime, until: MonotonicTime)
         /// The connection ended for good. Final.
         case ended
@@ -82,24 +85,26 @@ public struct ConnectionStateMachine: Sendable {
     let configuration: Configuration
     var state = State.idle
     var generator: SplitMix64
-    /// The MQTT version that each endpoint has accepted, by the endpoint's index.
+    /// The MQTT version that the broker at each address has accepted, by the index of the address.
     var known: [Int: Version] = [:]
-    /// The indices of the endpoints whose brokers support no retained messages and therefore refuse a retained will.
+    /// The indices of the addresses whose brokers refused a retained will, because they support no retained messages.
     var withoutRetain: Set<Int> = []
     var endpoint = 0
     var connections = 0
-    /// The waits between attempts. They begin again after a connection that lasted ``Configuration/settlesAfter``.
+    /// The growing waits between attempts to connect. They begin with the shortest one again after a connection that
+    /// lasted ``Configuration/settlesAfter``.
     var backoff: Backoff
-    /// The number of endpoints that were tried without success since the last wait.
+    /// The number of broker addresses that were tried without success since the last wait.
     var triedInRound = 0
-    /// The number of connections in a row that the broker closed soon after they were made.
+    /// The number of connections in a row that were lost within ``Configuration/settlesAfter`` and may be the work of a
+    /// second program with the same client id.
     var shortLives = 0
 
-    /// Creates a machine that is not started.
+    /// Creates a state machine that is not connected and not started.
     ///
     /// - Parameters:
-    ///   - configuration: The settings; at least one endpoint.
-    ///   - seed: The seed of the random part of the waits; different in every process.
+    ///   - configuration: The settings, with at least one broker address.
+    ///   - seed: The seed for the random part of the waits; it should differ in every process.
     public init(configuration: Configuration, seed: UInt64) {
         precondition(configuration.endpoints > 0, "a connection needs at least one endpoint")
         self.configuration = configuration
@@ -107,7 +112,7 @@ public struct ConnectionStateMachine: Sendable {
         self.generator = SplitMix64(seed: seed)
     }
 
-    /// The time at which ``timerFired(now:)`` is to be called; `nil` when the machine waits for nothing.
+    /// The time at which the caller must call ``timerFired(now:)``; `nil` when the state machine waits for no time.
     public var nextDeadline: MonotonicTime? {
         switch self.state {
         case .idle, .ended: nil
@@ -116,7 +121,7 @@ public struct ConnectionStateMachine: Sendable {
         }
     }
 
-    /// `true` while the broker has accepted the connection, so that commands can be sent.
+    /// `true` while there is a connection that the broker has accepted, so that messages can be sent.
     public var isOnline: Bool {
         switch self.state {
         case .online, .closing: true
@@ -124,7 +129,8 @@ public struct ConnectionStateMachine: Sendable {
         }
     }
 
-    /// `true` after the role requested the end of the connection or the connection ended. Later commands are ignored.
+    /// `true` after the user of the connection asked to close it, or after the connection ended for good. Later
+    /// commands are ignored.
     public var isClosing: Bool {
         switch self.state {
         case .closing, .leaving, .ended: true
@@ -132,7 +138,7 @@ public struct ConnectionStateMachine: Sendable {
         }
     }
 
-    /// Starts the machine. Call it once, before any other method.
+    /// Begins the first attempt to connect. The caller calls this once, before any other method.
     public mutating func started(now: MonotonicTime) -> [Action] {
         switch self.state {
         case .idle: return [self.connect(now: now)]
@@ -161,8 +167,9 @@ public struct ConnectionStateMachine: Sendable {
         }
     }
 
-    /// Handles the failure of the current attempt, whose connection is closed. Returns the actions that follow, in
-    /// order.
+    /// Handles that the current attempt to connect failed. Its connection is closed already.
+    ///
+    /// - Returns: The actions that the caller must perform, in order.
     public mutating func attemptFailed(_ failure: Failure, now: MonotonicTime) -> [Action] {
         switch self.state {
         case .connecting(let attempt, _):
@@ -181,7 +188,9 @@ public struct ConnectionStateMachine: Sendable {
         }
     }
 
-    /// Handles the loss of the connection for the given reason. Returns the actions that follow, in order.
+    /// Handles that the connection was lost for the given reason.
+    ///
+    /// - Returns: The actions that the caller must perform, in order.
     public mutating func connectionLost(_ reason: TrackingError, now: MonotonicTime) -> [Action] {
         switch self.state {
         case .online(_, let since, _):
@@ -193,21 +202,23 @@ public struct ConnectionStateMachine: Sendable {
         }
     }
 
-    /// Sets the time at which the oldest unanswered PUBLISH or SUBSCRIBE was sent; `nil` when all are answered, or
-    /// while the driver itself reads nothing. After ``Configuration/answerTimeout`` without an answer, the connection
-    /// counts as lost.
+    /// Sets the time at which the oldest unanswered PUBLISH or SUBSCRIBE was sent. If the broker does not answer it
+    /// within ``Configuration/answerTimeout``, the connection counts as lost.
+    ///
+    /// The time is `nil` when all are answered. It is also `nil` while the client itself does not read from the
+    /// connection.
     public mutating func answersAwaited(since unanswered: MonotonicTime?) {
         if case .online(let attempt, let since, _) = self.state {
             self.state = .online(attempt, since: since, unanswered: unanswered)
         }
     }
 
-    /// Handles the role's request to end the connection in order.
+    /// Handles that the user of the connection asks to close it in order, with a DISCONNECT.
     ///
     /// - Parameters:
-    ///   - limit: The longest time to wait for the broker's outstanding answers.
+    ///   - limit: The longest time to wait for the broker's outstanding answers before the DISCONNECT.
     ///   - now: The time on the monotonic clock.
-    /// - Returns: The actions that follow, in order.
+    /// - Returns: The actions that the caller must perform, in order.
     public mutating func closeRequested(within limit: Duration, now: MonotonicTime) -> [Action] {
         switch self.state {
         case .online(_, let since, _):
@@ -227,21 +238,22 @@ public struct ConnectionStateMachine: Sendable {
         }
     }
 
-    /// Ends the connection at once, because its task was cancelled. Unless the role has requested the end, the broker
-    /// receives no DISCONNECT and publishes the will, because the role has published no farewell.
+    /// Ends the connection at once, because its task was cancelled. The broker receives no DISCONNECT and therefore
+    /// publishes the client's will. If the user of the connection has already asked to close it, a DISCONNECT is sent.
     public mutating func cancelled(now: MonotonicTime) -> [Action] {
         guard case .online(_, let since, _) = self.state else { return self.closeRequested(within: .zero, now: now) }
         return [.abandon] + self.end(nil, since: since, now: now)
     }
 
-    /// Handles the role's request to connect now: ends a current wait between attempts. At other times the request has
-    /// no effect.
+    /// Handles that the user of the connection asks to connect now. A wait between two attempts ends at once. At other
+    /// times, the request has no effect.
     public mutating func tryRequested(now: MonotonicTime) -> [Action] {
         guard case .waiting = self.state else { return [] }
         return [self.connect(now: now)]
     }
 
-    /// Handles that the broker has answered every request. A connection that is closing sends its DISCONNECT now.
+    /// Handles that the broker has answered all requests. If the user asked to close the connection, the DISCONNECT is
+    /// sent now.
     public mutating func drained(now: MonotonicTime) -> [Action] {
         switch self.state {
         case .closing(let since, _): return self.leave(since: since, now: now)
@@ -249,7 +261,7 @@ public struct ConnectionStateMachine: Sendable {
         }
     }
 
-    /// Handles that the DISCONNECT was written and the connection closed.
+    /// Handles that the DISCONNECT was sent and the connection was closed.
     public mutating func goodbyeSent(now: MonotonicTime) -> [Action] {
         switch self.state {
         case .leaving(let since, _): return self.end(nil, since: since, now: now)
@@ -257,8 +269,8 @@ public struct ConnectionStateMachine: Sendable {
         }
     }
 
-    /// Handles the expiry of ``nextDeadline``: a failed attempt, the end of a wait, or a broker that does not answer.
-    /// The call of an outdated timer has no effect.
+    /// Handles that the time ``nextDeadline`` has come: an attempt took too long, a wait is over, or the broker does
+    /// not answer. A call before that time has no effect.
     public mutating func timerFired(now: MonotonicTime) -> [Action] {
         guard let deadline = self.nextDeadline, now >= deadline else { return [] }
         switch self.state {
@@ -268,14 +280,14 @@ public struct ConnectionStateMachine: Sendable {
             let name = self.configuration.endpointName(self.endpoint)
             let error = TrackingError(
                 .brokerUnreachable,
-                "cannot connect: \(name) did not answer within \(self.configuration.connectTimeout)")
+                "cannot connect to the broker: \(name) did not answer within \(self.configuration.connectTimeout)")
             return [.abandon] + self.failed(.unreachable(error), now: now)
         case .online(_, let since, _):
             let error = TrackingError(
                 .connectionLost,
                 """
                 connection to the broker ended: the broker left a message unanswered for \
-                \(self.configuration.answerTimeout)
+                \(self.configuration.answerTimeout). The client connects again
                 """)
             return [.abandon] + self.lost(error, since: since, now: now)
         case .closing(let since, _):

@@ -1,14 +1,14 @@
-/// Deadlines by key, such as those of leases, grace periods and waits, with constant-time access to the next one.
+/// Deadlines by key, with constant-time access to the earliest one. A key has at most one deadline.
 ///
-/// A key has at most one deadline. Setting and removing cost O(log n). A replaced deadline stays in the heap until its
-/// time comes, or until such leftovers outnumber the current ones, so that memory stays proportional to `count`. The
-/// type is inlinable, because deciders use it several times for each event and specialised code takes a fraction of the
-/// time.
+/// Setting and removing a deadline cost O(log n). A replaced or removed deadline may stay in the internal heap for a
+/// while. Such leftovers are removed when they outnumber the current ones, so that memory stays proportional to
+/// ``count``.
 public struct DeadlineQueue<Key: Hashable & Sendable>: Sendable {
     @usableFromInline
     struct Entry: Comparable, Sendable {
         @usableFromInline let deadline: MonotonicTime
-        /// The number of the setting, which distinguishes a current entry from a leftover and orders equal deadlines.
+        /// The number of the call that set the deadline. It distinguishes a current entry from a leftover, and orders
+        /// equal deadlines.
         @usableFromInline let order: UInt64
         @usableFromInline let key: Key
 
@@ -26,7 +26,7 @@ public struct DeadlineQueue<Key: Hashable & Sendable>: Sendable {
     }
 
     @usableFromInline var living: [Key: Entry] = [:]
-    /// The heap, whose least entry is always a current one.
+    /// The heap of the entries, with leftovers of removed deadlines. Its least entry is always a current one.
     @usableFromInline var heap = MinHeap<Entry>()
     @usableFromInline var settings: UInt64 = 0
 
@@ -46,14 +46,15 @@ public struct DeadlineQueue<Key: Hashable & Sendable>: Sendable {
     @inlinable
     public var isEmpty: Bool { self.living.isEmpty }
 
-    /// The number of entries in the heap, including those that were removed or replaced; for tests of the maximum.
+    /// The number of entries in the heap, including leftovers of removed and replaced deadlines. Tests use it to check
+    /// the memory limit.
     var heapCount: Int { self.heap.count }
 
     /// The deadline of `key`; `nil` when it has none.
     @inlinable
     public func deadline(of key: Key) -> MonotonicTime? { self.living[key]?.deadline }
 
-    /// Sets the deadline of `key`, in place of an earlier one.
+    /// Sets the deadline of `key`, and replaces an earlier one.
     @inlinable
     public mutating func set(_ key: Key, deadline: MonotonicTime) {
         self.settings += 1
@@ -63,7 +64,7 @@ public struct DeadlineQueue<Key: Hashable & Sendable>: Sendable {
         self.dropLeftovers()
     }
 
-    /// Sets the deadline of `key`, or removes it (`nil`). Does nothing if the deadline is unchanged.
+    /// Sets the deadline of `key`, or removes it with `nil`. Does nothing if the deadline is unchanged.
     @inlinable
     public mutating func keep(_ key: Key, at deadline: MonotonicTime?) {
         guard self.living[key]?.deadline != deadline else { return }
@@ -78,8 +79,8 @@ public struct DeadlineQueue<Key: Hashable & Sendable>: Sendable {
         return entry.deadline
     }
 
-    /// Removes and returns every key whose deadline is at or before `now`: the earliest first, equal ones in the order
-    /// of setting.
+    /// Removes and returns every key whose deadline is at or before `now`. The earliest comes first; equal deadlines
+    /// come in the order in which they were set.
     @inlinable
     public mutating func popExpired(now: MonotonicTime) -> [Key] {
         var expired: [Key] = []

@@ -1,27 +1,28 @@
-/// The topic filters that the broker refuses on a connection, and the time of the next attempt to subscribe to them.
+/// The topic filters to which the broker refuses to let the client subscribe, with the time of the next attempt.
 ///
 /// A refusal may be temporary: rights may be granted later, or the broker may have been overloaded. The first new
-/// attempt follows after 1 s, and the wait doubles with each refusal up to 15 minutes.
+/// attempt follows after 1 s. The wait doubles with each refused attempt, up to 15 minutes.
 package struct FilterRefusals<Filter: Hashable & Sendable>: Sendable {
     private var reasons: [Filter: TrackingError] = [:]
     private var backoff = Backoff(first: .seconds(1), maximum: .seconds(15 * 60))
     /// The time of the next attempt to subscribe to the refused filters; `nil` if none is scheduled.
     package private(set) var retryAt: MonotonicTime?
 
-    /// Makes a value without refusals.
+    /// Makes a value that contains no refused filter.
     package init() {}
 
     /// `true` while the broker refuses no filter.
     package var isEmpty: Bool { self.reasons.isEmpty }
 
-    /// The broker's reason for refusing a filter; `nil` if the filter is not refused.
+    /// The reason with which the broker refused the filter; `nil` if the filter is not refused.
     package subscript(_ filter: Filter) -> TrackingError? { self.reasons[filter] }
 
-    /// Stores the broker's answer for one filter: its refusal, or `nil` when it granted the filter. Call
-    /// ``scheduleRetry(now:)`` after the last answer of a SUBACK packet.
+    /// Stores the broker's answer for one topic filter: the reason of its refusal, or `nil` when the broker granted it.
+    /// After all answers of a SUBACK packet, the caller calls ``scheduleRetry(now:)``.
     package mutating func answered(_ filter: Filter, _ refusal: TrackingError?) { self.reasons[filter] = refusal }
 
-    /// Schedules the next attempt to subscribe, if a filter is refused and no attempt is scheduled.
+    /// Schedules the next attempt to subscribe to the refused filters, unless one is scheduled already. If no filter is
+    /// refused, cancels the attempt and begins with the shortest wait again.
     package mutating func scheduleRetry(now: MonotonicTime) {
         guard !self.reasons.isEmpty else {
             self.backoff.reset()
@@ -32,21 +33,22 @@ package struct FilterRefusals<Filter: Hashable & Sendable>: Sendable {
         self.retryAt = now.advanced(by: self.backoff.next())
     }
 
-    /// Returns the refused filters to subscribe to again, if the time of the next attempt has come; otherwise none.
+    /// Returns the refused filters if the time of the next attempt to subscribe to them has come; otherwise an empty
+    /// list.
     package mutating func retryDue(now: MonotonicTime) -> [Filter] {
         guard let retryAt = self.retryAt, retryAt <= now else { return [] }
         self.retryAt = nil
         return Array(self.reasons.keys)
     }
 
-    /// Forgets the refusal of a filter that the client does not subscribe to any more.
+    /// Forgets the refusal of a topic filter to which the client no longer wants to subscribe.
     package mutating func remove(_ filter: Filter) { self.reasons[filter] = nil }
 
-    /// Cancels the next attempt to subscribe, because the connection was lost. The refusals remain known until the next
-    /// connection.
+    /// Cancels the next attempt to subscribe, because the connection was lost. The refusals remain stored until the
+    /// next connection begins.
     package mutating func disconnected() { self.retryAt = nil }
 
-    /// Forgets all refusals at the begin of a connection, because the role subscribes to all filters again. The wait
-    /// continues to grow until the broker grants all filters.
+    /// Forgets all refusals at the start of a connection, because the client subscribes to all its filters again. The
+    /// next wait is not shortened by this: it becomes short again only when the broker grants all filters.
     package mutating func connected() { (self.reasons, self.retryAt) = ([:], nil) }
 }

@@ -1,18 +1,19 @@
-/// The identity of one run of a client program at the broker, from which its will is made.
+/// The identity of one run of a client program: its client id, its session id and the root of its topics. The program's
+/// will (the MQTT last will) is made from it.
 public protocol MemberConfiguration: Sendable {
-    /// The client id of the connection.
+    /// The client id with which the program connects to the broker.
     var client: ClientID { get }
     /// The session id, which identifies this run of the program.
     var session: SessionID { get }
-    /// The topic below which all topics of this deployment are.
+    /// The topic prefix under which all topics of this installation lie.
     var topicRoot: TopicRoot { get }
 }
 
 extension MemberConfiguration {
-    /// Returns the will for a connection: the message that the broker publishes when the connection ends without an
-    /// orderly farewell. With it, the members on all trackables learn that this program is gone.
+    /// Returns the client's MQTT will, the message that the broker publishes when the connection breaks without a
+    /// farewell. By this message, all other clients learn that this program is offline.
     ///
-    /// - Parameter connection: The number of the connection within the session, from 0.
+    /// - Parameter connection: The number of the connection in this run of the program, from 0.
     public func will(connection: Int) -> OutgoingMessage {
         OutgoingMessage(
             topic: self.topicRoot.path(.liveness(self.client)),

@@ -1,115 +1,123 @@
-/// A member on a connection: the part that publisher, subscriber and recorder have in common
-/// (docs/reference/protocol.md, "Members and leases").
+/// The part of a publisher, subscriber or recorder that all three have in common (docs/reference/protocol.md, "Members
+/// and leases"). It uses no socket, clock or log.
 ///
-/// It publishes the member's own liveness (birth, heartbeat, the answer to a stray goodbye, the orderly goodbye), finds
-/// out whether another program took over the client id, follows the presence and liveness of other members, numbers the
-/// requests to the broker and remembers the purpose of each, and clears retained messages until the broker has accepted
-/// that. It touches no socket, clock or log.
+/// It publishes the client's own liveness, the retained message that shows if the client is online. It detects another
+/// program with the same client id. It follows which other clients are present. It remembers the purpose of each
+/// unanswered request to the broker. It also clears retained messages, and repeats that until the broker has accepted
+/// it.
 ///
-/// A role holds one machine and forwards the connection's events to it:
+/// The owner (publisher, subscriber or recorder) forwards the events of its connection:
 ///
 /// | event of the connection | method | then |
 /// |---|---|---|
-/// | `.connected` | ``connected(_:now:)`` | the role subscribes, its ``ownLiveness`` in the last packet |
-/// | `.subscribed`, `.published` | ``subscribed(_:)``, ``published(_:)`` | the role handles the purpose |
-/// | answer to the last subscription | ``settled(now:)`` | the role announces itself, then calls ``clearAgain()`` |
-/// | `.received` | ``received(_:now:)`` | the role handles the rest: its own topics, changes of members |
-/// | `.disconnected` | ``disconnected(_:)`` | the role handles what was not answered |
-/// | ``nextDeadline`` | ``timerFired(now:)`` | the role handles the events |
+/// | `.connected` | ``connected(_:now:)`` | the owner subscribes, with ``ownLiveness`` in the last packet |
+/// | `.subscribed`, `.published` | ``subscribed(_:)``, ``published(_:)`` | the owner handles the purpose |
+/// | answer to the last subscription | ``settled(now:)`` | the owner announces itself, then calls ``clearAgain()`` |
+/// | `.received` | ``received(_:now:)`` | the owner handles the rest: its own topics, changes of members |
+/// | `.disconnected` | ``disconnected(_:)`` | the owner handles the unanswered requests |
+/// | ``nextDeadline`` | ``timerFired(now:)`` | the owner handles the returned events |
 ///
-/// `Purpose` is the role's reason for a publish or a subscription.
+/// `Purpose` is the owner's reason for a publish or a subscription.
 package struct MemberStateMachine<Purpose: Hashable & Sendable>: Sendable {
-    /// An action or a report that follows from a message or a deadline.
+    /// A command to send or a change to report. It follows from a received message or from a time that has come.
     package enum Event: Hashable, Sendable {
         /// Send these commands over the connection, in order.
         case send([TransportCommand])
-        /// A member that was absent is now present on a trackable.
+        /// A publisher or subscriber that was absent is now present on a trackable.
         case arrived(Member)
-        /// A present member published another presence under the same session, for example after a reconnect.
+        /// A publisher or subscriber that was present already announced its presence again in the same run, for example
+        /// after a reconnect.
         case changed(Member)
-        /// A member that was present on a trackable is no longer present.
+        /// A publisher or subscriber that was present on a trackable is no longer present.
         case left(Member)
-        /// The announcements that the role scheduled for these trackables are due. The role publishes the liveness once
-        /// and then its presence on each of them.
+        /// It is time to repeat this client's own announcement on these trackables. The client publishes its liveness
+        /// once, and then its presence on each trackable.
         case announcementsDue([TrackableID])
-        /// A received message was ignored, because it cannot be read or the maximum number of members is reached.
+        /// A received message was ignored. Either it cannot be read, or the maximum number of followed clients is
+        /// reached.
         case badMessage(topic: String, TrackingError)
     }
 
-    /// The result of examining a message.
+    /// The kind of a received message, with the results of examining it.
     package enum Reception: Hashable, Sendable {
-        /// The message is not below the topic root.
+        /// The message is not on a topic of this system.
         case foreign
-        /// The message is on one of the role's topics, which decodes it.
+        /// The message is on this topic, whose payload the owner (publisher, subscriber or recorder) decodes itself.
         case role(Topic)
-        /// A valid presence, or the clearing of one. The role calls ``note(_:now:)`` if it follows the trackable.
+        /// The message announces that a client is present on a trackable, or withdraws that. If the owner follows the
+        /// trackable, it calls ``note(_:now:)``.
         case presence(ReceivedPresence)
-        /// The member's own liveness, or a foreign message on its topic, arrived. These commands answer it.
+        /// The message was on the topic of this client's own liveness. It may come from this client or from another
+        /// program. The commands, if any, restore the right content.
         case ownLiveness([TransportCommand])
-        /// The liveness of another client. `isLive` is `false` for retained and cleared messages.
+        /// The message is the liveness of another client: online or offline. `isLive` is `false` for the broker's
+        /// retained copy and for a cleared message.
         case liveness(of: ClientID, isLive: Bool, [Event])
     }
 
-    /// The request that an answer of the broker belongs to.
+    /// The origin of a request that the broker has answered.
     package enum Answer: Hashable, Sendable {
-        /// The role (publisher, subscriber or recorder) made the request for this purpose.
+        /// The owner (publisher, subscriber or recorder) made the request for this purpose.
         case role(Purpose)
-        /// The machine itself published or cleared a message on this topic.
+        /// The state machine itself published or cleared a message on this topic.
         case own(Topic)
-        /// The machine itself subscribed to the liveness of a client.
+        /// The state machine itself subscribed to the liveness message of another client.
         case liveness
     }
 
-    /// The result of ``settled(now:)``, after the broker answered the last subscription of a connection.
+    /// The result of ``settled(now:)``: what the client does after the broker answered its last subscription.
     package enum Settlement: Hashable, Sendable {
-        /// The liveness is published with these commands; the role announces itself next.
+        /// The client is announced: these commands publish its liveness. The owner then publishes its presence.
         case announced([TransportCommand])
-        /// Another program uses the client id. The role fails and closes its connection without a message.
+        /// Another program uses the same client id. The client fails with this error and closes its connection without
+        /// publishing a message.
         case takenOver(TrackingError)
-        /// There is no connection whose subscriptions are being answered.
+        /// Nothing is to be done, because the client is not connected or was announced before.
         case notConnected
     }
 
-    /// The topics of this system in the broker's tree.
+    /// The topic prefix under which all topics of this system lie.
     package let root: TopicRoot
-    /// The member's own session: its liveness and the phase of its connection.
+    /// The state of this client's own liveness: the current run, the connection, and the time of the next heartbeat.
     package private(set) var session: SessionStateMachine
-    /// The members of trackables that the role follows.
+    /// The publishers and subscribers that are present on the trackables that the owner follows.
     package private(set) var presence = PresenceStateMachine()
-    /// The clients whose liveness is subscribed.
+    /// The other clients to whose liveness messages this client subscribes.
     package private(set) var watched: Set<ClientID> = []
-    /// `false` while the member hides its liveness, as a publisher does that is switched off.
+    /// `false` while this client does not publish its liveness, for example while a publisher is switched off.
     package var publishesLiveness = true
-    /// `true` after the connection was closed for good. No event follows.
+    /// `true` after the connection was closed for good. No further event follows.
     package private(set) var isClosed = false
-    /// The number of messages that were skipped because they cannot be read.
+    /// The number of received messages that were skipped because they cannot be read.
     package private(set) var badMessages = 0
-    /// The topics on which a retained message of this member may remain that is to be cleared, each with the token of
-    /// the publish that clears it; 0 before one was sent.
+    /// The topics whose retained message is to be removed from the broker. Each has the token of the publish that
+    /// removes it, or 0 before such a publish was sent.
     @usableFromInline var unclear: [Topic: TransportToken] = [:]
     @usableFromInline var requests = OutstandingRequests<Answer>()
     private var announcements = Announcements()
 
-    /// Makes a member that is not connected.
+    /// Makes the state of a client that is not connected.
     ///
     /// - Parameters:
-    ///   - configuration: The client id, the session and the topic root of the role.
-    ///   - lease: The time for which others believe a heartbeat; limited to 1…86,400 s.
+    ///   - configuration: The client id, the session and the topic root of the client.
+    ///   - lease: The time for which other clients consider this one online after a heartbeat; limited to 1…86,400 s.
     package init(_ configuration: some MemberConfiguration, lease: Duration) {
         self.root = configuration.topicRoot
         self.session = SessionStateMachine(client: configuration.client, session: configuration.session, lease: lease)
     }
 
-    /// The member's own client id.
+    /// This client's own id.
     package var client: ClientID { self.session.client }
 
-    /// The topic filter of the member's own liveness.
+    /// The topic filter of this client's own liveness message.
     package var ownLiveness: TopicFilter { .topic(.liveness(self.client)) }
 
-    /// The filters of the liveness of all followed clients, to be subscribed on each connection.
+    /// The topic filters of the liveness messages of all followed clients. The client subscribes to them on each
+    /// connection.
     package var watchedLiveness: [TopicFilter] { self.watched.map { .topic(.liveness($0)) } }
 
-    /// The time at which ``timerFired(now:)`` is to be called; `nil` when no heartbeat, lease or announcement is due.
+    /// The time at which the owner must call ``timerFired(now:)``. `nil` when nothing waits for a time: no heartbeat,
+    /// no lease of another client, no announcement.
     package var nextDeadline: MonotonicTime? {
         let next = MonotonicTime.earlier(self.session.nextDeadline, self.presence.nextDeadline)
         return .earlier(next, self.announcements.nextDeadline)
@@ -117,9 +125,9 @@ package struct MemberStateMachine<Purpose: Hashable & Sendable>: Sendable {
 
     // MARK: - The connection
 
-    /// Handles that the broker accepted the connection with this number. The role subscribes to all its topics now.
-    /// ``ownLiveness`` must be among the filters of the last SUBSCRIBE packet, whose answer is followed by
-    /// ``settled(now:)``.
+    /// Handles that the broker accepted a connection, with its number in this run of the program. The owner then
+    /// subscribes to all its topics. The last SUBSCRIBE packet must contain ``ownLiveness``. When the broker has
+    /// answered that packet, the owner calls ``settled(now:)``.
     package mutating func connected(_ connection: Int, now: MonotonicTime) {
         self.session.connected(connection: connection)
         self.presence.connected(now: now)
@@ -127,7 +135,7 @@ package struct MemberStateMachine<Purpose: Hashable & Sendable>: Sendable {
 
     /// Handles that the connection was lost or could not be made.
     ///
-    /// - Returns: The purposes of the role's requests that the broker did not answer, in the order of the requests.
+    /// - Returns: The purposes of the owner's requests that the broker did not answer, in the order of the requests.
     package mutating func disconnected(_ disconnection: Disconnection) -> [Purpose] {
         self.session.disconnected()
         self.presence.disconnected()
@@ -136,11 +144,11 @@ package struct MemberStateMachine<Purpose: Hashable & Sendable>: Sendable {
         return self.requests.removeAll().compactMap { if case .role(let purpose) = $0 { purpose } else { nil } }
     }
 
-    /// Handles that the broker answered the last subscription of a connection, so that all retained messages were
+    /// Handles that the broker answered the last subscription of a connection. By then, all retained messages were
     /// received.
     ///
-    /// - Returns: The commands that publish the liveness, after which the role publishes its presences and requests and
-    ///   calls ``clearAgain()``; or an error if another program uses the client id.
+    /// - Returns: The commands that publish the client's liveness, or an error if another program uses the client id.
+    ///   After the commands, the owner publishes its presences and requests and calls ``clearAgain()``.
     package mutating func settled(now: MonotonicTime) -> Settlement {
         if self.session.settled(now: now) { return .announced(self.publishLiveness()) }
         guard case .takenOver = self.session.phase else { return .notConnected }
@@ -150,24 +158,26 @@ package struct MemberStateMachine<Purpose: Hashable & Sendable>: Sendable {
                 "another program uses the client id '\(self.client)'; give each program a client id of its own"))
     }
 
-    /// Returns the command that publishes the member's liveness; none while the member hides it.
+    /// Returns the command that publishes the client's liveness. Returns none while ``publishesLiveness`` is `false`.
     package mutating func publishLiveness() -> [TransportCommand] {
         guard self.publishesLiveness else { return [] }
         return [self.publish(own: .liveness(self.client), MessageCodec.encode(self.session.birth))]
     }
 
-    /// Returns the command that publishes the orderly farewell, an offline liveness. Only the command `close` follows
-    /// it.
+    /// Returns the command that publishes the client's orderly farewell: the liveness message "offline". Only the
+    /// command `close` may follow it.
     ///
-    /// - Parameter isClientRandom: `true` clears the retained liveness instead, because no later run uses the client
-    ///   id.
+    /// - Parameter isClientRandom: `true` when no later run will use this client id. The retained liveness is then
+    ///   cleared instead.
     package mutating func publishGoodbye(isClientRandom: Bool = false) -> TransportCommand {
         let goodbye = SessionStateMachine.goodbye(session: self.session.session, connection: self.session.connection)
         return self.publish(own: .liveness(self.client), isClientRandom ? [] : MessageCodec.encode(goodbye))
     }
 
-    /// Publishes the heartbeat if it is due, and reports the announcements that are due and the members whose lease has
-    /// ended. The call has no effect before ``nextDeadline``.
+    /// Handles that the time ``nextDeadline`` has come. The call has no effect before that time.
+    ///
+    /// - Returns: The command for a heartbeat, the announcements to repeat, and the clients that left because their
+    ///   leases ended.
     package mutating func timerFired(now: MonotonicTime) -> [Event] {
         var events = self.apply(self.presence.timerFired(now: now))
         if self.session.timerFired(now: now), self.publishesLiveness { events.append(.send(self.publishLiveness())) }
@@ -178,47 +188,48 @@ package struct MemberStateMachine<Purpose: Hashable & Sendable>: Sendable {
 
     // MARK: - Requests to the broker
 
-    /// Returns the command that subscribes to topic filters below the topic root.
+    /// Returns the command that subscribes to these topic filters of this system.
     @inlinable
     package mutating func subscribe(_ filters: [TopicFilter], _ purpose: Purpose) -> TransportCommand {
         self.subscribe(filters.map { self.root.path($0) }, purpose)
     }
 
-    /// Returns the command that subscribes to full topic paths, such as the broker's own `$SYS` topics.
+    /// Returns the command that subscribes to complete topic names, such as the broker's own `$SYS` topics.
     @inlinable
     package mutating func subscribe(_ paths: [String], _ purpose: Purpose) -> TransportCommand {
         .subscribe(paths, self.requests.add(.role(purpose)))
     }
 
-    /// Returns the command that ends subscriptions to filters of this system. The broker's answer has no effect.
+    /// Returns the command that unsubscribes from these topic filters. The broker's answer is ignored.
     package func unsubscribe(_ filters: [TopicFilter]) -> TransportCommand {
         .unsubscribe(filters.map { self.root.path($0) })
     }
 
-    /// Returns the command that publishes a message of the role. If the topic was to be cleared, it is not cleared any
-    /// more. Use ``clear(_:)`` for empty payloads.
+    /// Returns the command that publishes a message of the owner. A scheduled clearing of the same topic is cancelled.
+    /// For an empty payload, use ``clear(_:)``.
     @inlinable
     package mutating func publish(_ topic: Topic, _ payload: [UInt8], _ purpose: Purpose) -> TransportCommand {
         self.publish(topic, payload, answer: .role(purpose))
     }
 
-    /// Returns the command that publishes a message on any topic, for example the response topic of a request.
+    /// Returns the command that publishes a message on any topic, for example on the response topic of a request.
     package mutating func publish(_ message: OutgoingMessage, _ purpose: Purpose) -> TransportCommand {
         .publish(message, self.requests.add(.role(purpose)))
     }
 
-    /// Handles the broker's answer to a subscription.
+    /// Handles that the broker answered a subscription.
     ///
-    /// - Returns: The role's purpose of the subscription; `nil` for a request that was withdrawn or that the machine
-    ///   itself made.
+    /// - Returns: The purpose for which the owner subscribed. `nil` when the owner withdrew the request, or did not
+    ///   make it.
     @inlinable
     package mutating func subscribed(_ token: TransportToken) -> Purpose? {
         if case .role(let purpose) = self.requests.remove(token) { purpose } else { nil }
     }
 
-    /// Handles that the broker accepted or refused a publish. If the publish cleared a topic, the clearing is complete.
+    /// Handles that the broker accepted or refused a publish. If that publish cleared a topic, the topic counts as
+    /// cleared.
     ///
-    /// - Returns: The request that was answered; `nil` for a request that was withdrawn.
+    /// - Returns: The origin of the publish; `nil` when the owner withdrew the request.
     @inlinable
     package mutating func published(_ token: TransportToken) -> Answer? {
         let answer = self.requests.remove(token)
@@ -226,7 +237,8 @@ package struct MemberStateMachine<Purpose: Hashable & Sendable>: Sendable {
         return answer
     }
 
-    /// Withdraws the role's requests whose purposes fulfil a condition: the broker's answers to them are ignored.
+    /// Withdraws the owner's unanswered requests whose purpose fulfils a condition. The broker's answers to them are
+    /// ignored from then on.
     package mutating func withdrawRequests(where isWithdrawn: (Purpose) -> Bool) {
         self.requests.removeAll { if case .role(let purpose) = $0 { isWithdrawn(purpose) } else { false } }
     }
@@ -245,11 +257,14 @@ package struct MemberStateMachine<Purpose: Hashable & Sendable>: Sendable {
 
     // MARK: - Clearing of retained messages
 
-    /// The topics on which a retained message of this member may remain that is to be cleared.
+    /// The topics whose retained message is still to be removed from the broker.
     package var uncleared: some Sequence<Topic> { self.unclear.keys }
 
-    /// Clears a retained message: now if the member is announced, otherwise on the next connection. A connection that
-    /// is lost before the broker's answer may have lost the publish too; then ``clearAgain()`` repeats it.
+    /// Clears a topic: removes its retained message from the broker. This happens now if the client is announced, and
+    /// otherwise on the next connection. If the connection is lost before the broker's answer, ``clearAgain()`` repeats
+    /// the clearing.
+    ///
+    /// - Returns: The command that clears the topic now, if any.
     package mutating func clear(_ topic: Topic) -> [TransportCommand] {
         guard self.session.isAnnounced else {
             self.unclear[topic] = 0
@@ -258,23 +273,24 @@ package struct MemberStateMachine<Purpose: Hashable & Sendable>: Sendable {
         return [self.publish(own: topic, [])]
     }
 
-    /// Clears all retained messages that are to be cleared, except those whose clearing was sent and is not answered
-    /// yet. Call it after the role has announced itself; announcing ends the clearing of topics that are in use again.
-    /// Topics are cleared in the order of their paths.
+    /// Clears all topics that are still to be cleared, except those with a clearing that the broker has not answered
+    /// yet. The owner calls this on each connection after it has announced itself.
+    ///
+    /// - Returns: The commands, in the order of the topic names.
     package mutating func clearAgain() -> [TransportCommand] {
         let topics = self.unclear.filter { !self.requests.contains($0.value) }.keys
             .map { (topic: $0, path: self.root.path($0)) }
         return topics.sorted { $0.path < $1.path }.flatMap { self.clear($0.topic) }
     }
 
-    /// Stops clearing a topic, because another member publishes there now.
+    /// Cancels the clearing of a topic, because another client publishes there now.
     package mutating func abandonClearing(of topic: Topic) { self.unclear[topic] = nil }
 
     // MARK: - Members and their messages
 
-    /// Examines a received message, and handles it if it is about liveness.
+    /// Examines a received message, and handles it if it is a liveness message.
     ///
-    /// - Throws: The error of a presence or liveness message that cannot be read. The role then calls
+    /// - Throws: The error of a presence or liveness message that cannot be read. The owner then calls
     ///   ``skipped(_:_:)``.
     package mutating func received(_ message: IncomingMessage, now: MonotonicTime) throws(TrackingError) -> Reception {
         guard let topic = self.root.topic(message.topic) else { return .foreign }
@@ -296,15 +312,16 @@ package struct MemberStateMachine<Purpose: Hashable & Sendable>: Sendable {
         }
     }
 
-    /// Handles a message on the topic of the member's own liveness; `nil` when the topic was cleared.
+    /// Handles a message on the topic of this client's own liveness; `nil` when that topic was cleared.
     ///
-    /// - Returns: The commands that publish the liveness again, if an offline message has replaced it.
+    /// - Returns: The command that publishes the liveness "online" again, if the message wrongly replaced it with
+    ///   "offline".
     package mutating func receivedOwn(_ liveness: Liveness?, isRetained: Bool) -> [TransportCommand] {
         self.session.receivedOwn(liveness, isRetained: isRetained) ? self.publishLiveness() : []
     }
 
-    /// Processes a presence of another client on a trackable that the role follows. Do not pass a presence with the
-    /// member's own client id.
+    /// Handles a presence message, by which another client announces that it tracks or watches a trackable. The owner
+    /// passes only messages of other clients, on trackables that it follows.
     package mutating func note(_ received: ReceivedPresence, now: MonotonicTime) -> [Event] {
         self.apply(
             self.presence.received(
@@ -312,24 +329,25 @@ package struct MemberStateMachine<Purpose: Hashable & Sendable>: Sendable {
                 isRetained: received.isRetained, now: now))
     }
 
-    /// Forgets the members of a trackable that the role does not follow any more. The members are not reported as left.
+    /// Forgets the clients that are present on a trackable, because the owner no longer follows it. These clients are
+    /// not reported as gone.
     package mutating func forget(_ trackable: TrackableID) -> [Event] {
         self.announcements.cancel(trackable)
         return self.apply(self.presence.forget(trackable))
     }
 
-    /// Schedules an announcement of this member on a trackable, at a random time within a second, because another
-    /// member arrived there.
+    /// Schedules a repetition of this client's announcement on a trackable, because another client arrived there. The
+    /// time is random within a second.
     package mutating func announceSoon(
         _ trackable: TrackableID, now: MonotonicTime, using generator: inout some RandomNumberGenerator
     ) {
         self.announcements.schedule(trackable, now: now, using: &generator)
     }
 
-    /// Cancels the scheduled announcement of this member on a trackable.
+    /// Cancels the scheduled repetition of this client's announcement on a trackable.
     package mutating func cancelAnnouncement(on trackable: TrackableID) { self.announcements.cancel(trackable) }
 
-    /// Counts a message that cannot be read, and returns the report of it.
+    /// Counts a received message that cannot be read, and returns the event that reports it.
     package mutating func skipped(_ topic: String, _ error: TrackingError) -> Event {
         self.badMessages += 1
         return .badMessage(topic: topic, error)
@@ -347,7 +365,8 @@ package struct MemberStateMachine<Purpose: Hashable & Sendable>: Sendable {
                 return .send([self.unsubscribe([.topic(.liveness(client))])])
             case .full(let client):
                 let error = TrackingError(
-                    .refused, "cannot follow client '\(client)': the maximum number of members is followed already")
+                    .refused,
+                    "cannot follow the presence of client '\(client)': the limit of followed clients is reached")
                 return .badMessage(topic: self.root.path(.liveness(client)), error)
             case .arrived(let member): return .arrived(member)
             case .changed(let member): return .changed(member)

@@ -1,15 +1,15 @@
-/// A message to publish, always at QoS 1.
+/// A message to publish. It is always published at QoS 1.
 public struct OutgoingMessage: Hashable, Sendable {
-    /// The full topic, with the root.
+    /// The complete topic name, with the topic root.
     public var topic: String
-    /// The payload; an empty retained payload clears the topic.
+    /// The payload. An empty payload in a retained message removes the broker's retained copy.
     public var payload: [UInt8]
-    /// `true` for a message that the broker retains for later subscribers.
+    /// `true` for a message of which the broker keeps a copy for later subscribers (MQTT RETAIN).
     public var isRetained: Bool
-    /// The MQTT 5 properties of the message; dropped on MQTT 3.1.1.
+    /// The MQTT 5 properties of the message. On MQTT 3.1.1, they are not sent.
     public var properties: MessageProperties
 
-    /// Makes a message.
+    /// Makes a message to publish.
     public init(
         topic: String, payload: [UInt8], isRetained: Bool, properties: MessageProperties = MessageProperties()
     ) {
@@ -20,15 +20,16 @@ public struct OutgoingMessage: Hashable, Sendable {
     }
 }
 
-/// The MQTT 5 properties of a message. Correctness never depends on them, because MQTT 3.1.1 has none.
+/// The MQTT 5 properties of a message. Godwit works correctly without them, because MQTT 3.1.1 has none.
 public struct MessageProperties: Hashable, Sendable {
     /// The media type of the payload.
     public var contentType: String?
-    /// The time for which the broker may hold the message for a subscriber, in whole seconds.
+    /// The time after which the broker discards the message if it could not deliver it to a subscriber, in whole
+    /// seconds.
     public var expiry: Duration?
-    /// The topic to which the receiver publishes its answer.
+    /// The topic on which the receiver of the message publishes its answer.
     public var responseTopic: String?
-    /// The data that an answer repeats.
+    /// The data that the receiver copies into its answer, so that the sender can match the two.
     public var correlationData: [UInt8]?
 
     /// Creates empty properties.
@@ -37,16 +38,17 @@ public struct MessageProperties: Hashable, Sendable {
 
 /// A message received from the broker.
 public struct IncomingMessage: Hashable, Sendable {
-    /// The full topic, with the root.
+    /// The complete topic name, with the topic root.
     public var topic: String
-    /// The payload, often a slice of a larger buffer.
+    /// The payload, which may be a slice of a larger buffer.
     public var payload: ArraySlice<UInt8>
-    /// `true` for the broker's retained copy, sent in response to a subscription.
+    /// `true` for a retained message, which the broker sent because the client subscribed. `false` for a newly
+    /// published one.
     public var isRetained: Bool
     /// The MQTT 5 properties of the message.
     public var properties: MessageProperties
 
-    /// Makes a message.
+    /// Makes a received message.
     public init(
         topic: String, payload: ArraySlice<UInt8>, isRetained: Bool, properties: MessageProperties = MessageProperties()
     ) {
@@ -57,72 +59,76 @@ public struct IncomingMessage: Hashable, Sendable {
     }
 }
 
-/// The number of a command, which identifies its outcome; unique within a transport's life.
+/// The number of a command, by which the broker's answer is matched to it. A transport never uses a number twice.
 public typealias TransportToken = UInt64
 
-/// A command of a role to its connection. Sending never blocks; the outcome arrives as a ``TransportEvent``.
+/// A command of a publisher, subscriber or recorder to its connection. Sending a command never blocks. Its result
+/// arrives later as a ``TransportEvent``.
 public enum TransportCommand: Hashable, Sendable {
-    /// Publish at QoS 1. Answered by `.published`. Ignored while not connected: the role receives `.disconnected`
-    /// before.
+    /// Publish a message at QoS 1. The event `.published` contains the broker's answer. Without a connection, the
+    /// command is ignored.
     case publish(OutgoingMessage, TransportToken)
-    /// Subscribe at QoS 1. Answered by `.subscribed` with one outcome for each filter, in order.
+    /// Subscribe to topic filters at QoS 1. The event `.subscribed` contains the broker's answer to each filter, in
+    /// order.
     case subscribe([String], TransportToken)
-    /// Unsubscribe from these topic filters. The transport reports no outcome.
+    /// Unsubscribe from these topic filters. No event reports the broker's answer.
     case unsubscribe([String])
-    /// Connect now, if the transport waits before its next attempt. Otherwise the command is ignored. The outcome is
-    /// the next `.connected` or `.disconnected`.
+    /// Connect now instead of waiting for the next attempt. If the transport is not waiting, the command is ignored.
+    /// The next `.connected` or `.disconnected` is the result.
     case tryNow
-    /// Acknowledge to the broker the first `through` messages that were received on connection number `connection`,
-    /// because they are stored safely. The command applies only to connections that withhold acknowledgements, and only
-    /// to the current connection; otherwise it is ignored. There is no answer.
+    /// Acknowledge to the broker the first `through` messages that were received on the connection with this number,
+    /// because they are stored safely. No event follows. The command is ignored on a connection that acknowledges
+    /// messages by itself, and for an earlier connection.
     case acknowledge(through: Int, connection: Int)
-    /// Disconnect in order and do not connect again. The DISCONNECT, which prevents the will, is sent when the broker
-    /// has acknowledged all earlier commands or after `within`. Answered by `.disconnected` with `retry == nil`, after
-    /// which the event stream ends.
+    /// Disconnect in order, and do not connect again. DISCONNECT is sent when the broker has answered all earlier
+    /// commands, or when the time `within` is over. The event `.disconnected` with `retry == nil` follows as the last
+    /// one.
     case close(within: Duration)
 }
 
-/// An event of a connection. Messages and outcomes share one stream in the order of their arrival, so that a retained
-/// message that came before a SUBACK is delivered before it.
+/// An event of a connection: a change of the connection, a received message, or the broker's answer to a command.
+/// Events are delivered in the order of their arrival. A retained message that arrived before a SUBACK is delivered
+/// before it.
 public enum TransportEvent: Hashable, Sendable {
-    /// The broker accepted the connection. If `sessionPresent` is `false`, the connection has no subscriptions.
-    /// `connection` is the number of the connection within the session, from 0.
+    /// The broker accepted the connection. `connection` is its number in this run of the program, from 0. If
+    /// `sessionPresent` is `false`, the broker knows no subscriptions of this client.
     case connected(connection: Int, sessionPresent: Bool)
-    /// The connection was lost or could not be made. Commands without an outcome will get none, and their tokens are
-    /// void.
+    /// The connection was lost or could not be made. Commands that are unanswered until now will get no answer.
     case disconnected(Disconnection)
-    /// A message arrived.
+    /// The broker delivered a message.
     case received(IncomingMessage)
-    /// The broker answered a publish: `nil` if it accepted the message, otherwise the reason of the refusal.
+    /// The broker answered the publish with this token. `refusal` is `nil` if the broker accepted the message, and
+    /// otherwise the reason of the refusal.
     case published(TransportToken, refusal: TrackingError?)
-    /// The broker answered a subscription: for each filter `nil` if it was granted, otherwise the reason of the
-    /// refusal.
+    /// The broker answered the subscription with this token. `refusals` has one entry for each topic filter: `nil` if
+    /// it was granted, otherwise the reason of the refusal.
     case subscribed(TransportToken, refusals: [TrackingError?])
 }
 
-/// The loss or absence of a connection, and the next attempt.
+/// The details of a lost connection or a failed attempt to connect: the reason, the duration, and the wait before the
+/// next attempt.
 public struct Disconnection: Hashable, Sendable {
-    /// The reason; `nil` after an orderly close.
+    /// The reason why there is no connection; `nil` after an orderly close.
     public var reason: TrackingError?
-    /// The wait before the next attempt; `nil` for no further attempt.
+    /// The wait before the next attempt to connect; `nil` if no further attempt follows.
     public var retry: Duration?
-    /// The duration of the connection; `nil` if it was never made.
+    /// The duration of the lost connection; `nil` if no connection had been made.
     public var lasted: Duration?
 
-    /// Makes a disconnection.
+    /// Makes the details of a lost connection or a failed attempt.
     public init(reason: TrackingError?, retry: Duration?, lasted: Duration?) {
         self.reason = reason
         self.retry = retry
         self.lasted = lasted
     }
 
-    /// The reason why no connection could be made. `nil` if there was a connection, or while the transport tries
-    /// another of the broker's addresses at once.
+    /// The reason why an attempt to connect failed. `nil` if an existing connection was lost. Also `nil` if the
+    /// transport tries another address of the broker at once.
     public var failure: TrackingError? { self.lasted == nil && self.retry != .zero ? self.reason : nil }
 }
 
 extension TrackingError: Hashable {
-    /// Hashes the properties that `==` compares.
+    /// Hashes the same properties that `==` compares.
     public func hash(into hasher: inout Hasher) {
         hasher.combine(self.code)
         hasher.combine(self.message)
@@ -130,33 +136,32 @@ extension TrackingError: Hashable {
     }
 }
 
-/// The connection of a role to the broker: the only interface between tracking and MQTT. Programs use `MQTTTransport`,
-/// tests use `InMemoryBroker.Client`.
+/// The connection of a publisher, subscriber or recorder to the broker. It is the only interface between the tracking
+/// code and MQTT. Programs use `MQTTTransport`; tests use `InMemoryBroker.Client`.
 ///
-/// A transport has one client id and at most one connection at a time. The transport decides when to connect, to wait
-/// and to try again. The role decides which messages to publish, and subscribes again after each `.connected`.
+/// A transport has one client id and at most one connection at a time. The transport decides when to connect and how
+/// long to wait. Its user decides which messages to publish, and subscribes again after each `.connected`.
 public protocol MessageTransport: Sendable {
-    /// The type of ``events``.
+    /// The type of the sequence of ``events``.
     associatedtype Events: AsyncSequence<[TransportEvent], Never> & Sendable
 
-    /// The events of the connection, in order and in batches, to be read by one task. While the task does not read, the
-    /// transport reads nothing from the broker.
+    /// The events of the connection in order, delivered in batches. Only one task may read them. While that task does
+    /// not read, the transport reads nothing from the broker.
     var events: Events { get }
 
-    /// Sends commands in order and returns at once.
+    /// Sends commands in order, and returns without waiting for their results.
     func send(_ commands: [TransportCommand])
 
-    /// The executor that the role's own tasks should prefer: the thread of the transport. With it, a message is
-    /// received, handled and answered without a change of threads. A task there must never block. `nil` means the
-    /// default executor.
+    /// The executor on which the user of the transport should run its own tasks: the thread of the transport. Messages
+    /// are then handled without a change of threads. A task on it must never block. `nil` means the default executor.
     var executor: (any TaskExecutor)? { get }
 
-    /// Connects, and connects again after each loss, until the transport is closed (see `TransportCommand.close`) or
-    /// the task is cancelled. Call it once.
+    /// Connects to the broker, and connects again after each loss. Returns when the transport was closed
+    /// (`TransportCommand.close`) or the task was cancelled. Call it once.
     func run() async
 }
 
 extension MessageTransport {
-    /// The default executor.
+    /// `nil`: the tasks of the transport's user run on Swift's default executor.
     public var executor: (any TaskExecutor)? { nil }
 }

@@ -1,18 +1,18 @@
-/// The publishes and subscriptions that the broker has not answered yet on one connection, each with its purpose.
+/// The requests (publishes and subscriptions) that the broker has not answered yet, each with its purpose.
 ///
-/// Tokens count from 1 over all connections, so that an answer is never assigned to a later request. The type is
-/// inlinable, because a role uses it for every message.
+/// Each request gets a number, its token. Tokens count from 1 and are never used again after a reconnection. A late
+/// answer is therefore never assigned to another request.
 package struct OutstandingRequests<Purpose: Hashable & Sendable>: Sendable {
     @usableFromInline var purposes: [TransportToken: Purpose] = [:]
     @usableFromInline var lastToken: TransportToken = 0
 
-    /// Makes an empty collection.
+    /// Makes an empty collection of requests.
     @inlinable
     package init() {}
 
-    /// Adds a request.
+    /// Adds a request for the given purpose.
     ///
-    /// - Returns: The token of the command.
+    /// - Returns: The token of the request, to be sent with the command.
     @inlinable
     package mutating func add(_ purpose: Purpose) -> TransportToken {
         self.lastToken += 1
@@ -20,24 +20,24 @@ package struct OutstandingRequests<Purpose: Hashable & Sendable>: Sendable {
         return self.lastToken
     }
 
-    /// Returns `true` if the request of this token is not answered yet.
+    /// Returns `true` if the broker has not answered the request with this token yet.
     @inlinable
     package func contains(_ token: TransportToken) -> Bool { self.purposes[token] != nil }
 
-    /// Removes an answered request.
+    /// Removes the request with this token, because the broker answered it.
     ///
-    /// - Returns: Its purpose, or `nil` if the request was removed before.
+    /// - Returns: The purpose of the request; `nil` if the request was removed before.
     @inlinable
     package mutating func remove(_ token: TransportToken) -> Purpose? { self.purposes.removeValue(forKey: token) }
 
-    /// Removes all requests that fulfil a condition. Their answers are ignored.
+    /// Removes all requests whose purpose fulfils a condition. The broker's answers to them are ignored.
     package mutating func removeAll(where isRemoved: (Purpose) -> Bool) {
         self.purposes = self.purposes.filter { !isRemoved($0.value) }
     }
 
-    /// Removes all requests, after the connection was lost.
+    /// Removes all requests, because the connection was lost and the broker will not answer.
     ///
-    /// - Returns: Their purposes, in the order of the requests.
+    /// - Returns: The purposes of the removed requests, in the order of the requests.
     package mutating func removeAll() -> [Purpose] {
         defer { self.purposes = [:] }
         return self.purposes.sorted { $0.key < $1.key }.map(\.value)

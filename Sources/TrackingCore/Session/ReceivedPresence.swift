@@ -1,19 +1,21 @@
-/// A presence that arrived on the topic of its kind, or the clearing of one.
+/// A received presence message, by which a client announces that it tracks or watches a trackable. An empty message
+/// withdraws the announcement.
 package struct ReceivedPresence: Hashable, Sendable {
-    /// Publisher or subscriber.
+    /// The kind of the client on the trackable: publisher or subscriber.
     package let kind: MemberKind
-    /// The trackable of the topic.
+    /// The trackable that the topic of the message names.
     package let trackable: TrackableID
-    /// The client of the topic.
+    /// The client that the topic of the message names.
     package let client: ClientID
-    /// The presence; `nil` when it was cleared.
+    /// The announced presence; `nil` when the message withdraws it.
     package let presence: Presence?
-    /// `true` for the broker's retained copy.
+    /// `true` for the broker's retained copy; `false` for a newly published message.
     package let isRetained: Bool
 
-    /// Decodes a presence.
+    /// Decodes a received presence message.
     ///
-    /// - Throws: `invalidPayload` for a payload that cannot be read or is of the other kind.
+    /// - Throws: `invalidPayload` for a payload that cannot be read, or for a publisher's presence on the topic of a
+    ///   subscriber or the reverse.
     init(
         _ message: IncomingMessage, of kind: MemberKind, on trackable: TrackableID, from client: ClientID
     ) throws(TrackingError) {

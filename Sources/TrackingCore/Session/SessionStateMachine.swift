@@ -1,44 +1,45 @@
-/// Decides about a client's own liveness message on each connection: the first one (birth), heartbeats, the answer to a
-/// stray offline message, and the detection of another program with the same client id (docs/reference/protocol.md,
-/// "Members and leases").
+/// Decides when a client publishes its own liveness, the retained message that shows if it is online
+/// (docs/reference/protocol.md, "Members and leases").
 ///
-/// The phases of a connection are: connected, own `_clients/{client}` received, subscriptions answered (settled),
-/// announced, heartbeats.
+/// After connecting, the client first receives the retained messages. Then it announces itself as online, and repeats
+/// that regularly as a heartbeat. If an outdated message "offline" replaces its own, the client publishes "online"
+/// again. It also detects another program with the same client id.
 package struct SessionStateMachine: Sendable {
-    /// The phase of a connection.
+    /// The phase of the client's connection to the broker.
     package enum Phase: Hashable, Sendable {
         /// There is no connection to the broker. Can transition to: `reading`.
         case offline
-        /// Connected; the retained liveness of the own client id is being received. `standing` is the session in that
-        /// retained message. Can transition to: `online`, `takenOver`, `offline`.
+        /// The client is connected and receives the retained messages. `standing` is the session (run of a program)
+        /// named in the retained liveness of its own client id. Can transition to: `online`, `takenOver`, `offline`.
         case reading(standing: SessionID?)
-        /// The client has announced itself on this connection. Can transition to: `offline`.
+        /// The client has announced itself as online on this connection. Can transition to: `offline`.
         case online(nextHeartbeat: MonotonicTime)
-        /// Another program uses this client id. Final.
+        /// Another program, with this session id, uses the same client id. Final.
         case takenOver(by: SessionID)
     }
 
-    /// The client id of the connection.
+    /// The client id with which the program connects to the broker.
     package let client: ClientID
     /// The session id, which identifies this run of the program.
     package let session: SessionID
     /// The time for which other clients consider this client online after a heartbeat.
     package let lease: Duration
-    /// The number of the connection in this session, from 0.
+    /// The number of the current connection in this run of the program, from 0.
     package private(set) var connection = 0
-    /// The phase of the connection.
+    /// The phase of the client's connection.
     package private(set) var phase = Phase.offline
-    /// `true` after the client's own liveness message was received on this connection.
+    /// `true` after the broker delivered this client's own message "online" of this connection.
     package private(set) var isLivenessConfirmed = false
 
-    /// The maximum number of times between two heartbeats that the client answers a stray offline message at once.
+    /// The maximum number of corrections between two heartbeats. A correction publishes "online" again after an
+    /// outdated message "offline".
     package static let answersPerHeartbeat = 4
 
     private var answersLeft = Self.answersPerHeartbeat
     private var isFirstConnection = true
     private var noted: SessionID?
 
-    /// Starts a session that is not connected.
+    /// Makes the state of a client that is not connected.
     ///
     /// - Parameters:
     ///   - client: The client id of the connection.
@@ -51,10 +52,10 @@ package struct SessionStateMachine: Sendable {
         self.lease = max(.seconds(1), min(.seconds(86_400), lease))
     }
 
-    /// `true` while there is no connection. A client id that was taken over is not offline.
+    /// `true` while there is no connection. `false` when another program took over the client id.
     package var isOffline: Bool { if case .offline = self.phase { true } else { false } }
 
-    /// `true` while there is a connection, announced or not.
+    /// `true` while there is a connection, even if the client has not announced itself yet.
     package var isConnected: Bool {
         switch self.phase {
         case .reading, .online: true
@@ -62,31 +63,33 @@ package struct SessionStateMachine: Sendable {
         }
     }
 
-    /// `true` once the birth was published on this connection.
+    /// `true` once the client has announced itself as online on this connection.
     package var isAnnounced: Bool { if case .online = self.phase { true } else { false } }
 
-    /// The time of the next heartbeat; `nil` while the client is not announced.
+    /// The time of the next heartbeat; `nil` while the client is not announced as online.
     package var nextDeadline: MonotonicTime? { if case .online(let next) = self.phase { next } else { nil } }
 
-    /// The liveness message that reports the program as online.
+    /// The liveness message "online", which announces the client and is repeated as its heartbeat.
     package var birth: Liveness {
         Liveness(status: .online(lease: self.lease), session: self.session, connection: self.connection)
     }
 
-    /// Returns the presence of the client on a trackable.
+    /// Returns the message by which the client announces that it is present on a trackable.
     ///
-    /// - Parameter since: The time at which the client first became present in this session.
+    /// - Parameters:
+    ///   - kind: Publisher or subscriber.
+    ///   - since: The time at which this run of the program first became present on the trackable.
     package func presence(_ kind: MemberKind, since: UnixTime) -> Presence {
         Presence(kind: kind, session: self.session, connection: self.connection, lease: self.lease, since: since)
     }
 
-    /// Returns the offline liveness message, which the will and an orderly farewell publish.
+    /// Returns the liveness message "offline". It is the content of the client's MQTT will and of its orderly farewell.
     package static func goodbye(session: SessionID, connection: Int) -> Liveness {
         Liveness(status: .offline, session: session, connection: connection)
     }
 
-    /// Handles that the broker accepted the connection of this number. The caller then subscribes, to its own liveness
-    /// first.
+    /// Handles that the broker accepted the connection with this number. The caller then subscribes to its topics,
+    /// among them the topic of its own liveness.
     package mutating func connected(connection: Int) {
         if case .takenOver = self.phase { return }
         self.connection = connection
@@ -94,20 +97,20 @@ package struct SessionStateMachine: Sendable {
         self.phase = .reading(standing: nil)
     }
 
-    /// Handles the loss of the connection.
+    /// Handles that the connection was lost.
     package mutating func disconnected() {
         if case .takenOver = self.phase { return }
         self.isLivenessConfirmed = false
         self.phase = .offline
     }
 
-    /// Handles a message on the topic of the client's own liveness. `isRetained` is `true` for the broker's retained
+    /// Handles a message on the topic of this client's own liveness. `isRetained` is `true` for the broker's retained
     /// copy.
     ///
-    /// - Returns: `true` if the liveness must be published again at once, because an offline message has replaced it: a
-    ///   late will, or the farewell of another program with this client id. The result is `true` at most
-    ///   ``answersPerHeartbeat`` times between two heartbeats, so that two programs cannot answer each other without
-    ///   end.
+    /// - Returns: `true` if the client must publish "online" again at once, because this message replaced it with
+    ///   "offline". Such a message is a late will, or the farewell of another program with the same client id. At most
+    ///   ``answersPerHeartbeat`` corrections follow between two heartbeats, so that two programs cannot correct each
+    ///   other without end.
     package mutating func receivedOwn(_ liveness: Liveness?, isRetained: Bool = false) -> Bool {
         switch self.phase {
         case .reading:
@@ -128,11 +131,12 @@ package struct SessionStateMachine: Sendable {
         }
     }
 
-    /// Handles that the broker answered all subscriptions of the connection, so that the retained messages were
+    /// Handles that the broker answered all subscriptions of the connection. By then, all retained messages were
     /// received.
     ///
-    /// - Returns: `true` to announce the client: publish ``birth``, then presences, then requests. `false` if another
-    ///   program uses the client id; the connection must then be closed without a message.
+    /// - Returns: `true` when the client must announce itself: publish ``birth``, then its presences, then its
+    ///   requests. `false` when another program uses the client id (``phase`` is then `takenOver`), or without a
+    ///   connection in the phase `reading`. The client then publishes nothing.
     package mutating func settled(now: MonotonicTime) -> Bool {
         guard case .reading(let standing) = self.phase else { return false }
         if self.isFirstConnection {
@@ -146,9 +150,9 @@ package struct SessionStateMachine: Sendable {
         return true
     }
 
-    /// Handles the expiry of ``nextDeadline``. The call has no effect before it.
+    /// Handles that the time ``nextDeadline`` has come. The call has no effect before that time.
     ///
-    /// - Returns: `true` if ``birth`` is to be published as a heartbeat.
+    /// - Returns: `true` if the client must publish ``birth`` now as its heartbeat.
     package mutating func timerFired(now: MonotonicTime) -> Bool {
         guard case .online(let next) = self.phase, now >= next else { return false }
         self.beat(now)

@@ -1,11 +1,12 @@
-/// A small random number generator that can be a part of a value (Steele, Lea and Flood, 2014).
+/// A small pseudorandom number generator, SplitMix64 (Steele, Lea and Flood, 2014). It is a value type: a copy
+/// continues with the same numbers.
 public struct SplitMix64: RandomNumberGenerator, Hashable, Sendable {
     private var state: UInt64
 
     /// Creates a generator. The same seed gives the same sequence.
     public init(seed: UInt64) { self.state = seed }
 
-    /// Returns the next 64 bits.
+    /// Returns the next 64 random bits.
     public mutating func next() -> UInt64 {
         self.state &+= 0x9E37_79B9_7F4A_7C15
         var z = self.state

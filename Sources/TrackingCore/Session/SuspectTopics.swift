@@ -1,19 +1,18 @@
-/// Finds the topics and topic filters to which a broker responds by closing the connection, and refuses to send them
-/// for a while (docs/reference/protocol.md, "Members and leases").
+/// Finds the topics and topic filters that make the broker close the connection, and stops using them for a while
+/// (docs/reference/protocol.md, "Members and leases").
 ///
-/// Some brokers close the connection when a client lacks the right to a topic. Requests that were unanswered at two
-/// closes in a row are sent alone from then on, so that the third close identifies the topic. A topic with three closes
-/// in a row is set aside for a while and then tried again, because rights may have been granted meanwhile. Any answer
-/// to a request ends the suspicion against its topic.
+/// Some brokers close the connection when a client lacks the right to a topic. A topic that was unanswered at two
+/// closes in a row is suspected, and from then on sent alone. A third close then identifies it. It is not used for a
+/// while and then tried again. Any answer of the broker to a topic ends the suspicion against it.
 public struct SuspectTopics: Sendable {
-    /// The decision whether a request for a topic or filter may be sent now.
+    /// The decision whether the client may send a request for a topic or filter now.
     public enum Verdict: Hashable, Sendable {
-        /// Send the request without a restriction.
+        /// The client may send the request at any time.
         case send
-        /// Send the request only when no other request is unanswered, and send nothing else until the broker answers
-        /// it.
+        /// The client may send the request only while no other request is unanswered. It sends nothing else until the
+        /// broker has answered.
         case sendAlone
-        /// Do not send the request: its topic or filter is set aside for now.
+        /// The client must not send the request, because its topic or filter is not to be used for a while.
         case refuse(TrackingError)
     }
 
@@ -23,13 +22,14 @@ public struct SuspectTopics: Sendable {
         var until: MonotonicTime?
     }
 
-    /// The number of connections closed in a row by the broker after which a topic or filter is set aside.
+    /// The number of closed connections in a row after which a topic or filter is not used for a while: 3.
     public static let patience = 3
-    /// The time for which a topic or filter is set aside at first. Each further close doubles it.
+    /// The time for which a topic or filter is not used at first. Each further close of the connection doubles the
+    /// time.
     public static let firstSetAside: Duration = .seconds(30)
-    /// The longest time for which a topic or filter is set aside.
+    /// The longest time for which a topic or filter is not used.
     public static let longestSetAside: Duration = .seconds(15 * 60)
-    /// The maximum number of remembered topics and filters. Further ones are not suspected.
+    /// The maximum number of suspected topics and filters. Further ones are not remembered.
     static let maximumNames = 10_000
 
     private var suspects: [String: Suspect] = [:]
@@ -40,7 +40,7 @@ public struct SuspectTopics: Sendable {
     /// `true` when no topic or filter is suspected.
     public var isEmpty: Bool { self.suspects.isEmpty }
 
-    /// Returns the decision whether a request for this topic or filter may be sent at `now`.
+    /// Returns the decision whether the client may send a request for this topic or filter at `now`.
     public func verdict(on name: String, now: MonotonicTime) -> Verdict {
         guard let suspect = self.suspects[name], suspect.closes >= Self.patience - 1 else { return .send }
         guard let until = suspect.until, now < until else { return .sendAlone }
@@ -58,9 +58,10 @@ public struct SuspectTopics: Sendable {
     /// negatively.
     public mutating func answered(_ name: String) { self.suspects[name] = nil }
 
-    /// Handles that the broker closed the connection while requests with these topics or filters were unanswered.
+    /// Handles that the broker closed the connection. `unanswered` contains the topics and filters of the requests that
+    /// it had not answered.
     ///
-    /// - Returns: The topics and filters that are newly set aside.
+    /// - Returns: The topics and filters that are not to be used for a while from now on.
     public mutating func closed(unanswered: some Sequence<String>, now: MonotonicTime) -> [String] {
         let names = Set(unanswered)
         // Of several names, the cause is unknown.

@@ -1,6 +1,6 @@
-/// Random UUIDs (RFC 9562, version 4) as text, from a generator that can be a part of a value.
+/// Makes random UUIDs (RFC 9562, version 4) as text, with a given random number generator.
 public enum UUIDText {
-    /// Returns a new UUID in lower case.
+    /// Returns a new random UUID in lower case.
     public static func random(using generator: inout some RandomNumberGenerator) -> String {
         let high = (generator.next() & 0xFFFF_FFFF_FFFF_0FFF) | 0x4000
         let low = (generator.next() & 0x3FFF_FFFF_FFFF_FFFF) | 0x8000_0000_0000_0000

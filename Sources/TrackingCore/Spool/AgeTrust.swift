@@ -1,13 +1,14 @@
-/// Decides whether the device's clock is reliable enough to judge the age of records (`--keep-days`). With a clock that
-/// jumped ahead, all unsent records would look expired. After such a jump, ages are not judged until a receiver
-/// confirms the time.
+/// The decision whether the device's clock is reliable enough to drop records because of their age (`--keep-days`).
+///
+/// If the clock jumps ahead, all unsent records look too old. After such a jump, no record is dropped for its age until
+/// the time of a GPS or network position confirms the clock.
 public struct AgeTrust: Hashable, Sendable {
-    /// The maximum jump ahead that is ignored, because it does not matter for ages in days.
+    /// The sum of jumps ahead below which the clock stays trusted: one hour. Such jumps do not matter for ages in days.
     private static let harmless: Duration = .seconds(3600)
-    /// The maximum difference between a correct clock and a receiver's time.
+    /// The maximum difference between a correct device clock and the time of a position.
     private static let tolerance = LivePosition.maximumAhead
 
-    /// The sum of the jumps ahead since the clock was last trusted.
+    /// The sum of the clock's jumps ahead since the clock was last trusted.
     private var ahead: Duration = .zero
 
     /// Makes a value that trusts the device's clock.
@@ -16,11 +17,11 @@ public struct AgeTrust: Hashable, Sendable {
     /// `true` while the device's clock is trusted to judge the age of records.
     public var isGiven: Bool { self.ahead < Self.harmless }
 
-    /// Records a step of the clock: positive for a step ahead, negative for a step back.
+    /// Registers that the clock was set: by a positive time ahead, or by a negative time back.
     public mutating func clockStepped(by step: Duration) { self.ahead = max(.zero, self.ahead + step) }
 
-    /// Compares the time of a fix from a receiver with the wall clock. A match makes the clock trusted again. Fixes of
-    /// recordings are ignored, because their times are in the past.
+    /// Compares the time of a received position with the device's wall clock. If both agree, the clock is trusted
+    /// again. Only live positions from GPS or network count, because replayed positions have times in the past.
     public mutating func moved(_ fix: Location, wall: UnixTime) {
         guard !self.isGiven, fix.source == .gps || fix.source == .network else { return }
         let difference = wall.since(fix.time).inSeconds

@@ -1,18 +1,18 @@
-/// A batch of records that a publisher sends to the recorders (topic `history`).
+/// A batch: one message in which a publisher sends several records of one stream to the recorders (topic `history`).
 public struct HistoryBatch: Hashable, Sendable {
-    /// A random UUID in lower case. A repeated batch has the same id.
+    /// The id of the batch, a random UUID in lower case. A batch that is sent again has the same id.
     public var id: String
-    /// The stream that numbers the records.
+    /// The stream, the numbered sequence to which the records belong.
     public var stream: StreamID
-    /// The lowest number that the device still has.
+    /// The lowest record number of the stream that the device still has in its log.
     public var oldest: UInt64
-    /// The ranges of numbers from `oldest` on that the device no longer has, ascending.
+    /// The ranges of numbers, from ``oldest`` on, whose records the device no longer has. They are in ascending order.
     public var gone: [ClosedRange<UInt64>]
-    /// The records, in order of `seq`.
+    /// The records of the batch, in order of their numbers.
     public var records: SpoolRecords
-    /// The number of records of the stream that remain to be sent after this batch.
+    /// The number of records of the stream that the device still has to send after this batch.
     public var remaining: Int
-    /// The stream's last number; `nil` while the stream continues.
+    /// The last number of the stream, if the stream has ended; `nil` while it continues.
     public var end: UInt64?
 
     /// Makes a batch of records of one stream.
@@ -30,14 +30,15 @@ public struct HistoryBatch: Hashable, Sendable {
     }
 }
 
-/// A recorder's acknowledgement of durably stored records (topic `ack/{recorder}`).
+/// A message in which a recorder acknowledges that it has stored records durably (topic `ack/{recorder}`).
 public struct Acknowledgement: Hashable, Sendable {
-    /// For each stream, the number up to which all records are stored or declared gone.
+    /// The acknowledged number of each stream: all records up to that number are stored, or declared lost by the
+    /// device.
     public var streams: [StreamID: UInt64]
 
     /// The maximum number of streams in an acknowledgement.
     public static let maximumStreams = 8
 
-    /// Makes an acknowledgement of the given streams, each with its number.
+    /// Makes an acknowledgement with the acknowledged number of each stream.
     public init(streams: [StreamID: UInt64]) { self.streams = streams }
 }

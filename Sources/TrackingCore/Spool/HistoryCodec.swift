@@ -1,6 +1,7 @@
-/// The encoding of batches of records (topic `history`) and of their acknowledgements (topic `ack/{recorder}`).
+/// The JSON encoding of two kinds of messages: batches of records (topic `history`) and the recorders' acknowledgements
+/// (topic `ack/{recorder}`).
 public enum HistoryCodec {
-    /// Encodes a batch. The JSON of each record is copied unchanged.
+    /// Encodes a batch as a JSON message. The JSON of each record is copied unchanged.
     public static func encode(_ batch: HistoryBatch) -> [UInt8] {
         var head = JSONWriter(capacity: 512)
         head.raw("{")
@@ -30,11 +31,11 @@ public enum HistoryCodec {
         return bytes
     }
 
-    /// Decodes a batch. Its records are ordered by `seq` and retain their original JSON.
+    /// Decodes the JSON message of a batch. The records are ordered by number and keep their original JSON. A record
+    /// that cannot be decoded is no error; it is returned in ``DecodedBatch/refused``.
     ///
-    /// - Throws: ``TrackingError/Code/invalidPayload`` that names the wrong member, or
-    ///   ``TrackingError/Code/payloadTooLarge``. An unreadable record is not an error of the batch; see
-    ///   ``DecodedBatch/refused``.
+    /// - Throws: ``TrackingError/Code/invalidPayload`` with the name of the wrong JSON member, or
+    ///   ``TrackingError/Code/payloadTooLarge``.
     public static func decode(_ payload: some Collection<UInt8>) throws(TrackingError) -> DecodedBatch {
         let message = try JSONObject(payload: payload)
         var batch = HistoryBatch(
@@ -61,11 +62,11 @@ public enum HistoryCodec {
         return decoded
     }
 
-    /// Decodes the trips and events of a batch, ordered by `seq`, without decoding its points.
+    /// Decodes only the trips and events of a batch, not its points. A record that cannot be decoded is no error; see
+    /// ``BatchDocuments/refusal``.
     ///
-    /// - Throws: ``TrackingError/Code/invalidPayload`` that names the wrong member, or
-    ///   ``TrackingError/Code/payloadTooLarge``. An unreadable record is not an error of the batch; see
-    ///   ``BatchDocuments/refusal``.
+    /// - Throws: ``TrackingError/Code/invalidPayload`` with the name of the wrong JSON member, or
+    ///   ``TrackingError/Code/payloadTooLarge``.
     package static func decodeDocuments(_ payload: some Collection<UInt8>) throws(TrackingError) -> BatchDocuments {
         let message = try JSONObject(payload: payload)
         let stream = try message.required("stream") { json throws(Refusal) in try json.stream() }
@@ -83,7 +84,7 @@ public enum HistoryCodec {
         return documents
     }
 
-    /// Encodes an acknowledgement. Its streams are ordered by name.
+    /// Encodes a recorder's acknowledgement as a JSON message. Its streams are ordered by name.
     public static func encode(_ acknowledgement: Acknowledgement) -> [UInt8] {
         var writer = JSONWriter(capacity: 256)
         writer.raw(#"{"streams":{"#)
@@ -97,9 +98,9 @@ public enum HistoryCodec {
         return writer.bytes
     }
 
-    /// Decodes an acknowledgement. Streams beyond ``Acknowledgement/maximumStreams`` are ignored.
+    /// Decodes a recorder's acknowledgement. Streams beyond the first ``Acknowledgement/maximumStreams`` are ignored.
     ///
-    /// - Throws: ``TrackingError/Code/invalidPayload`` that names the wrong member, or
+    /// - Throws: ``TrackingError/Code/invalidPayload`` with the name of the wrong JSON member, or
     ///   ``TrackingError/Code/payloadTooLarge``.
     public static func decodeAcknowledgement(
         _ payload: some Collection<UInt8>
@@ -112,11 +113,11 @@ public enum HistoryCodec {
 
 /// The trips and events of a batch.
 package struct BatchDocuments: Hashable, Sendable {
-    /// Versions of trips.
+    /// The versions of trips in the batch.
     package var trips: [Trip] = []
-    /// Events.
+    /// The events in the batch.
     package var events: [TrackingEvent] = []
-    /// The error of the last record that could not be decoded; `nil` when all could.
+    /// The error of the last trip or event that could not be decoded; `nil` when all could.
     package var refusal: TrackingError?
 
     fileprivate mutating func read<Document>(
@@ -131,14 +132,14 @@ package struct BatchDocuments: Hashable, Sendable {
     }
 }
 
-/// A decoded batch.
+/// The result of decoding a batch: its readable and its unreadable records.
 public struct DecodedBatch: Hashable, Sendable {
     /// The batch with its readable records.
     public var batch: HistoryBatch
-    /// The unreadable records.
+    /// The records of the batch that cannot be decoded.
     public var refused: [RefusedRecord]
 
-    /// A record that cannot be decoded.
+    /// A record of a batch that cannot be decoded.
     public struct RefusedRecord: Hashable, Sendable {
         /// The record's number; `nil` when it is unreadable.
         public var seq: UInt64?

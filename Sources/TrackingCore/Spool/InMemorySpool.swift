@@ -1,7 +1,7 @@
 import Synchronization
 
-/// A device's log of records in memory, for tests. Its records survive ``close()`` and ``crash()`` while the object
-/// exists.
+/// A device's log of records, held in memory for tests. The records survive ``close()`` and ``crash()`` while the
+/// object exists.
 public final class InMemorySpool: SpoolStorage {
     private struct Stream {
         var id: StreamID
@@ -17,7 +17,8 @@ public final class InMemorySpool: SpoolStorage {
         var streams: [Stream] = []
         var values: [String: [UInt8]] = [:]
         var quarantine: [QuarantinedRecord] = []
-        /// The marks of the ingested records of each trackable, with the times at which they were added, oldest first.
+        /// The identities (time and content) of the records that came from other sources, for each trackable. With each
+        /// identity is the time at which it was added; the oldest comes first.
         var marks: [TrackableID: [(mark: RecordMark, name: RecordName, added: UnixTime)]] = [:]
         var nextPlace: Int64 = 1
         var failure: TrackingError?
@@ -37,7 +38,8 @@ public final class InMemorySpool: SpoolStorage {
             if old > 0 { self.marks[entry.trackable]?.removeFirst(old) }
         }
 
-        /// Removes damaged or missing records together with their marks from the stream at index `place`.
+        /// Removes damaged or missing records from a stream, together with the marks that identify them. `place` is the
+        /// index of the stream.
         mutating func lose(_ seqs: SeqSet, at place: Int) {
             guard !seqs.isEmpty else { return }
             let (id, trackable) = (self.streams[place].id, self.streams[place].trackable)
@@ -55,7 +57,7 @@ public final class InMemorySpool: SpoolStorage {
                 if self.streams[place].records[entry.record.seq] != nil {
                     failure = TrackingError(
                         .spoolFailed,
-                        "cannot append record \(entry.record.seq): its stream already has a record with this number")
+                        "cannot append record \(entry.record.seq) to the log: its stream already has that record")
                 }
                 self.streams[place].last = max(self.streams[place].last, entry.record.seq)
             }
@@ -91,16 +93,16 @@ public final class InMemorySpool: SpoolStorage {
 
     private let state = Mutex(State())
 
-    /// Makes a log without records.
+    /// Makes an empty log.
     public init() {}
 
-    /// Simulates a crash: ends the log without closing it in order. Its streams end when it is opened again.
+    /// Simulates a crash: ends the log without closing it properly. When it is opened again, its streams have ended.
     public func crash() { self.state.withLock { $0.isOpen = false } }
 
-    /// Makes every following operation fail with `error`; `nil` ends the failures.
+    /// Makes every following operation of the log fail with `error`; `nil` ends that.
     public func fail(with error: TrackingError?) { self.state.withLock { $0.failure = error } }
 
-    /// Damages a record, so that it can no longer be read.
+    /// Simulates damage to one record, so that it can no longer be read.
     public func damage(_ seq: UInt64, of stream: StreamID) {
         self.state.withLock { state in
             guard let place = state.place(of: stream) else { return }
@@ -111,7 +113,7 @@ public final class InMemorySpool: SpoolStorage {
     /// The number of successful calls of ``append(_:state:now:knowsAges:)``.
     public var appends: Int { self.state.withLock { $0.appends } }
 
-    /// `nil`: the log runs on the caller's thread. See ``SpoolStorage/executor``.
+    /// `nil`, because this log works on the caller's thread. See ``SpoolStorage/executor``.
     public var executor: (any TaskExecutor)? { nil }
 
     /// Opens the log, or creates it if there is none. See ``SpoolStorage/open(now:)``.
@@ -133,7 +135,7 @@ public final class InMemorySpool: SpoolStorage {
         }
     }
 
-    /// Appends records to the log and stores values of the publisher, all or nothing. See
+    /// Appends records to the log and stores small values of the publisher. Either everything is stored or nothing. See
     /// ``SpoolStorage/append(_:state:now:knowsAges:)``.
     public func append(
         _ records: [SpoolEntry], state values: [String: [UInt8]?], now: UnixTime, knowsAges: Bool
@@ -144,7 +146,8 @@ public final class InMemorySpool: SpoolStorage {
         }
     }
 
-    /// Returns the names of the records that have the given marks. See ``SpoolStorage/known(_:of:)``.
+    /// Returns the names of the records that have the given marks, the identities by time and content. See
+    /// ``SpoolStorage/known(_:of:)``.
     public func known(
         _ marks: [RecordMark], of trackable: TrackableID
     ) async throws(TrackingError) -> [RecordMark: RecordName] {
@@ -182,7 +185,7 @@ public final class InMemorySpool: SpoolStorage {
         }
     }
 
-    /// Removes records that are safely stored elsewhere from the log. See ``SpoolStorage/remove(_:of:)``.
+    /// Removes records from the log because they are safely stored elsewhere. See ``SpoolStorage/remove(_:of:)``.
     public func remove(_ seqs: SeqSet, of stream: StreamID) async throws(TrackingError) {
         try self.withOpen { state in
             guard let place = state.place(of: stream) else { return }
@@ -190,7 +193,8 @@ public final class InMemorySpool: SpoolStorage {
         }
     }
 
-    /// Returns the records in the log in order of appending. See ``SpoolStorage/waiting(after:through:maximumCount:)``.
+    /// Returns the records in the log in the order in which they were appended. See
+    /// ``SpoolStorage/waiting(after:through:maximumCount:)``.
     public func waiting(
         after place: Int64, through last: Int64, maximumCount: Int
     ) async throws(TrackingError) -> [WaitingRecord] {
@@ -207,7 +211,8 @@ public final class InMemorySpool: SpoolStorage {
         }
     }
 
-    /// Quarantines a record that can never be accepted. See ``SpoolStorage/quarantine(_:of:reason:)``.
+    /// Sets a record aside (quarantine), because it can never be accepted. See
+    /// ``SpoolStorage/quarantine(_:of:reason:)``.
     public func quarantine(_ seq: UInt64, of stream: StreamID, reason: String) async throws(TrackingError) {
         try self.withOpen { state in
             guard let place = state.place(of: stream), let row = state.streams[place].records.removeValue(forKey: seq)
@@ -218,14 +223,14 @@ public final class InMemorySpool: SpoolStorage {
         }
     }
 
-    /// Returns quarantined records, oldest first. See ``SpoolStorage/quarantined(after:maximumCount:)``.
+    /// Returns the quarantined records of the log, oldest first. See ``SpoolStorage/quarantined(after:maximumCount:)``.
     public func quarantined(
         after place: Int64, maximumCount: Int
     ) async throws(TrackingError) -> [QuarantinedRecord] {
         try self.withOpen { state in Array(state.quarantine.filter { $0.place > place }.prefix(maximumCount)) }
     }
 
-    /// Returns quarantined records to the backlog. See ``SpoolStorage/putBack(_:of:in:)``.
+    /// Moves quarantined records back to the records to be sent. See ``SpoolStorage/putBack(_:of:in:)``.
     public func putBack(
         _ records: [PutBackRecord], of trackable: TrackableID, in stream: StreamID
     ) async throws(TrackingError) {
@@ -243,7 +248,7 @@ public final class InMemorySpool: SpoolStorage {
         }
     }
 
-    /// Deletes quarantined records. See ``SpoolStorage/dropQuarantined(_:)``.
+    /// Deletes quarantined records from the log. See ``SpoolStorage/dropQuarantined(_:)``.
     public func dropQuarantined(_ places: [Int64]?) async throws(TrackingError) -> Int {
         try self.withOpen { state in
             let before = state.quarantine.count
@@ -252,12 +257,12 @@ public final class InMemorySpool: SpoolStorage {
         }
     }
 
-    /// Forgets a stream without records. See ``SpoolStorage/forget(_:)``.
+    /// Removes a stream without records from the log. See ``SpoolStorage/forget(_:)``.
     public func forget(_ stream: StreamID) async throws(TrackingError) {
         try self.withOpen { state in state.streams.removeAll { $0.id == stream && $0.records.isEmpty } }
     }
 
-    /// Removes the oldest records until the log complies with the limits. See ``SpoolStorage/trim(to:now:)``.
+    /// Removes the oldest records until the log is within its limits. See ``SpoolStorage/trim(to:now:)``.
     public func trim(to limits: SpoolLimits, now: UnixTime) async throws(TrackingError) -> [SpoolPart] {
         try self.withOpen { state in
             let count = state.streams.reduce(0) { $0 + $1.records.count }
@@ -307,7 +312,7 @@ public final class InMemorySpool: SpoolStorage {
         }
     }
 
-    /// Closes the log in order. See ``SpoolStorage/close()``.
+    /// Closes the log properly. See ``SpoolStorage/close()``.
     public func close() async throws(TrackingError) {
         self.state.withLock { state in
             state.isOrderly = state.isOrderly || state.isOpen

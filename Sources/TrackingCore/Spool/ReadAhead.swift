@@ -1,34 +1,36 @@
-/// The records of the next batches of one stream, which are read while previous batches are in flight.
+/// Records of one stream that are read from the log before they are needed. They form the next batches, while earlier
+/// batches are still unanswered.
 struct ReadAhead: Hashable, Sendable {
     let stream: StreamID
-    /// The number of the ``RecordQuery`` whose result is pending; `nil` when none is.
+    /// The number of the ``RecordQuery``, the read request, whose result has not arrived; `nil` when there is none.
     var question: UInt64?
-    /// The records that were read, in the order in which they are sent; each chunk is the result of one query.
+    /// The records that were read, in the order in which they are to be sent. Each chunk is the result of one
+    /// ``RecordQuery``.
     private var chunks: [SpoolRecords] = []
 
     init(of stream: StreamID) { self.stream = stream }
 
-    /// `true` while the result of a query is pending.
+    /// `true` while the result of a read request has not arrived.
     var isAsked: Bool { self.question != nil }
-    /// The number of records that were read and are not yet in a batch.
+    /// The number of records that were read and have not been put into a batch.
     var count: Int { self.chunks.reduce(0) { $0 + $1.count } }
     private var byteCount: Int { self.chunks.reduce(0) { $0 + $1.byteCount } }
     var last: UInt64? { self.chunks.last?.lastSeq }
 
-    /// Appends the records that the pending query returned.
+    /// Adds the records that a read request returned.
     mutating func loaded(_ records: SpoolRecords) {
         self.question = nil
         if !records.isEmpty { self.chunks.append(records) }
     }
 
-    /// Discards the records that were read. They are read again when sending resumes, which may be much later.
+    /// Discards the records that were read, to free memory. They are read again when sending resumes.
     mutating func forget() { self.chunks = [] }
 
-    /// Returns `true` when the records fill a batch of `count` records or `bytes` bytes.
+    /// Returns `true` when the records that were read fill a batch of `count` records or `bytes` bytes.
     func isFull(_ count: Int, _ bytes: Int) -> Bool { self.count >= count || self.byteCount > bytes }
 
-    /// Removes and returns the records of the next batch, except records that are not in `ready` any more. When the
-    /// records that were read are no longer the lowest ones of `ready`, discards them and returns none.
+    /// Removes and returns the records for the next batch. They must be the lowest ones of `ready`. If the records that
+    /// were read no longer are, discards them and returns none.
     ///
     /// - Parameters:
     ///   - ready: The numbers of the records that may be sent now.

@@ -1,12 +1,12 @@
-/// The first 128 bits of a digest of a record's content. A record with the same digest is a repetition.
+/// The first 128 bits of a digest (hash) of a record's content. Records with the same digest count as the same record.
 public struct RecordDigest: Hashable, Sendable {
-    /// The first and the second eight bytes, most significant byte first.
+    /// The first eight bytes (`high`) and the next eight bytes (`low`) as big-endian numbers.
     let high, low: UInt64
 
-    /// The number of bytes used of a digest.
+    /// The number of bytes of a digest that are used: 16.
     public static let size = 16
 
-    /// Makes a digest of the first 16 bytes; returns `nil` when there are fewer.
+    /// Makes a value from the first 16 bytes of a digest; returns `nil` when there are fewer.
     public init?(_ bytes: some Collection<UInt8>) {
         guard bytes.count >= Self.size else { return nil }
         func number(_ bytes: some Sequence<UInt8>) -> UInt64 { bytes.reduce(0) { $0 << 8 | UInt64($1) } }
@@ -15,34 +15,37 @@ public struct RecordDigest: Hashable, Sendable {
     }
 }
 
-/// The identity of an ingested record, which reached the gateway from another source: its time and a digest of its
-/// content. A record with a known mark is a repetition.
+/// The identity of a record that came from another source, such as a phone: its time and a digest of its content. A
+/// record whose mark is known already was received before.
 ///
-/// The time comes first in the mark's key, so that records of nearby times are adjacent in the log's index.
+/// The key of a mark begins with the time. Records of nearby times are therefore adjacent in the log's index.
 public struct RecordMark: Hashable, Sendable {
     /// The time of the record.
     public var time: UnixTime
-    /// The digest of its content.
+    /// The digest of the record's content.
     public var digest: RecordDigest
 
-    /// The minimum time for which a log remembers a mark, unless there are more than ``maximumCount`` for its
-    /// trackable.
+    /// The age beyond which a log may forget a mark: 90 days. A younger mark is forgotten only if its trackable has
+    /// more than ``maximumCount`` marks.
     public static let maximumAge = Duration.seconds(90 * 86_400)
-    /// The minimum number of marks that a log remembers for one trackable, unless they are older than ``maximumAge``.
+    /// The number of the newest marks of one trackable that a log remembers: 1,000,000. Marks older than ``maximumAge``
+    /// may be forgotten even so.
     public static let maximumCount = 1_000_000
-    /// The number of marks above ``maximumCount`` at which the oldest marks are removed, all together.
+    /// The number of marks above ``maximumCount`` that a trackable may have. When it is reached, that many of the
+    /// oldest marks are removed together.
     public static let slack = 10_000
 
-    /// Makes a mark.
+    /// Makes the mark of a record from its time and digest.
     public init(time: UnixTime, digest: RecordDigest) {
         self.time = time
         self.digest = digest
     }
 
-    /// The mark as 24 bytes, time first. Keys order by time for all times since 1970.
+    /// The mark as 24 bytes, with the time first. For times since 1970, the order of the bytes is the order of the
+    /// times.
     package var key: [UInt8] { Self.bytes(self.time.seconds.bitPattern, self.digest.high, self.digest.low) }
 
-    /// Returns the lowest and the highest ``key`` that a mark with this time can have.
+    /// Returns the lowest and the highest ``key`` of all possible marks with this time.
     package static func keys(at time: UnixTime) -> (lowest: [UInt8], highest: [UInt8]) {
         (Self.bytes(time.seconds.bitPattern, 0, 0), Self.bytes(time.seconds.bitPattern, .max, .max))
     }

@@ -1,15 +1,15 @@
-/// A request to read records from the device's log, limited by their size.
+/// A request to read certain records from the device's log, up to a number of bytes.
 public struct RecordQuery: Hashable, Sendable {
-    /// The number of the query, which its result repeats.
+    /// The number of the request. The result contains the same number.
     public var number: UInt64
     /// The stream of the records.
     public var stream: StreamID
-    /// The numbers of the records.
+    /// The numbers of the records to read.
     public var seqs: SeqSet
-    /// The maximum number of payload bytes. At least one record is read regardless.
+    /// The maximum number of payload bytes to read. At least one record is read, even if it is larger.
     public var maximumBytes: Int
 
-    /// Makes a query.
+    /// Makes a read request.
     public init(number: UInt64, stream: StreamID, seqs: SeqSet, maximumBytes: Int) {
         self.number = number
         self.stream = stream

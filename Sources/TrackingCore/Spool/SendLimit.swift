@@ -1,25 +1,27 @@
-/// An adaptive maximum number of records in one message. The maximum shrinks after the broker rejects a message, and
-/// grows again after accepted messages. The required number of accepted messages increases with each rejection, so that
-/// an unknown size limit of the broker is found without repeated failures.
+/// A maximum number of records in one message that adapts to the broker. It shrinks when the broker rejects a message,
+/// and doubles again after accepted messages.
+///
+/// After each rejection, more accepted messages are needed before it grows. A size limit of the broker is therefore
+/// found without failing again and again.
 package struct SendLimit: Hashable, Sendable {
-    /// The number of records above which ``current`` never grows.
+    /// The number of records that ``current`` never exceeds.
     let maximum: Int
-    /// The maximum number of records in the next message.
+    /// The maximum number of records that the next message may contain.
     package private(set) var current: Int
-    /// The number of accepted messages before the limit grows.
+    /// The number of accepted messages that are needed before ``current`` grows.
     private var patience = 1
     private var successes = 0
 
-    /// The maximum of `patience`.
+    /// The greatest number of accepted messages that can be needed before the limit grows: 256.
     static let longestPatience = 256
 
-    /// Makes a limit that begins at `maximum` records.
+    /// Makes a limit whose first value is `maximum` records.
     package init(maximum: Int) {
         self.maximum = maximum
         self.current = maximum
     }
 
-    /// Counts a message that the broker accepted. The limit grows after enough of them.
+    /// Registers that the broker accepted a message. After enough of them, the limit doubles.
     package mutating func taken() {
         guard self.current < self.maximum else { return }
         self.successes += 1
@@ -28,15 +30,15 @@ package struct SendLimit: Hashable, Sendable {
         self.current = min(self.maximum, max(1, self.current * 2))
     }
 
-    /// Handles that the broker rejected a message: sets the limit to `next` records, and requires more accepted
-    /// messages before it grows.
+    /// Registers that the broker rejected a message. The limit becomes `next` records, and more accepted messages are
+    /// needed before it grows.
     package mutating func refused(to next: Int) {
         self.current = next
         self.patience = min(self.patience * 4, Self.longestPatience)
         self.successes = 0
     }
 
-    /// Resets the required number of accepted messages, because the broker's rejection turned out to be independent of
-    /// the size of the message.
+    /// Sets the number of accepted messages that are needed before the limit grows back to 1. This is for a rejection
+    /// that was not caused by the size of the message.
     package mutating func acquitted() { self.patience = 1 }
 }

@@ -1,15 +1,15 @@
-/// An exact set of record numbers, stored as ranges. Its memory depends on the number of gaps, not on the number of
-/// elements.
+/// A set of record numbers, stored as ranges of consecutive numbers. Its memory depends on the number of ranges, not on
+/// the number of elements.
 public struct SeqSet: Hashable, Sendable {
-    /// The numbers as disjoint ascending ranges that do not touch.
+    /// The elements as ascending ranges. Consecutive numbers are always in the same range.
     public private(set) var ranges: [ClosedRange<UInt64>] = []
-    /// The number of elements.
+    /// The number of elements of the set.
     public private(set) var count = 0
 
     /// Makes an empty set.
     public init() {}
 
-    /// Makes a set of ranges in any order, overlapping or not.
+    /// Makes a set of all numbers in the given ranges. The ranges may be unordered and may overlap.
     public init(_ ranges: some Sequence<ClosedRange<UInt64>>) {
         for range in ranges { self.insert(range) }
     }
@@ -27,17 +27,17 @@ public struct SeqSet: Hashable, Sendable {
         return place < self.ranges.count && self.ranges[place].contains(seq)
     }
 
-    /// Returns the last number of the range that contains `seq`; `nil` when none does. Costs O(log n) in the number of
-    /// ranges.
+    /// Returns the last number of the range in ``ranges`` that contains `seq`; `nil` when `seq` is not in the set.
+    /// Costs O(log n) in the number of ranges.
     package func end(ofRangeWith seq: UInt64) -> UInt64? {
         let place = self.firstEnding(atOrAbove: seq)
         return place < self.ranges.count && self.ranges[place].contains(seq) ? self.ranges[place].upperBound : nil
     }
 
-    /// Inserts one number.
+    /// Inserts one number into the set.
     public mutating func insert(_ seq: UInt64) { self.insert(seq...seq) }
 
-    /// Inserts a range.
+    /// Inserts all numbers of a range into the set.
     public mutating func insert(_ range: ClosedRange<UInt64>) {
         if let last = self.ranges.last, range.lowerBound > last.upperBound {
             // Most numbers arrive in ascending order.
@@ -72,7 +72,7 @@ public struct SeqSet: Hashable, Sendable {
     /// Inserts all numbers of another set.
     public mutating func formUnion(_ other: SeqSet) { for range in other.ranges { self.insert(range) } }
 
-    /// Removes a range.
+    /// Removes all numbers of a range from the set.
     public mutating func remove(_ range: ClosedRange<UInt64>) {
         let low = self.firstEnding(atOrAbove: range.lowerBound)
         var high = low
@@ -100,21 +100,21 @@ public struct SeqSet: Hashable, Sendable {
         return both
     }
 
-    /// Returns the numbers up to and including `seq`.
+    /// Returns the set of those elements that are at most `seq`.
     public func through(_ seq: UInt64) -> SeqSet {
         var part = self
         if seq < .max { part.remove((seq + 1)...UInt64.max) }
         return part
     }
 
-    /// Returns the numbers from `seq` on.
+    /// Returns the set of those elements that are at least `seq`.
     public func from(_ seq: UInt64) -> SeqSet {
         var part = self
         if seq > 0 { part.remove(0...(seq - 1)) }
         return part
     }
 
-    /// Returns the lowest numbers, at most `count` of them.
+    /// Returns the set of the lowest elements, at most `count` of them.
     public func prefix(_ count: Int) -> SeqSet {
         var part = SeqSet()
         for range in self.ranges {
@@ -125,7 +125,8 @@ public struct SeqSet: Hashable, Sendable {
         return part
     }
 
-    /// Returns the ranges within `bounds` that the set does not contain, ascending, at most `limit` of them.
+    /// Returns the ranges of numbers within `bounds` that are not in the set. Returns at most `limit` ranges, in
+    /// ascending order.
     public func gaps(in bounds: ClosedRange<UInt64>, limit: Int = .max) -> [ClosedRange<UInt64>] {
         var gaps: [ClosedRange<UInt64>] = []
         var next = bounds.lowerBound

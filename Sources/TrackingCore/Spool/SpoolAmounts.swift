@@ -1,14 +1,15 @@
-/// The limits of a log. The oldest records are dropped beyond them.
+/// The limits of the size of a device's log and of the age of its records. When a limit is exceeded, the oldest records
+/// are dropped.
 public struct SpoolLimits: Hashable, Sendable {
     /// The maximum number of records, ≥ 0; `nil` for no limit.
     public var maximumCount: Int?
     /// The maximum number of payload bytes, ≥ 0; `nil` for no limit.
     public var maximumBytes: Int?
-    /// The maximum age; `nil` for no limit. A record from before 2001 or from the future has no known time. It counts
-    /// as no older than the next record with a known time.
+    /// The maximum age of a record; `nil` for no limit. A record with an implausible time (before 2001 or in the
+    /// future) is dropped for its age only together with a newer record that is too old.
     public var maximumAge: Duration?
 
-    /// Makes limits; `nil` means no limit.
+    /// Makes the limits of a log; `nil` means no limit.
     public init(maximumCount: Int? = nil, maximumBytes: Int? = nil, maximumAge: Duration? = nil) {
         self.maximumCount = maximumCount
         self.maximumBytes = maximumBytes
@@ -16,21 +17,21 @@ public struct SpoolLimits: Hashable, Sendable {
     }
 }
 
-/// The amount of records in a log.
+/// A summary of a device's log: the number and size of its records.
 public struct SpoolSummary: Hashable, Sendable {
-    /// The amount of each trackable.
+    /// The number and size of the records of each trackable.
     public var trackables: [TrackableID: SpoolAmount]
-    /// The number of records that were dropped in the lifetime of the log to comply with its limits.
+    /// The number of records that were dropped since the log was created, because the log exceeded its limits.
     public var dropped: Int
-    /// The number of quarantined records.
+    /// The number of quarantined records in the log: records set aside because they can never be accepted.
     public var quarantined: Int
-    /// The place of the record that was appended last; 0 before the first.
+    /// The place, in the order of appending, of the record that was appended last; 0 for a log without any.
     public var lastPlace: Int64
 
-    /// The sum over all trackables.
+    /// The number and size of the records of all trackables together.
     public var total: SpoolAmount { self.trackables.values.reduce(into: SpoolAmount()) { $0.add($1) } }
 
-    /// Makes a summary.
+    /// Makes the summary of a log.
     public init(
         trackables: [TrackableID: SpoolAmount] = [:], dropped: Int = 0, quarantined: Int = 0, lastPlace: Int64 = 0
     ) {
@@ -41,24 +42,24 @@ public struct SpoolSummary: Hashable, Sendable {
     }
 }
 
-/// An amount of records, by kind and size.
+/// The number of records of each kind, with their total size.
 public struct SpoolAmount: Hashable, Sendable {
-    /// The number of captured points.
+    /// The number of recorded points.
     public var points: Int
     /// The number of versions of trips.
     public var trips: Int
     /// The number of events.
     public var events: Int
-    /// The number of payload bytes.
+    /// The total size of the records' payloads, in bytes.
     public var bytes: Int
-    /// The time of the record that was appended first; for several trackables, the earliest of those times. `nil`
-    /// without records.
+    /// The time of the first appended record that is still in the log; `nil` without records. For several trackables,
+    /// the earliest of these times.
     public var oldest: UnixTime?
 
     /// The number of records of all kinds.
     public var count: Int { self.points + self.trips + self.events }
 
-    /// Makes an amount.
+    /// Makes a value from the numbers of records and their size.
     public init(points: Int = 0, trips: Int = 0, events: Int = 0, bytes: Int = 0, oldest: UnixTime? = nil) {
         self.points = points
         self.trips = trips
@@ -67,7 +68,7 @@ public struct SpoolAmount: Hashable, Sendable {
         self.oldest = oldest
     }
 
-    /// Adds another amount.
+    /// Adds the numbers and the size of another value to this one.
     public mutating func add(_ other: SpoolAmount) {
         self.points += other.points
         self.trips += other.trips

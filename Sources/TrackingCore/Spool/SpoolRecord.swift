@@ -1,8 +1,8 @@
-/// One record of a device's log: a captured point, a version of a trip, or an event, encoded for sending.
+/// One record of a device's log in its encoded form: a recorded point, a version of a trip, or an event.
 public struct SpoolRecord: Hashable, Sendable {
-    /// The kind of a record. The raw values are stored in the log's files.
+    /// The kind of a record. The log's files contain the raw values.
     public enum Kind: UInt8, Hashable, Sendable, CaseIterable {
-        /// A captured point, encoded as a GeoJSON Feature.
+        /// A recorded point, encoded as a GeoJSON Feature.
         case point = 0
         /// A version of a trip.
         case trip = 1
@@ -12,13 +12,13 @@ public struct SpoolRecord: Hashable, Sendable {
 
     /// The record's number in its stream, from 1.
     public var seq: UInt64
-    /// The time of the fix, trip or event. It does not determine the order of records; `seq` does.
+    /// The time of the point, trip or event. The order of records does not depend on it but on ``seq``.
     public var time: UnixTime
     /// The kind of the record.
     public var kind: Kind
     /// The id of the trip that the record belongs to; `nil` for none.
     public var tripID: String?
-    /// The record's JSON. It is encoded once, so that every attempt sends the same bytes.
+    /// The record as JSON. It is encoded only once, so that the same bytes are sent when the record is sent again.
     public var payload: [UInt8]
 
     /// Makes a record.
@@ -30,8 +30,8 @@ public struct SpoolRecord: Hashable, Sendable {
         self.payload = payload
     }
 
-    /// Returns a 64-bit checksum (FNV-1a) of stream, seq, time, kind, trip and payload. Any change of a single byte
-    /// changes it.
+    /// Returns a 64-bit checksum (FNV-1a) of the record and the name of its stream. A change of any single byte changes
+    /// the checksum.
     public func checksum(in stream: StreamID) -> UInt64 {
         var sum = FNV1a()
         sum.add(stream.rawValue.utf8)
@@ -46,7 +46,7 @@ public struct SpoolRecord: Hashable, Sendable {
     }
 }
 
-/// The 64-bit hash FNV-1a of Fowler, Noll and Vo (RFC 9923).
+/// The calculation of the 64-bit hash FNV-1a of Fowler, Noll and Vo (RFC 9923).
 package struct FNV1a {
     package private(set) var value: UInt64 = 0xCBF2_9CE4_8422_2325
 

@@ -1,34 +1,34 @@
-/// Records of one stream with their payloads in one contiguous buffer. Reading, passing and sending hundreds of records
-/// needs no allocation for each of them.
+/// A collection of records of one stream. All payloads are in one contiguous buffer, so that hundreds of records need
+/// no memory allocation for each of them.
 public struct SpoolRecords: RandomAccessCollection, Hashable, Sendable {
-    /// A record without its payload.
+    /// One record of the collection, without its payload.
     private struct Entry: Hashable, Sendable {
         var seq: UInt64
         var time: UnixTime
         var kind: SpoolRecord.Kind
         var tripID: String?
-        /// The position in the buffer after the last byte of the record's payload.
+        /// The end of the record's payload in the common buffer, the position after its last byte.
         var end: Int
     }
 
     private var entries: [Entry] = []
     private var bytes: [UInt8] = []
-    /// The indices of the entries that belong to this collection. Other entries belong to copies that share the
-    /// storage.
+    /// The indices of the entries that belong to this collection. The storage can contain further entries, which belong
+    /// to other collections that share it.
     private var range = 0..<0
 
     /// Makes an empty collection.
     public init() {}
 
-    /// Makes a collection of records.
+    /// Makes a collection of the given records.
     public init(_ records: some Sequence<SpoolRecord>) { for record in records { self.append(record) } }
 
-    /// Always 0.
+    /// The index of the first record, always 0.
     public var startIndex: Int { 0 }
-    /// The number of records.
+    /// The index after the last record, which is the number of records.
     public var endIndex: Int { self.range.count }
 
-    /// Returns a record with a copy of its payload.
+    /// The record at the given position, with a copy of its payload.
     public subscript(position: Int) -> SpoolRecord {
         let entry = self.entries[self.range.lowerBound + position]
         return SpoolRecord(
@@ -36,21 +36,21 @@ public struct SpoolRecords: RandomAccessCollection, Hashable, Sendable {
             payload: Array(self.payload(at: position)))
     }
 
-    /// Returns the payload of a record without copying it.
+    /// Returns the payload of the record at the given position without copying it.
     public func payload(at position: Int) -> ArraySlice<UInt8> {
         let place = self.range.lowerBound + position
         return self.bytes[self.start(of: place)..<self.entries[place].end]
     }
 
-    /// Returns the kind of a record.
+    /// Returns the kind of the record at the given position.
     func kind(at position: Int) -> SpoolRecord.Kind { self.entries[self.range.lowerBound + position].kind }
 
-    /// The number of bytes of all payloads.
+    /// The total size of all payloads, in bytes.
     public var byteCount: Int {
         self.isEmpty ? 0 : self.entries[self.range.upperBound - 1].end - self.start(of: self.range.lowerBound)
     }
 
-    /// The numbers of the records.
+    /// The set of the record numbers.
     public var seqs: SeqSet {
         var seqs = SeqSet()
         guard var run = self.entries[self.range].first.map({ $0.seq...$0.seq }) else { return seqs }
@@ -71,7 +71,7 @@ public struct SpoolRecords: RandomAccessCollection, Hashable, Sendable {
     /// The number (`seq`) of the last record; `nil` when the collection is empty.
     var lastSeq: UInt64? { self.entries[self.range].last?.seq }
 
-    /// Appends a record.
+    /// Appends a record to the collection.
     public mutating func append(_ record: SpoolRecord) {
         record.payload.withUnsafeBytes {
             self.append(
@@ -79,7 +79,7 @@ public struct SpoolRecords: RandomAccessCollection, Hashable, Sendable {
         }
     }
 
-    /// Appends a record with a copy of its payload.
+    /// Appends a record, given by its parts, and copies its payload.
     package mutating func append(
         seq: UInt64, time: UnixTime, kind: SpoolRecord.Kind, tripID: String?, payload: UnsafeRawBufferPointer
     ) {
@@ -89,14 +89,14 @@ public struct SpoolRecords: RandomAccessCollection, Hashable, Sendable {
         self.range = self.range.lowerBound..<self.entries.count
     }
 
-    /// Reserves room for `count` records with `bytes` bytes of payload in total.
+    /// Reserves memory for `count` records with `bytes` bytes of payload in total.
     package mutating func reserve(_ count: Int, bytes: Int) {
         self.entries.reserveCapacity(count)
         self.bytes.reserveCapacity(bytes)
     }
 
-    /// Returns the first records: at most `maximumCount`, and at most `maximumBytes` of payload, but at least one if
-    /// there is one.
+    /// Returns the first records of the collection: at most `maximumCount` records with at most `maximumBytes` bytes of
+    /// payload. Returns at least one record, unless the collection is empty.
     func first(_ maximumCount: Int, maximumBytes: Int) -> Self {
         guard let place = self.range.first else { return self }
         let end = Swift.min(self.range.upperBound, place + Swift.max(maximumCount, 1))
@@ -109,14 +109,14 @@ public struct SpoolRecords: RandomAccessCollection, Hashable, Sendable {
         return part
     }
 
-    /// Returns all records except the first `count`.
+    /// Returns the collection without its first `count` records.
     func rest(after count: Int) -> Self {
         var part = self
         part.range = Swift.min(self.range.lowerBound + count, self.range.upperBound)..<self.range.upperBound
         return part
     }
 
-    /// Calls `body` with the payload of each record of a kind, in order.
+    /// Calls `body` with the payload of each record of the given kind, in order.
     func forEachPayload(of kind: SpoolRecord.Kind, _ body: (UnsafeBufferPointer<UInt8>) -> Void) {
         self.bytes.withUnsafeBufferPointer { bytes in
             var start = self.range.isEmpty ? 0 : self.start(of: self.range.lowerBound)
@@ -132,14 +132,14 @@ public struct SpoolRecords: RandomAccessCollection, Hashable, Sendable {
 
     private func start(of place: Int) -> Int { place == 0 ? 0 : self.entries[place - 1].end }
 
-    /// Two collections are equal when their records are equal.
+    /// Returns `true` when both collections have equal records in the same order.
     public static func == (left: Self, right: Self) -> Bool { left.elementsEqual(right) }
 
-    /// Hashes the numbers of the records.
+    /// Hashes only the numbers of the records.
     public func hash(into hasher: inout Hasher) { hasher.combine(self.seqs) }
 }
 
 extension SpoolRecords: ExpressibleByArrayLiteral {
-    /// Makes a collection of the elements.
+    /// Makes a collection of the records of an array literal.
     public init(arrayLiteral elements: SpoolRecord...) { self.init(elements) }
 }

@@ -1,9 +1,8 @@
-/// The events of the log, of the connection and of the user.
+/// The methods by which the caller reports events: of the log, of the connection to the broker, and of the user.
 extension SpoolStateMachine {
     // MARK: - The log
 
-    /// Handles that records were written to disk. Records of a stream that ended during the write still belong to that
-    /// stream, and a stream that was forgotten during the write exists again.
+    /// Handles that records were written to the log. They then have to be sent to the recorders.
     public mutating func appended(_ seqs: SeqSet, of stream: StreamID, now: MonotonicTime) -> [Action] {
         if self.place(of: stream) == nil {
             self.streams.insert(SpoolStream(StoredStream(id: stream), isEnded: true, now: now), at: 0)
@@ -14,12 +13,14 @@ extension SpoolStateMachine {
         return self.progress(now: now)
     }
 
-    /// Handles that records could not be written to disk. Their numbers are declared gone.
+    /// Handles that records could not be written to the log. Their numbers are used up; the recorders will be informed
+    /// that these records are lost.
     public mutating func appendFailed(_ seqs: SeqSet) {
         self.streams[self.streams.count - 1].givenUp(seqs)
     }
 
-    /// Handles that the log removed unsent records to comply with its limits. Their numbers are declared gone.
+    /// Handles that the log removed unsent records because it exceeded its limits. The recorders will be informed that
+    /// these records are lost.
     public mutating func dropped(_ seqs: SeqSet, of stream: StreamID, now: MonotonicTime) -> [Action] {
         guard let place = self.place(of: stream) else { return [] }
         let before = self.streams[place].stored.count
@@ -29,8 +30,8 @@ extension SpoolStateMachine {
         return self.progress(now: now)
     }
 
-    /// Handles records that the user removed. They are declared gone. A batch in flight that contains no other records
-    /// is not repeated, and its answer is ignored.
+    /// Handles that the user deleted records. The recorders will be informed that these records are gone. If an
+    /// unanswered batch consists only of such records, it is not sent again and its answer is ignored.
     public mutating func cleared(_ seqs: SeqSet, of stream: StreamID, now: MonotonicTime) -> [Action] {
         guard !seqs.isEmpty, let place = self.place(of: stream) else { return [] }
         self.streams[place].removed(seqs)
@@ -39,7 +40,8 @@ extension SpoolStateMachine {
         return self.progress(now: now)
     }
 
-    /// Discards the batch in flight when none of its records is still on disk. Its answer is then ignored.
+    /// Discards the unanswered batch if none of its records is in the log any more. The broker's answer to it is then
+    /// ignored.
     private mutating func giveUpBatch(ofStreamAt place: Int) {
         guard let attempt = self.attempt, attempt.stream == self.streams[place].id,
             attempt.seqs.intersection(self.streams[place].stored).isEmpty
@@ -48,8 +50,8 @@ extension SpoolStateMachine {
         if case .waiting = self.phase { self.phase = .idle }
     }
 
-    /// Handles that a record was quarantined durably. The record no longer belongs to its stream, and its number is
-    /// declared gone.
+    /// Handles that a record was quarantined: set aside in the log for good. It no longer belongs to its stream. The
+    /// recorders will be informed that its number is gone.
     public mutating func setAside(_ seq: UInt64, of stream: StreamID, now: MonotonicTime) -> [Action] {
         self.rejection.quarantined += 1
         if let place = self.place(of: stream) {
@@ -61,8 +63,8 @@ extension SpoolStateMachine {
         return self.progress(now: now)
     }
 
-    /// Handles that a record could not be quarantined. The record still belongs to its stream. The machine tries again,
-    /// unless a recorder has stored the record meanwhile or its stream was forgotten.
+    /// Handles that a record could not be quarantined. If the record is still in its stream, this is tried again after
+    /// a wait. Otherwise sending continues.
     public mutating func setAsideFailed(_ seq: UInt64, of stream: StreamID, now: MonotonicTime) -> [Action] {
         let name = RecordName(stream: stream, seq: seq)
         guard self.rejection.record?.name == name, self.phase == .settingAside else { return [] }
@@ -76,12 +78,13 @@ extension SpoolStateMachine {
         if self.phase == .settingAside { self.phase = .idle }
     }
 
-    /// Handles the records that a ``RecordQuery`` returned. The result of an outdated query is ignored.
+    /// Handles the records that a ``RecordQuery``, a request to read the log, returned. The result of an outdated
+    /// request is ignored.
     ///
     /// - Parameters:
     ///   - records: The records that were read.
     ///   - missing: The numbers of the records that are damaged or absent.
-    ///   - query: The number of the query.
+    ///   - query: The number of the request.
     ///   - now: The time on the monotonic clock.
     public mutating func loaded(
         _ records: SpoolRecords, missing: SeqSet, by query: UInt64, now: MonotonicTime
@@ -101,7 +104,8 @@ extension SpoolStateMachine {
         return self.progress(now: now)
     }
 
-    /// Handles that the ``RecordQuery`` with this number failed.
+    /// Handles that the ``RecordQuery`` with this number, a request to read the log, failed. The records are read again
+    /// later.
     public mutating func readFailed(_ query: UInt64, now: MonotonicTime) -> [Action] {
         guard self.reading.ahead?.question == query else { return [] }
         self.reading.ahead = nil
@@ -111,19 +115,20 @@ extension SpoolStateMachine {
 
     // MARK: - The live lane
 
-    /// Handles that an update with these records of the current stream was published on the live lane, the topic of the
-    /// newest position.
+    /// Handles that these records of the current stream were published as the trackable's newest position, outside a
+    /// batch. The broker has not answered yet.
     public mutating func sentLive(_ seqs: SeqSet) { self.streams[self.streams.count - 1].sentLive(seqs) }
 
-    /// Handles that the broker acknowledged an update with these records on the live lane.
+    /// Handles that the broker acknowledged these records, which were published as the newest position, outside a
+    /// batch.
     public mutating func takenLive(_ seqs: SeqSet, now: MonotonicTime) -> [Action] {
         let place = self.streams.count - 1
         self.streams[place].liveEnded(seqs)
         return self.taken(seqs, at: place, now: now) + self.progress(now: now)
     }
 
-    /// Handles that the broker did not accept an update with these records on the live lane. The records are then sent
-    /// in a batch.
+    /// Handles that the broker did not accept these records, which were published as the newest position. They will be
+    /// sent again in a batch.
     public mutating func failedLive(_ seqs: SeqSet, now: MonotonicTime) -> [Action] {
         self.streams[self.streams.count - 1].liveEnded(seqs)
         return self.progress(now: now)
@@ -131,11 +136,11 @@ extension SpoolStateMachine {
 
     // MARK: - The connection
 
-    /// Handles that the publisher may publish now, updates of the live lane or batches. From now on, recorders may have
-    /// received records.
+    /// Handles that the publisher may publish messages from now on. Recorders may therefore acknowledge records that
+    /// were appended since the log was opened.
     public mutating func publishingAllowed() { self.connection.mayHavePublished = true }
 
-    /// Handles that batches may be sent from now on: the publisher is connected and present.
+    /// Handles that batches may be sent from now on, because the publisher is connected and has announced its presence.
     public mutating func opened(now: MonotonicTime) -> [Action] {
         self.connection.isOpen = true
         self.connection.mayHavePublished = true
@@ -150,10 +155,12 @@ extension SpoolStateMachine {
         return self.progress(now: now)
     }
 
-    /// Handles that batches may no longer be sent. A batch in flight is lost with the connection.
+    /// Handles that batches may no longer be sent, because the connection ended. The unanswered batch must be sent
+    /// again. After several such ends in a row with the same batch, the batch counts as rejected by the broker.
     ///
     /// - Parameters:
-    ///   - isOrderly: `true` when the connection was closed on request, so that the batch in flight is not the cause.
+    ///   - isOrderly: `true` when the publisher closed the connection on request. The unanswered batch is then not
+    ///     suspected as the cause.
     ///   - now: The time on the monotonic clock.
     public mutating func closed(isOrderly: Bool = false, now: MonotonicTime) -> [Action] {
         guard self.isOpen else { return [] }
@@ -168,12 +175,14 @@ extension SpoolStateMachine {
         let error = TrackingError(
             .refused,
             """
-            the broker closed the connection \(Self.maximumDisconnections) times in a row when this record was sent
+            cannot send this record: the broker closed the connection \(Self.maximumDisconnections) times in a row \
+            when it was sent. The record is quarantined
             """)
         return self.refusedForGood(attempt, error, now: now)
     }
 
-    /// Handles the broker's answer to the batch in flight; `refusal` is `nil` when the broker acknowledged it.
+    /// Handles the broker's answer to the last batch. `refusal` is `nil` when the broker acknowledged the batch, and
+    /// otherwise the reason of the rejection.
     public mutating func answered(_ refusal: TrackingError?, now: MonotonicTime) -> [Action] {
         guard case .inFlight(let isProbe) = self.phase else { return [] }
         self.phase = .idle
@@ -191,14 +200,15 @@ extension SpoolStateMachine {
         return self.progress(now: now)
     }
 
-    /// Handles a recorder's acknowledgement of durably stored records.
+    /// Handles a recorder's acknowledgement of durably stored records. Records that all required recorders have stored
+    /// are removed from the log.
     ///
     /// - Parameters:
     ///   - recorder: The client id of the recorder.
-    ///   - acknowledgement: The numbers up to which each stream is durably stored.
-    ///   - given: The last number assigned in the current stream. A record with that number may have been sent on the
-    ///     live lane before it is written.
-    ///   - isRetained: `true` for a retained message, which may be old and does not prove that the recorder is running.
+    ///   - acknowledgement: The acknowledged number of each stream: all records up to it are stored durably.
+    ///   - given: The highest number assigned in the current stream, even if its record is not written to the log yet.
+    ///   - isRetained: `true` for the broker's retained copy. It may be old and does not prove that the recorder is
+    ///     running.
     ///   - now: The time on the monotonic clock.
     public mutating func acknowledged(
         by recorder: ClientID, _ acknowledgement: Acknowledgement, given: UInt64 = 0, isRetained: Bool = false,
@@ -226,8 +236,8 @@ extension SpoolStateMachine {
         return actions + self.progress(now: now)
     }
 
-    /// Returns `true` when the acknowledgements of a recorder decide about removing records: it is one of the named
-    /// recorders, or no recorder is named.
+    /// Returns `true` when the acknowledgements of this recorder count. If the configuration names recorders, only
+    /// those count. Otherwise any recorder counts, up to a maximum number, if an acknowledgement is required at all.
     private func counts(_ recorder: ClientID) -> Bool {
         guard self.configuration.recorders.isEmpty else { return self.configuration.recorders.contains(recorder) }
         guard self.configuration.unnamedRecorder != .none else { return false }
@@ -235,8 +245,8 @@ extension SpoolStateMachine {
             || max(self.recorders.acknowledged.count, self.recorders.answering.count) < Self.maximumUnnamedRecorders
     }
 
-    /// Handles a message that proves that a recorder is running. Records that the recorder has not acknowledged may
-    /// have been lost on the way to it, and are sent again. An unnamed recorder may just have started.
+    /// Handles that a recorder proved to be running. Records that it has not acknowledged after a wait may have been
+    /// lost on their way to it. They are therefore sent again.
     private mutating func recorderAnswered(_ recorder: ClientID, now: MonotonicTime) {
         let isNew = self.recorders.answering.insert(recorder).inserted
         let isUnnamed = self.configuration.recorders.isEmpty
@@ -258,9 +268,9 @@ extension SpoolStateMachine {
 
     /// Returns `true` when a recorder has acknowledged a number that this log never sent.
     ///
-    /// That proves that the log was restored to an earlier state, for example from a snapshot of the disk, and assigns
-    /// its last numbers for the second time. For a stream that began after the log was opened, such an acknowledgement
-    /// is false and proves nothing.
+    /// This proves that the log was restored from an old copy, such as a snapshot of the disk. Its newest numbers are
+    /// then given to different records for the second time. Only a stream that existed when the log was opened can
+    /// prove this.
     private func provesReuse(_ seq: UInt64, given: UInt64, ofStreamAt place: Int) -> Bool {
         let stream = self.streams[place]
         guard !stream.isEnded, stream.lastTakenOver > 0 else { return false }
@@ -279,7 +289,8 @@ extension SpoolStateMachine {
 
     // MARK: - Time and the user
 
-    /// Handles the expiry of ``nextDeadline``: the end of a batch window, of a backoff, or of a wait for recorders.
+    /// Handles that the time ``nextDeadline`` has come: a batch need not wait for more records, or a wait before
+    /// sending again is over.
     public mutating func timerFired(now: MonotonicTime) -> [Action] {
         if self.isOpen { self.sendUnacknowledgedAgain(now: now) }
         if case .waiting(let until) = self.phase, until <= now { self.phase = .idle }
@@ -302,7 +313,8 @@ extension SpoolStateMachine {
         self.streams[place].probe(self.limit.current, stalls: stalls, now: now, wait: wait)
     }
 
-    /// Sends one batch of pending records now, however few they are. A batch in flight counts as that batch.
+    /// Sends one batch of unsent records now, even if it is not full. If a batch is in flight already, no other one is
+    /// sent.
     public mutating func sendNow(now: MonotonicTime) -> [Action] {
         switch self.phase {
         case .inFlight:
@@ -318,8 +330,8 @@ extension SpoolStateMachine {
         return self.progress(now: now)
     }
 
-    /// Sends all pending records now, without waiting for full batches. Records that silent recorders have not
-    /// acknowledged are sent again before them.
+    /// Sends all unsent records now, without waiting for full batches. Records that the recorders have not acknowledged
+    /// while they were silent are sent again first.
     public mutating func flush(now: MonotonicTime) -> [Action] {
         for index in self.streams.indices {
             self.streams[index].endStall(now: now)
@@ -328,19 +340,20 @@ extension SpoolStateMachine {
         return self.progress(now: now)
     }
 
-    /// Sends the pending records of one stream up to number `seq` now, without waiting for a full batch.
+    /// Sends the unsent records of one stream up to number `seq` now, without waiting for a full batch.
     public mutating func hurried(through seq: UInt64, of stream: StreamID, now: MonotonicTime) -> [Action] {
         guard let place = self.place(of: stream) else { return [] }
         self.streams[place].hurry(through: seq)
         return self.progress(now: now)
     }
 
-    /// Defers sending: pending and new records remain in the log until ``released(through:now:)`` or a request to send.
+    /// Stops automatic sending. Records remain in the log until ``released(through:now:)``, unless the user requests to
+    /// send them.
     public mutating func held() { self.isHeld = true }
 
-    /// Ends the deferral of sending that ``held()`` began. The records of the current stream up to number `seq`, and
-    /// all records of earlier streams, are then sent without waiting for a full batch. If the configuration disables
-    /// automatic sending, they still wait for a request to send.
+    /// Resumes automatic sending, which ``held()`` stopped. Records of the current stream up to number `seq`, and all
+    /// records of earlier streams, are sent without waiting for full batches. If the configuration permits sending only
+    /// on request, nothing is sent now.
     public mutating func released(through seq: UInt64, now: MonotonicTime) -> [Action] {
         self.isHeld = false
         guard self.configuration.batchWindow != nil else { return [] }
@@ -351,7 +364,7 @@ extension SpoolStateMachine {
         return self.progress(now: now)
     }
 
-    /// Replaces the configuration of sending, and resets the backoff.
+    /// Replaces the settings of sending, and ends a current wait before sending again.
     public mutating func configure(_ configuration: Configuration, now: MonotonicTime) -> [Action] {
         self.configuration = configuration
         self.limit = SendLimit(maximum: configuration.batchSize)

@@ -1,6 +1,6 @@
-/// The selection of the next batch of records, and the reactions to the broker's answers.
+/// The methods that select the records of the next batch and react to the broker's answers.
 extension SpoolStateMachine {
-    /// Returns every action that is possible now, such as reading records, publishing a batch or removing safe records.
+    /// Returns the actions that are possible now, such as reading records or publishing a batch.
     mutating func progress(now: MonotonicTime) -> [Action] {
         // A requested batch of records that no longer exist does not apply to later records.
         if self.isOneBatchUrgent, self.unsent == 0 { self.isOneBatchUrgent = false }
@@ -25,8 +25,8 @@ extension SpoolStateMachine {
         return actions
     }
 
-    /// Returns the stream and the numbers of the records of the next batch, from the oldest stream with due records;
-    /// `nil` when no batch is due.
+    /// Returns the stream and the record numbers of the next batch. They come from the oldest stream that has records
+    /// to be sent now. `nil` when there are none.
     private func nextBatch(now: MonotonicTime) -> (stream: StreamID, seqs: SeqSet)? {
         for stream in self.sendableStreams {
             let ready = stream.ready
@@ -36,14 +36,14 @@ extension SpoolStateMachine {
         return nil
     }
 
-    /// The streams whose records may be sent now, oldest first. When recorders do not acknowledge the records of a
-    /// stream, newer streams are excluded.
+    /// The streams whose records may be sent now, oldest first. While recorders do not answer about a stream, newer
+    /// streams are not included.
     var sendableStreams: ArraySlice<SpoolStream> {
         let stalled = self.streams.firstIndex { $0.stalledThrough != nil }
         return self.streams[...(stalled ?? self.streams.endIndex - 1)]
     }
 
-    /// Publishes a batch of these records if they were read already; otherwise queries them.
+    /// Publishes a batch of these records if they were read from the log already. Otherwise requests to read them.
     private mutating func begin(_ stream: StreamID, _ seqs: SeqSet) -> [Action] {
         // A pending query completes the batch.
         if self.isReading, self.reading.ahead?.isFull(seqs.count, self.configuration.batchBytes) != true { return [] }
@@ -60,7 +60,7 @@ extension SpoolStateMachine {
             RecordQuery(number: self.reading.lastQuery, stream: stream, seqs: seqs, maximumBytes: maximumBytes))
     }
 
-    /// Makes the next batch of the records that were read ahead, if they are still the next ones of the stream.
+    /// Makes the next batch from the records that were read already, if they are still the next ones of the stream.
     mutating func takeLoaded(of stream: StreamID) {
         guard self.reading.ahead?.stream == stream, self.reading.ahead?.count ?? 0 > 0,
             let place = self.place(of: stream)
@@ -78,8 +78,8 @@ extension SpoolStateMachine {
         self.streams[place].batched(records.seqs)
     }
 
-    /// Queries the records of the next batches while the batch `attempt` is in flight. Full batches that can be sent at
-    /// once are read several at a time.
+    /// Requests to read the records of the next batches while a batch is in flight. This is done only for full batches
+    /// that may be sent without a further wait.
     private mutating func readAhead(of attempt: Attempt) -> [Action] {
         guard !self.isReading, let place = self.place(of: attempt.stream) else { return [] }
         let full = self.limit.current
@@ -107,7 +107,8 @@ extension SpoolStateMachine {
         ]
     }
 
-    /// Returns `true` when the records of a stream from number `first` on are to be sent without a request of the user.
+    /// Returns `true` when records of the stream, from number `first` on, may be sent now. Either the user requested
+    /// it, or sending is automatic.
     func mayGo(from first: UInt64?, of stream: SpoolStream) -> Bool {
         if self.isOneBatchUrgent || first ?? .max <= stream.urgentThrough { return true }
         return !self.isHeld && self.configuration.batchWindow != nil
@@ -134,7 +135,8 @@ extension SpoolStateMachine {
         return .publish(self.batch(UUIDText.random(using: &self.random), stream, [], SeqSet()))
     }
 
-    /// Makes a batch with the current state of its stream: lost records, pending records, end.
+    /// Makes a batch of these records. It also contains the current state of their stream: the lost records, the number
+    /// of unsent records, and the end.
     private func batch(
         _ id: String, _ stream: StreamID, _ records: SpoolRecords, _ seqs: SeqSet
     ) -> HistoryBatch {
@@ -173,11 +175,11 @@ extension SpoolStateMachine {
         return actions
     }
 
-    /// Handles records of the stream at `place` that the broker acknowledged.
+    /// Handles that the broker acknowledged records of a stream.
     ///
     /// - Parameters:
     ///   - seqs: The numbers of the records.
-    ///   - batch: The id of their batch; `nil` for an update on the live lane.
+    ///   - batch: The id of their batch; `nil` for records that were published as the newest position, outside a batch.
     ///   - place: The index of the stream.
     ///   - now: The time on the monotonic clock.
     mutating func taken(_ seqs: SeqSet, by batch: String? = nil, at place: Int, now: MonotonicTime) -> [Action] {
@@ -191,8 +193,9 @@ extension SpoolStateMachine {
         return answer + self.removeSafe(at: place)
     }
 
-    /// Returns the time after which records that only the broker acknowledged are sent again, because no recorder
-    /// acknowledged them. The time grows with each unanswered repetition (`count`), with jitter.
+    /// Returns the time for which records wait for a recorder's acknowledgement, after the broker acknowledged them.
+    /// Then they are sent again. The time grows with `count`, the number of unanswered repetitions, and has a random
+    /// part.
     mutating func acknowledgementWait(of stream: SpoolStream, afterProbes count: Int) -> Duration {
         let first = stream.answers.isReopened ? Self.reopenedWait : self.configuration.acknowledgementWait
         guard count > 0 else { return first }
@@ -200,7 +203,7 @@ extension SpoolStateMachine {
         return wait * Double.random(in: 0.5...1, using: &self.random)
     }
 
-    /// Removes the records of a stream from the log that every required recorder has stored.
+    /// Removes those records of a stream from the log that every required recorder has acknowledged.
     mutating func removeSafe(at place: Int) -> [Action] {
         guard self.configuration.needsRecorder else { return [] }
         let stream = self.streams[place].id
@@ -208,8 +211,8 @@ extension SpoolStateMachine {
         return safe.isEmpty ? [] : self.becameSafe(safe, at: place)
     }
 
-    /// Returns the highest number up to which the records of a stream are safe: every named recorder has stored them,
-    /// or any recorder if none is named.
+    /// Returns the number up to which the records of a stream count as safe. If the configuration names recorders, all
+    /// of them must have stored the records; otherwise any one recorder.
     func safe(of stream: StreamID) -> UInt64 {
         guard !self.configuration.recorders.isEmpty else {
             return self.recorders.acknowledged.values.lazy.compactMap { $0[stream] }.max() ?? 0
@@ -237,25 +240,24 @@ extension SpoolStateMachine {
         return self.wait(now: now)
     }
 
-    /// The MQTT 5 reason code "Implementation specific error" (section 2.4).
+    /// The MQTT 5 reason code "Implementation specific error", 0x83 (section 2.4 of the specification).
     private static let implementationError: UInt8 = 0x83
 
-    /// Returns `true` when the broker's rejection of a batch may be caused by the content of a record, because the
-    /// broker inspects payloads.
+    /// Returns `true` when the broker may have rejected a batch because of the content of a record.
     private static func mayBeContent(_ refusal: TrackingError) -> Bool {
         refusal.code == .notAuthorized || refusal.isContentRefusal
     }
 
-    /// Reports to the operator that the broker rejects batches. After a report, the next one follows only after the
-    /// broker has accepted a batch.
+    /// Returns the action that reports to the operator that the broker rejects batches. A further report follows only
+    /// after the broker has accepted a batch.
     mutating func refused(_ refusal: TrackingError) -> [Action] {
         defer { self.rejection.reason = refusal }
         // A batch that is too large is divided instead.
         return self.refusal == nil && refusal.code != .payloadTooLarge ? [.reportRejection(refusal)] : []
     }
 
-    /// Handles a batch that the broker rejects for its content: divides the batch into halves until the one record that
-    /// causes the rejection is found. That record is quarantined.
+    /// Handles a batch that the broker finally rejects. The batch is divided into smaller ones until the one record
+    /// that causes the rejection is found. That record is quarantined: set aside in the log.
     mutating func refusedForGood(_ attempt: Attempt, _ refusal: TrackingError, now: MonotonicTime) -> [Action] {
         self.attempt = nil
         guard attempt.records.count == 1, let seq = attempt.seqs.first else {
@@ -274,7 +276,8 @@ extension SpoolStateMachine {
         return [.quarantine(refused.name.stream, refused.name.seq, refused.reason)]
     }
 
-    /// Waits before the same batch is sent again. Each wait is twice the previous one up to a maximum, with jitter.
+    /// Begins the wait before the same batch is sent again. Each wait is twice the previous one, up to a maximum, with
+    /// a random part.
     mutating func wait(now: MonotonicTime) -> [Action] {
         let wait = self.backoff.next(atMost: self.configuration.longestWait, using: &self.random)
         self.phase = .waiting(until: now.advanced(by: wait))
@@ -297,7 +300,8 @@ extension SpoolStateMachine {
         return done.map { .forget($0.id) }
     }
 
-    /// Reports the number of dropped records once for each outage: on the next connection, or at once while connected.
+    /// Returns the action that publishes the number of dropped records as an event. This happens only while connected,
+    /// and once for each outage, a time without a connection.
     private mutating func reportDropped() -> [Action] {
         guard self.isOpen, let count = self.losses.takeReport() else { return [] }
         return [.reportDropped(count)]

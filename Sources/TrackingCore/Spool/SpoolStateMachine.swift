@@ -1,107 +1,108 @@
-/// Decides for one trackable which records of the device's log are sent next to the recorders, in which batches, and
-/// how the device reacts to the answers.
+/// Decides for one trackable which records of the device's log are sent to the recorders next, in which batches, and
+/// when they are sent again. It uses no disk, no connection and no clock.
 ///
-/// The machine knows the numbers of the records, not their contents. Its size depends on the number of gaps and on a
-/// limited number of unacknowledged batches, not on the length of the backlog. One batch is in flight at a time. Older
-/// streams are sent before newer ones. The machine uses no disk, no connection and no clock.
+/// Only one batch is in flight at a time. Older streams are sent before newer ones. The value stores ranges of record
+/// numbers, not the records. Its memory therefore does not grow with the number of unsent records.
 public struct SpoolStateMachine: Sendable {
-    /// The user's settings for sending the records of the log.
+    /// The user's settings for sending the records of the log to the recorders.
     public struct Configuration: Hashable, Sendable {
-        /// The maximum number of records in a batch, limited to 1…10,000. As soon as so many records are pending, they
-        /// are sent.
+        /// The maximum number of records in a batch, limited to 1…10,000. When that many records are unsent, they are
+        /// sent at once.
         public var batchSize = 200 {
             didSet { self.batchSize = max(1, min(10_000, self.batchSize)) }
         }
-        /// The time for which an incomplete batch waits for more records; negative values count as zero. With `nil`,
-        /// records are sent only on request.
+        /// The time for which a batch that is not full waits for more records; a negative time counts as zero. With
+        /// `nil`, records are sent only on request.
         public var batchWindow: Duration? = .seconds(20) {
             didSet { self.batchWindow = self.batchWindow.map { max(.zero, $0) } }
         }
         /// The maximum number of payload bytes in a batch.
         public var batchBytes = 112_000
-        /// The recorders that must acknowledge a record before it leaves the device. When empty, ``unnamedRecorder``
-        /// decides.
+        /// The recorders that must all acknowledge a record before the record is removed from the device. If the set is
+        /// empty, ``unnamedRecorder`` decides.
         public var recorders: Set<ClientID> = []
-        /// The kind of recorder that must acknowledge a record while ``recorders`` is empty.
+        /// The rule that applies while ``recorders`` is empty: no recorder or any recorder must acknowledge a record.
         public var unnamedRecorder = UnnamedRecorder.none
-        /// The time for which a record that the broker acknowledged waits for the recorders before it is sent again.
-        /// While the recorders that lack it are silent, only the first batch is sent again, with a backoff up to an
-        /// hour, and newer records wait.
+        /// The time for which a record waits for the recorders' acknowledgement, after the broker acknowledged it. Then
+        /// it is sent again. While no recorder answers at all, only the oldest batch is repeated, at growing intervals
+        /// up to an hour. Newer records wait.
         public var acknowledgementWait: Duration = .seconds(30)
-        /// The maximum backoff before a rejected batch is sent again.
+        /// The longest wait before a batch that the broker rejected is sent again.
         public var longestWait: Duration = .seconds(60)
 
-        /// Makes a configuration with the default values.
+        /// Makes settings with the default values.
         public init() {}
 
-        /// `true` when a record stays in the log until a recorder has acknowledged it.
+        /// `true` when the log must keep each record until a recorder has acknowledged it.
         package var needsRecorder: Bool { !self.recorders.isEmpty || self.unnamedRecorder != .none }
 
-        /// `true` when the recorder, which the publisher does not name, may be started later than this program.
+        /// `true` when any recorder may acknowledge the records, and it may be started later than this publisher.
         package var expectsLaterRecorder: Bool { self.recorders.isEmpty && self.unnamedRecorder == .startedLater }
     }
 
-    /// The recorder that must acknowledge the records of a publisher that names none.
+    /// The rule for a publisher that names no recorders: the acknowledgement that a record needs before it is removed
+    /// from the device.
     public enum UnnamedRecorder: Hashable, Sendable {
-        /// No recorder: the broker's acknowledgement is enough.
+        /// No recorder has to acknowledge: the broker's acknowledgement is enough.
         case none
-        /// Any recorder must acknowledge. A recorder is expected to run already.
+        /// Any one recorder must acknowledge. A recorder is expected to be running already.
         case running
-        /// Any recorder must acknowledge, and may be started later. Until a recorder answers, records of an earlier run
-        /// are not sent again, apart from one batch that provokes an answer.
+        /// Any one recorder must acknowledge, but it may be started later. After a restart of this program, records of
+        /// the earlier run are sent again only once a recorder answers. Until then, only one batch is repeated to find
+        /// a recorder.
         case startedLater
     }
 
-    /// An action that the driver of the log and the connection performs.
+    /// An action that the caller performs on the log or on the connection.
     public enum Action: Hashable, Sendable {
-        /// Read these records, then call ``loaded(_:missing:by:now:)`` or ``readFailed(_:now:)``.
+        /// Read these records from the log, then call ``loaded(_:missing:by:now:)`` or ``readFailed(_:now:)``.
         case read(RecordQuery)
-        /// Publish this batch on the topic `history`, then call ``answered(_:now:)``.
+        /// Publish this batch on the topic `history`. When the broker has answered, call ``answered(_:now:)``.
         case publish(HistoryBatch)
-        /// Remove these records of a stream from the log, because they are stored safely.
+        /// Remove these records of a stream from the log, because they are stored safely elsewhere.
         case remove(StreamID, SeqSet)
-        /// The broker acknowledged these records, which stay in the log for a recorder that may be started later.
+        /// Remember that the broker acknowledged these records. They remain in the log for a recorder that may be
+        /// started later.
         case taken(StreamID, SeqSet)
-        /// Quarantine this record with the reason, then call ``setAside(_:of:now:)`` or ``setAsideFailed(_:of:now:)``.
+        /// Quarantine this record, that is, set it aside in the log with the reason. Then call ``setAside(_:of:now:)``
+        /// or ``setAsideFailed(_:of:now:)``.
         case quarantine(StreamID, UInt64, TrackingError)
-        /// Announce a new stream and write to it from now on. The log was restored to an earlier state and assigned
-        /// numbers of the stream `after` for the second time.
+        /// Begin this new stream, and append new records to it from now on. The reason is that the log was restored
+        /// from an old copy and gave numbers of the stream `after` to records for the second time.
         case begin(StreamID, after: StreamID)
-        /// Append these records again to the current stream: their numbers were assigned twice.
+        /// Append these records to the current stream under new numbers, because their numbers were used twice.
         case renumber(StreamID, SeqSet)
-        /// Remove everything about this stream from the log. It has no records, and its end and its gone records were
-        /// declared.
+        /// Remove this stream from the log. It has no records, and the recorders know its end and its lost records.
         case forget(StreamID)
-        /// Publish an event, once for each outage, that this number of unsent records was dropped to comply with the
-        /// limits of the log.
+        /// Publish an event with the number of unsent records that were dropped because the log exceeded its limits.
         case reportDropped(Int)
-        /// Report to the operator that the broker rejects batches for this reason. The next report follows only after
-        /// the broker has accepted a batch.
+        /// Report to the operator that the broker rejects batches for this reason.
         case reportRejection(TrackingError)
     }
 
-    /// The state of the batch that is sent next.
+    /// The phase of sending the next batch.
     enum Phase: Hashable, Sendable {
-        /// No batch is in flight. Can transition to: `inFlight`, `settingAside`, `waiting`.
+        /// No batch is in flight, and no wait before a repetition is running. Can transition to: `inFlight`,
+        /// `settingAside`, `waiting`.
         case idle
-        /// A batch was published, and the broker has not answered. With `isProbe`, it is an empty batch that tests
-        /// whether the broker permits the topic. Can transition to: `idle`, `settingAside`, `waiting`.
+        /// A batch was published, and the broker has not answered. With `isProbe`, it is an empty batch that tests if
+        /// the broker permits the topic. Can transition to: `idle`, `settingAside`, `waiting`.
         case inFlight(isProbe: Bool)
-        /// A rejected record is being quarantined. No batch is sent before that is done, because the next batch
-        /// declares the record gone. Can transition to: `idle`, `waiting`.
+        /// A record that the broker rejected is being quarantined (set aside in the log). No batch is sent until that
+        /// is done. Can transition to: `idle`, `waiting`.
         case settingAside
-        /// The batch was rejected or lost, and is sent again unchanged after a backoff. Can transition to: `idle`,
-        /// `inFlight`.
+        /// A step failed, for example because the broker rejected the batch. It is repeated after a wait. Can
+        /// transition to: `idle`, `inFlight`.
         case waiting(until: MonotonicTime)
     }
 
-    /// A batch as it was first sent, so that it can be repeated unchanged.
+    /// A batch with its id and records, stored so that it can be sent again unchanged.
     struct Attempt: Hashable, Sendable {
         var id: String
         var stream: StreamID
         var records: SpoolRecords
         let seqs: SeqSet
-        /// The number of consecutive disconnections while the batch was in flight.
+        /// The number of times in a row that the connection was lost while this batch was in flight.
         var disconnections = 0
 
         init(id: String, stream: StreamID, records: SpoolRecords) {
@@ -112,81 +113,82 @@ public struct SpoolStateMachine: Sendable {
         }
     }
 
-    /// The state of reading the records of the next batches from the log.
+    /// The state of reading records for the next batches from the log.
     struct Reading: Sendable {
-        /// The number of the last ``RecordQuery``.
+        /// The number of the last ``RecordQuery``, the last request to read the log.
         var lastQuery: UInt64
-        /// The records that were read for the following batches.
+        /// The records that were read for the next batches.
         var ahead: ReadAhead?
     }
 
-    /// The state of the connection to the broker.
+    /// The state of the publisher's connection to the broker.
     struct Connection: Hashable, Sendable {
-        /// `true` while batches may be sent.
+        /// `true` while batches may be sent over the connection.
         var isOpen = false
         /// `true` when batches could be sent on an earlier connection.
         var wasOpened = false
-        /// `true` when the machine may have sent records since the log was opened, so that a recorder may have them.
+        /// `true` when a record may have been published since the log was opened.
         var mayHavePublished = false
-        /// `true` when the broker accepted an empty batch on this connection.
+        /// `true` when the broker accepted an empty test batch on this connection, so that it permits the topic.
         var isTopicAllowed = false
     }
 
-    /// The acknowledgements of the recorders.
+    /// The acknowledgements that the recorders have sent.
     struct Recorders: Sendable {
-        /// The numbers up to which each recorder has acknowledged each stream.
+        /// The acknowledged number of each stream, for each recorder. The recorder has stored all records up to it.
         var acknowledged: [ClientID: [StreamID: UInt64]] = [:]
-        /// The recorders that sent an acknowledgement since the start of this program. Retained acknowledgements do not
-        /// count.
+        /// The recorders that sent an acknowledgement since this program was started. A retained acknowledgement, which
+        /// may be old, does not count.
         var answering: Set<ClientID> = []
     }
 
-    /// The state of the broker's rejection of batches.
+    /// The state after the broker rejected a batch.
     struct Rejection: Sendable {
         /// The reason of the last rejection; `nil` after the broker accepted a batch.
         var reason: TrackingError?
-        /// `true` when the next batch is an empty one. The broker's answer to it shows whether the broker rejects the
-        /// topic or the content of batches.
+        /// `true` when an empty test batch is to be sent next. The broker's answer shows if it rejects the topic itself
+        /// or only the content of batches.
         var isProbing = false
-        /// The rejected record that is being quarantined.
+        /// The record that the broker rejected and that is being quarantined; `nil` for none.
         var record: Refused?
-        /// The number of records quarantined since the start.
+        /// The number of records that were quarantined since the program was started.
         var quarantined = 0
     }
 
-    /// A rejected record that is not quarantined yet.
+    /// A record that the broker rejected, with the reason. It is to be quarantined.
     struct Refused: Hashable, Sendable {
         var name: RecordName
         var reason: TrackingError
     }
 
-    /// The records that were dropped to comply with the limits of the log.
+    /// The records that were dropped because the log exceeded its limits.
     struct Losses: Sendable {
-        /// The progress of reporting the records that were lost in an outage, a time without a connection.
+        /// The state of reporting dropped records. They are reported once for each outage, a time without a connection.
         enum Report: Hashable, Sendable {
-            /// No record was dropped since the outage began. Can transition to: `unreported`.
+            /// No record was dropped in the current outage. Can transition to: `unreported`.
             case none
-            /// Records were dropped, which is reported on the next connection. Can transition to: `reported`.
+            /// Records were dropped, and that is not reported yet. Can transition to: `reported`.
             case unreported
-            /// The dropped records were reported. Records that are dropped because of the report itself are included in
-            /// the next report. Can transition to: `none`, when the connection is lost again or the backlog is empty.
+            /// The dropped records were reported. Records dropped from now on are included in the next report. Can
+            /// transition to: `none`, when the connection is lost again or all records are sent.
             case reported
         }
 
-        /// The number of records dropped since the start.
+        /// The number of records that were dropped since the program was started.
         private(set) var dropped = 0
         /// The number of dropped records that are not reported yet.
         private var unreported = 0
         private var report = Report.none
 
-        /// Counts records that the log dropped.
+        /// Registers that the log dropped this number of records.
         mutating func drop(_ count: Int) {
             self.dropped += count
             self.unreported += count
             if count > 0, self.report == .none { self.report = .unreported }
         }
 
-        /// Returns the number of dropped records to report, once for each outage; `nil` when no report is due.
+        /// Returns the number of dropped records to report now; `nil` when no report is due. Only one report follows in
+        /// each outage.
         mutating func takeReport() -> Int? {
             guard self.report == .unreported else { return nil }
             defer { self.unreported = 0 }
@@ -194,56 +196,56 @@ public struct SpoolStateMachine: Sendable {
             return self.unreported
         }
 
-        /// Ends the outage, so that records dropped from now on are reported again.
+        /// Begins a new reporting period, in which dropped records are reported again.
         mutating func outageEnded() { if self.report == .reported { self.report = .none } }
     }
 
-    /// The number of consecutive disconnections after which a batch counts as rejected (`protocol.md`, "A refusal may
-    /// look like success").
+    /// The number of connections lost in a row with the same batch in flight after which the batch counts as rejected
+    /// by the broker: 3. See `protocol.md`, "A refusal may look like success".
     static let maximumDisconnections = 3
-    /// The longest time after which a batch is sent again to recorders that do not answer: one hour.
+    /// The longest wait before a batch is sent again to recorders that do not answer: one hour.
     static let longestSilence: Duration = .seconds(3600)
-    /// The time after which records are sent again without an acknowledgement, following a reconnection or the first
-    /// message of an unnamed recorder: 2 s. The broker may have lost records and acknowledgements sent before.
+    /// The time for which records wait for an acknowledgement after a reconnection, or after the first message of a
+    /// recorder that is not named: 2 s. Then they are sent again, because the broker may have lost them.
     static let reopenedWait: Duration = .seconds(2)
-    /// The maximum number of unnamed recorders whose acknowledgements count.
+    /// The maximum number of recorders whose acknowledgements count while the configuration names none.
     static let maximumUnnamedRecorders = 16
-    /// The maximum number of ranges of lost records declared in one batch.
+    /// The maximum number of ranges of lost records that one batch can contain.
     static let maximumGoneRanges = 200
 
     var configuration: Configuration
-    /// The number of batches whose records are read ahead while others are in flight, ≥ 1; half of them are read
-    /// together. More batches cost memory, but reading many takes little longer than reading one.
+    /// The number of batches, ≥ 1, whose records are read from the log while an earlier batch is in flight. A higher
+    /// number needs more memory but makes reading faster.
     public var batchesAhead = 1
     var random: SplitMix64
-    /// The streams, oldest first. Records are appended to the last one, unless it has ended.
+    /// The streams of the trackable, oldest first. New records belong to the last one.
     var streams: [SpoolStream] = []
     var phase = Phase.idle
     var reading: Reading
     var attempt: Attempt?
-    /// The adaptive maximum number of records in the next batch.
+    /// The maximum number of records in the next batch, which adapts to the broker's rejections.
     var limit: SendLimit
-    /// The backoff before a rejected batch is sent again.
+    /// The growing waits before a failed batch is sent again.
     var backoff: Backoff
     var connection = Connection()
     var recorders = Recorders()
     var rejection = Rejection()
     var losses = Losses()
-    /// `true` when the user requested that one batch is sent now, however few records it contains.
+    /// `true` when the user requested to send one batch now, even if it is not full.
     var isOneBatchUrgent = false
-    /// `true` while sending is deferred. Records are sent only on request until ``released(through:now:)``.
+    /// `true` while automatic sending is stopped (``held()``). Records are then sent only on request.
     public internal(set) var isHeld = false
-    /// The number of records that became safe since the start: acknowledged by the required recorders or, without
-    /// recorders, by the broker.
+    /// The number of records that became safe since the program was started. A record is safe when the required
+    /// recorders acknowledged it; without required recorders, when the broker did.
     public internal(set) var done = 0
 
-    /// Makes a machine for an opened log.
+    /// Makes a value for the sending of one trackable's records, after the log was opened.
     ///
     /// - Parameters:
     ///   - configuration: The user's settings.
-    ///   - streams: The streams on disk, oldest first.
+    ///   - streams: The streams of the trackable in the log, oldest first.
     ///   - current: The stream to append to: one of `streams`, or a new one.
-    ///   - seed: The seed of the random generator for batch ids and jitter.
+    ///   - seed: The seed of the random numbers for batch ids and waits.
     ///   - now: The time on the monotonic clock.
     public init(
         configuration: Configuration, streams: [StoredStream], current: StreamID, seed: UInt64, now: MonotonicTime
@@ -264,16 +266,17 @@ public struct SpoolStateMachine: Sendable {
         }
     }
 
-    /// `true` while records may be sent: the publisher is connected and present, and no rule of the broker prevents it.
+    /// `true` while batches may be sent: from ``opened(now:)`` to ``closed(isOrderly:now:)``.
     public var isOpen: Bool { self.connection.isOpen }
-    /// The reason why the broker rejects batches; `nil` after it accepted one.
+    /// The reason for which the broker rejected the last batch; `nil` after it accepted one.
     public var refusal: TrackingError? { self.rejection.reason }
-    /// The number of unsent records dropped since the start, to comply with the limits of the log.
+    /// The number of unsent records that were dropped since the program was started, because the log exceeded its
+    /// limits.
     public var dropped: Int { self.losses.dropped }
-    /// The number of records quarantined since the start.
+    /// The number of records that were quarantined (set aside as unacceptable) since the program was started.
     public var quarantined: Int { self.rejection.quarantined }
 
-    /// The time at which ``timerFired(now:)`` is due; `nil` when the machine waits for nothing.
+    /// The time at which the caller must call ``timerFired(now:)``; `nil` when nothing waits for a time.
     public var nextDeadline: MonotonicTime? {
         var deadlines = self.isOpen ? self.streams.compactMap(\.resendDeadline) : []
         switch self.phase {
@@ -289,51 +292,55 @@ public struct SpoolStateMachine: Sendable {
         return deadlines.min()
     }
 
-    /// The number of the trackable's records on disk.
+    /// The number of the trackable's records in the log.
     public var queued: Int { self.streams.reduce(0) { $0 + $1.stored.count } }
-    /// The number of the trackable's records on disk that the broker has not acknowledged, as far as is known.
+    /// The number of the trackable's records in the log that the broker has not acknowledged. After a restart, the
+    /// earlier acknowledgements of the broker are unknown.
     public var unsent: Int { self.streams.reduce(0) { $0 + $1.pending.count } }
-    /// The streams on disk, oldest first.
+    /// The trackable's streams in the log, oldest first.
     public var contents: [StoredStream] {
         self.streams.map { StoredStream(id: $0.id, stored: $0.stored, last: $0.last) }
     }
 
-    /// Returns `true` when a record is on disk.
+    /// Returns `true` when the record with this name is in the log.
     public func holds(_ name: RecordName) -> Bool {
         self.streams.first { $0.id == name.stream }?.stored.contains(name.seq) ?? false
     }
 
-    /// Returns `true` while a caller that appended a record and waits for its safety must continue to wait. The record
-    /// must reach a recorder or, when the recorder may be started later, only the broker.
+    /// Returns `true` while the record with this name is not safe yet, so that a caller that waits for that must
+    /// continue to wait. A record is safe when the required recorders have acknowledged it. If the recorder may be
+    /// started later, the broker's acknowledgement is enough.
     public func isAwaited(_ name: RecordName) -> Bool {
         guard self.configuration.expectsLaterRecorder else { return self.holds(name) }
         return self.streams.first { $0.id == name.stream }?.pending.contains(name.seq) ?? false
     }
 
-    /// The time since which records have waited for a recorder's acknowledgement without any progress; `nil` when no
-    /// record waits.
+    /// The time since which records have waited for the recorders without any new acknowledgement; `nil` when no record
+    /// waits.
     public var unrecordedSince: MonotonicTime? { self.streams.compactMap(\.unrecordedSince).min() }
 
-    /// Returns the named recorders that have not acknowledged all of these records.
+    /// Returns those recorders named in the configuration that have not acknowledged all of the given records.
     public func recordersWithout(_ records: [StreamID: SeqSet]) -> [ClientID] {
         self.configuration.recorders.filter { recorder in
             records.contains { $1.last ?? 0 > self.recorders.acknowledged[recorder]?[$0] ?? 0 }
         }
     }
 
-    /// The number of records in the batch in flight; `nil` when no batch or only an empty one is in flight.
+    /// The number of records in the batch that the broker has not answered; `nil` when there is no such batch.
     public var inFlight: Int? { self.phase == .inFlight(isProbe: false) ? self.attempt?.records.count : nil }
 
-    /// `true` while a batch is being prepared, is in flight, or waits to be repeated.
+    /// `true` while a batch is being prepared, is unanswered, or waits to be sent again.
     public var isUnderWay: Bool { self.phase != .idle || self.attempt != nil || self.isReading }
 
-    /// `true` while a declaration that the recorders lack (gone records, the end of a stream) can be sent.
+    /// `true` when the recorders must still be informed of lost records or of the end of a stream, and this need not
+    /// wait.
     public var owesDeclaration: Bool {
         if case .waiting = self.phase { return false }
         return self.streams.contains(where: \.needsDeclaration)
     }
 
-    /// `true` when no batch and no read is in progress, and no pending record could be sent now.
+    /// `true` when nothing can be sent at the moment: all records were acknowledged by the broker, or a wait before
+    /// sending again is running.
     public var isQuiet: Bool {
         switch self.phase {
         case .idle: self.unsent == 0 && !self.isReading
@@ -341,16 +348,16 @@ public struct SpoolStateMachine: Sendable {
         case .inFlight, .settingAside: false
         }
     }
-    /// `true` when all records are safe and no batch or read is in progress.
+    /// `true` when the log contains no records of the trackable, and no batch or read is in progress.
     public var isDrained: Bool { self.queued == 0 && self.phase == .idle && !self.isReading }
 
-    /// `true` when tracking may stop: all records are safe, or the broker has acknowledged all of them and no recorder
-    /// answers.
+    /// `true` when sending is complete. Normally, all records must be safe. If the recorder may be started later and
+    /// none has answered, it is enough that the broker has acknowledged all records.
     public var isFinished: Bool {
         guard self.configuration.expectsLaterRecorder, self.recorders.answering.isEmpty else { return self.isDrained }
         return self.unsent == 0 && self.phase == .idle && !self.isReading
     }
 
-    /// `true` while a read query is pending.
+    /// `true` while the result of a request to read the log has not arrived.
     var isReading: Bool { self.reading.ahead?.isAsked == true }
 }

@@ -1,115 +1,123 @@
-/// The storage of a device's log: the records (points, trips, events) that are not safely stored elsewhere yet.
-/// `SQLiteSpool` stores them in a file, ``InMemorySpool`` in memory for tests.
+/// The storage of a device's log. The log contains the records (points, trips, events) that are not safely stored
+/// elsewhere yet. `SQLiteSpool` stores the log in a file, ``InMemorySpool`` in memory for tests.
 ///
-/// Calls take effect in order. An error applies only to its own call: that call changed nothing, and later calls may
-/// succeed. After a power failure, the last calls of ``SpoolStorage/remove(_:of:)`` may be undone, but no others.
+/// Calls take effect in their order. A call that throws has normally changed nothing, and later calls may succeed.
+/// After a power failure, records that were removed last may exist again. Nothing else is lost.
 public protocol SpoolStorage: Sendable {
-    /// The executor of the storage. A task that calls the storage often can run on it to avoid thread changes; such a
-    /// task must never block. `nil` when the storage works on the caller's thread.
+    /// The executor of the storage; `nil` when the storage works on the caller's thread. A task that calls the storage
+    /// often can run on the executor, which avoids changes of threads. Such a task must never block.
     var executor: (any TaskExecutor)? { get }
 
-    /// Opens the log, or creates it if there is none.
+    /// Opens the log, or creates it if it does not exist.
     ///
-    /// A damaged log is moved aside as a whole, and its readable records are recovered into a new log
-    /// (``SpoolContents/salvage``). Without enough disk space for that, the damaged log is used as it is until it is
-    /// opened again (``SpoolContents/damage``).
+    /// If the log is damaged, its file is renamed, and the readable records are copied into a new log
+    /// (``SpoolContents/salvage``). If the disk space does not suffice for that, the damaged log is used until it is
+    /// opened the next time (``SpoolContents/damage``).
     ///
-    /// - Parameter now: The wall clock; it appears in the name of a file that is moved aside.
-    /// - Returns: The streams and values that the log contains.
+    /// - Parameter now: The wall clock, for the name of a renamed file.
+    /// - Returns: The streams and the publisher's values that the log contains.
     /// - Throws: ``TrackingError/Code/spoolFailed`` when the log cannot be read or created, or another program has
     ///   opened it.
     func open(now: UnixTime) async throws(TrackingError) -> SpoolContents
 
-    /// Appends records and sets small values of the publisher together. Durable on return, all or nothing.
+    /// Appends records to the log, and sets small values of the publisher. Either everything is stored or nothing. On
+    /// return, it is stored durably.
     ///
-    /// An unknown stream begins with its first record and ends the previous stream of its trackable. A record with a
-    /// mark can be found by it from then on, in the same transaction: ``known(_:of:)``.
+    /// The first record of a new stream ends the previous stream of its trackable. If a record has a mark, its identity
+    /// by time and content, ``known(_:of:)`` finds the record by that mark from now on.
     ///
     /// - Parameters:
     ///   - records: The records, at most 10,000.
-    ///   - state: New values by name; `nil` removes a value.
-    ///   - now: The wall clock. Marks added more than ``RecordMark/maximumAge`` before may be removed.
-    ///   - knowsAges: `true` when `now` is reliable. Otherwise, no mark is removed for its age.
-    /// - Throws: ``TrackingError/Code/spoolFailed`` when the disk is full or fails; the numbers of the records count as
-    ///   assigned. ``TrackingError/Code/spoolDamaged`` when the log is damaged; close it and open it again.
+    ///   - state: The new values by name; `nil` removes a value.
+    ///   - now: The wall clock. Marks that were added more than ``RecordMark/maximumAge`` ago may be removed.
+    ///   - knowsAges: `true` when `now` is reliable. Otherwise, no mark is removed because of its age.
+    /// - Throws: ``TrackingError/Code/spoolFailed`` when the disk is full or fails. The record numbers are used up even
+    ///   so. ``TrackingError/Code/spoolDamaged`` when the log is damaged; close it and open it again.
     func append(
         _ records: [SpoolEntry], state: [String: [UInt8]?], now: UnixTime, knowsAges: Bool
     ) async throws(TrackingError)
 
-    /// Returns the names (stream and number) of the records with these marks, including those that left the log.
+    /// Returns the names (stream and number) of the records with the given marks, which are their identities by time
+    /// and content. A record that already left the log is found too.
     ///
     /// - Throws: ``TrackingError/Code/spoolFailed`` or ``TrackingError/Code/spoolDamaged``.
     func known(_ marks: [RecordMark], of trackable: TrackableID) async throws(TrackingError) -> [RecordMark: RecordName]
 
-    /// Reads records in order of `seq`. Missing and damaged records are removed from the log together with their marks.
+    /// Reads records of a stream from the log, in order of their numbers. Requested records that are missing or damaged
+    /// are removed from the log.
     ///
     /// - Parameters:
     ///   - stream: The stream.
-    ///   - seqs: The numbers.
-    ///   - maximumCount: The maximum number of records.
-    ///   - maximumBytes: The maximum number of payload bytes; at least one record is returned regardless.
+    ///   - seqs: The numbers of the records.
+    ///   - maximumCount: The maximum number of records to return.
+    ///   - maximumBytes: The maximum number of payload bytes to return. At least one record is returned, even if it is
+    ///     larger.
     /// - Throws: ``TrackingError/Code/spoolFailed`` or ``TrackingError/Code/spoolDamaged``.
     func read(
         _ stream: StreamID, _ seqs: SeqSet, maximumCount: Int, maximumBytes: Int
     ) async throws(TrackingError) -> SpoolReading
 
-    /// Removes records that are safely stored elsewhere. After a power failure, some may exist again.
+    /// Removes records from the log, because they are safely stored elsewhere. After a power failure, some of them may
+    /// be in the log again.
     ///
     /// - Throws: ``TrackingError/Code/spoolFailed`` or ``TrackingError/Code/spoolDamaged``.
     func remove(_ seqs: SeqSet, of stream: StreamID) async throws(TrackingError)
 
-    /// Returns the records in the log in the order in which they were appended, without damaged ones.
+    /// Returns the readable records of the log in the order in which they were appended.
     ///
     /// - Parameters:
     ///   - place: The place after which to begin; 0 for the first record. See ``WaitingRecord/place``.
-    ///   - last: The last place to return.
-    ///   - maximumCount: The maximum number of records.
+    ///   - last: The last place to include.
+    ///   - maximumCount: The maximum number of records to return.
     /// - Throws: ``TrackingError/Code/spoolFailed`` or ``TrackingError/Code/spoolDamaged``.
     func waiting(
         after place: Int64, through last: Int64, maximumCount: Int
     ) async throws(TrackingError) -> [WaitingRecord]
 
-    /// Quarantines a record that can never be accepted. The record no longer belongs to its stream.
+    /// Quarantines a record that can never be accepted: sets it aside in the log. It no longer belongs to its stream
+    /// and is not sent.
     ///
     /// - Parameters:
     ///   - seq: The record's number.
     ///   - stream: The record's stream.
-    ///   - reason: The reason, to read; at most 500 bytes are stored.
+    ///   - reason: The reason as text, of which at most 500 bytes are stored.
     /// - Throws: ``TrackingError/Code/spoolFailed`` or ``TrackingError/Code/spoolDamaged``.
     func quarantine(_ seq: UInt64, of stream: StreamID, reason: String) async throws(TrackingError)
 
-    /// Returns the quarantined records with a place above `place` (0: all), oldest first, at most `maximumCount`.
+    /// Returns at most `maximumCount` quarantined records, oldest first. `place` is the place after which to begin; 0
+    /// for the first record.
     ///
     /// - Throws: ``TrackingError/Code/spoolFailed`` or ``TrackingError/Code/spoolDamaged``.
     func quarantined(after place: Int64, maximumCount: Int) async throws(TrackingError) -> [QuarantinedRecord]
 
-    /// Returns quarantined records to the backlog: appends them under new names with their previous marks, and removes
-    /// them from quarantine. Durable on return, all or nothing.
+    /// Moves quarantined records back to the records to be sent. They are appended to a stream under new numbers and
+    /// keep their marks. Either all are moved or none. On return, this is stored durably.
     ///
     /// - Parameters:
-    ///   - records: The records, at most 10,000, with numbers that were never assigned.
+    ///   - records: The records, at most 10,000, with numbers that were never used.
     ///   - trackable: The trackable of the records.
-    ///   - stream: The stream to append to; see ``append(_:state:now:knowsAges:)``.
-    /// - Throws: ``TrackingError/Code/spoolFailed``, also when a record is no longer quarantined;
-    ///   ``TrackingError/Code/spoolDamaged``. The numbers count as assigned.
+    ///   - stream: The stream to append to. A new stream ends the previous one of the trackable.
+    /// - Throws: ``TrackingError/Code/spoolFailed``, also when a record is no longer quarantined, or
+    ///   ``TrackingError/Code/spoolDamaged``. The new numbers are used up even so.
     func putBack(
         _ records: [PutBackRecord], of trackable: TrackableID, in stream: StreamID
     ) async throws(TrackingError)
 
-    /// Deletes the quarantined records with these places; `nil` deletes all quarantined records.
+    /// Deletes the quarantined records at the given places; `nil` deletes all quarantined records.
     ///
     /// - Returns: The number of deleted records.
     /// - Throws: ``TrackingError/Code/spoolFailed`` or ``TrackingError/Code/spoolDamaged``.
     func dropQuarantined(_ places: [Int64]?) async throws(TrackingError) -> Int
 
-    /// Forgets a stream without records; a stream with records remains. Quarantined records remain.
+    /// Removes a stream from the log if it has no records. Its quarantined records are not deleted.
     ///
     /// - Throws: ``TrackingError/Code/spoolFailed`` or ``TrackingError/Code/spoolDamaged``.
     func forget(_ stream: StreamID) async throws(TrackingError)
 
-    /// Removes the oldest records, in order of appending, until the log complies with the limits.
+    /// Removes the records that were appended first, until the log is within the limits.
     ///
-    /// - Returns: The removed records. After an error in between, some surplus records remain.
+    /// - Returns: The removed records. If an error occurs after some records were removed, these are returned, and the
+    ///   log may still exceed the limits.
     /// - Throws: ``TrackingError/Code/spoolFailed`` or ``TrackingError/Code/spoolDamaged`` when no record was removed.
     func trim(to limits: SpoolLimits, now: UnixTime) async throws(TrackingError) -> [SpoolPart]
 
@@ -118,53 +126,54 @@ public protocol SpoolStorage: Sendable {
     /// - Throws: ``TrackingError/Code/spoolFailed`` or ``TrackingError/Code/spoolDamaged``.
     func summary() async throws(TrackingError) -> SpoolSummary
 
-    /// Erases the records of a trackable before a time, or all with `nil`, including quarantined ones. Also overwrites
-    /// the remains of removed records of any trackable. The numbers of erased records are gone.
+    /// Erases the records of a trackable from before a time, quarantined ones included; `nil` erases all its records.
+    /// The remains of records that were removed earlier are overwritten on the disk, for all trackables.
     ///
     /// - Throws: ``TrackingError/Code/spoolFailed`` or ``TrackingError/Code/spoolDamaged``; some of the records may
     ///   remain.
     func erase(_ trackable: TrackableID, before time: UnixTime?) async throws(TrackingError)
 
-    /// Closes the log in order, so that its streams continue when it is opened again. Does nothing when the log is not
+    /// Closes the log properly, so that its streams continue when it is opened again. Does nothing when the log is not
     /// open.
     ///
-    /// - Throws: ``TrackingError/Code/spoolFailed``; the streams then end.
+    /// - Throws: ``TrackingError/Code/spoolFailed``. The streams then end, and new ones begin when the log is opened
+    ///   again.
     func close() async throws(TrackingError)
 }
 
 extension SpoolStorage {
-    /// Does nothing: a log in memory leaves no remains on a disk.
+    /// Does nothing. This default implementation of erasing is for a log in memory, which leaves nothing on a disk.
     public func erase(_ trackable: TrackableID, before time: UnixTime?) async throws(TrackingError) {}
 
-    /// Appends records with a reliable clock; see ``append(_:state:now:knowsAges:)``.
+    /// Appends records while the clock is reliable. See ``append(_:state:now:knowsAges:)``.
     public func append(
         _ records: [SpoolEntry], state: [String: [UInt8]?], now: UnixTime
     ) async throws(TrackingError) {
         try await self.append(records, state: state, now: now, knowsAges: true)
     }
 
-    /// Appends records without marks; see ``append(_:state:now:knowsAges:)``.
+    /// Appends records that have no marks, so that no time is needed. See ``append(_:state:now:knowsAges:)``.
     public func append(_ records: [SpoolEntry], state: [String: [UInt8]?] = [:]) async throws(TrackingError) {
         try await self.append(records, state: state, now: UnixTime(0), knowsAges: false)
     }
 }
 
-/// A record with its trackable and stream.
+/// A record together with its trackable and its stream.
 public struct SpoolEntry: Hashable, Sendable {
     /// The trackable of the record.
     public var trackable: TrackableID
-    /// The stream that numbers the record.
+    /// The stream, the numbered sequence to which the record belongs.
     public var stream: StreamID
-    /// The record.
+    /// The record itself.
     public var record: SpoolRecord
-    /// The mark that identifies the record when it is received again; `nil` for none. Always `nil` in records that were
-    /// read.
+    /// The mark, the identity by time and content, that shows if the same record is received again. `nil` for a record
+    /// without a mark, and for every record that was read from the log.
     public var mark: RecordMark?
 
-    /// The record's name.
+    /// The record's name: its stream and its number.
     public var name: RecordName { RecordName(stream: self.stream, seq: self.record.seq) }
 
-    /// Makes an entry.
+    /// Makes an entry of a record, its trackable and its stream.
     public init(
         _ record: SpoolRecord, of trackable: TrackableID, in stream: StreamID, mark: RecordMark? = nil
     ) {
@@ -175,30 +184,30 @@ public struct SpoolEntry: Hashable, Sendable {
     }
 }
 
-/// The result of a read.
+/// The result of reading records from a log.
 public struct SpoolReading: Hashable, Sendable {
-    /// The readable records.
+    /// The records that could be read.
     public var records: SpoolRecords
-    /// The missing and damaged records among the requested ones. They are no longer in the log.
+    /// The numbers of those requested records that are missing or damaged. They are no longer in the log.
     public var missing: SeqSet
 
-    /// Makes the result of a read.
+    /// Makes the result of reading records.
     public init(records: SpoolRecords = [], missing: SeqSet = SeqSet()) {
         self.records = records
         self.missing = missing
     }
 }
 
-/// Some records of one stream, given by their numbers.
+/// Some records of one stream, identified by their numbers.
 public struct SpoolPart: Hashable, Sendable {
     /// The trackable of the records.
     public var trackable: TrackableID
-    /// The stream that numbers the records.
+    /// The stream, the numbered sequence to which the records belong.
     public var stream: StreamID
     /// The numbers of the records.
     public var seqs: SeqSet
 
-    /// Makes a value that names records of one stream.
+    /// Makes a value that identifies records of one stream.
     public init(trackable: TrackableID, stream: StreamID, seqs: SeqSet) {
         self.trackable = trackable
         self.stream = stream
@@ -206,11 +215,11 @@ public struct SpoolPart: Hashable, Sendable {
     }
 }
 
-/// The contents of a log when it is opened.
+/// The contents of a device's log at the time it is opened.
 public struct SpoolContents: Hashable, Sendable {
-    /// The streams of one trackable.
+    /// The streams of one trackable in the log.
     public struct Trackable: Hashable, Sendable {
-        /// The streams, oldest first.
+        /// The streams of the trackable, oldest first.
         public var streams: [StoredStream]
         /// The stream to which new records are appended; `nil` when a new stream must begin.
         public var current: StreamID?
@@ -222,14 +231,14 @@ public struct SpoolContents: Hashable, Sendable {
         }
     }
 
-    /// The streams of each trackable.
+    /// The streams in the log, for each trackable.
     public var trackables: [TrackableID: Trackable]
     /// The small values that the publisher stored in the log, by name.
     public var state: [String: [UInt8]]
-    /// The result of recovering a damaged log; `nil` when the log was intact.
+    /// The result of recovering a damaged log; `nil` when the log was not damaged or could not be recovered.
     public var salvage: SpoolSalvage?
-    /// A description of the damage when a damaged log is used as it is, because there is no disk space to recover it;
-    /// `nil` otherwise.
+    /// A description of the damage, if a damaged log is in use because the disk space does not suffice to recover it.
+    /// Otherwise `nil`.
     public var damage: String?
 
     /// Makes a description of the contents of a log.
@@ -244,24 +253,25 @@ public struct SpoolContents: Hashable, Sendable {
     }
 }
 
-/// The result of recovering a damaged log.
+/// The result of recovering a damaged log: the readable records were copied into a new log.
 public struct SpoolSalvage: Hashable, Sendable {
-    /// The path of the damaged file that was moved aside.
+    /// The path of the damaged file, after it was renamed.
     public var path: String
-    /// A description of the damage, to read.
+    /// A description of the damage, for people.
     public var reason: String
-    /// The number of recovered records.
+    /// The number of records that were recovered.
     public var count: Int
-    /// The missing numbers between the oldest and the last known record; some of those records may have been sent.
+    /// The record numbers that were not recovered, between the oldest and the last known number. Some of these records
+    /// may have been sent before the damage.
     public var missing: [SpoolPart]
-    /// The number of records whose stream is unknown. They exist only in the file that was moved aside.
+    /// The number of records whose stream is unknown. They were not recovered and exist only in the damaged file.
     public var orphans: Int
-    /// The number of files of damaged logs that were moved aside and still exist, including this one.
+    /// The number of damaged files on the disk, from this and from earlier recoveries.
     public var keptFiles: Int
-    /// The total size in bytes of the files of damaged logs that were moved aside.
+    /// The total size of the damaged files on the disk, in bytes.
     public var keptBytes: Int
 
-    /// Makes a report of the recovery of a damaged log.
+    /// Makes the result of recovering a damaged log.
     public init(
         path: String, reason: String, count: Int = 0, missing: [SpoolPart] = [], orphans: Int = 0, keptFiles: Int = 0,
         keptBytes: Int = 0
@@ -276,30 +286,31 @@ public struct SpoolSalvage: Hashable, Sendable {
     }
 }
 
-/// A record in the log, with its place in the order of appending.
+/// A record in the log, with its place in the order in which the records were appended.
 public struct WaitingRecord: Hashable, Sendable {
-    /// The record's place: unique while the record exists, and higher for records that were appended later.
+    /// The record's place in the order of appending. It is unique while the record exists. A record that was appended
+    /// later has a higher place.
     public var place: Int64
     /// The record with its trackable and stream.
     public var entry: SpoolEntry
 
-    /// Makes a pair of a record and its place.
+    /// Makes a value of a record and its place.
     public init(place: Int64, entry: SpoolEntry) {
         self.place = place
         self.entry = entry
     }
 }
 
-/// A quarantined record.
+/// A quarantined record: a record that was set aside in the log because it can never be accepted.
 public struct QuarantinedRecord: Hashable, Sendable {
-    /// The record's place: unique while the record exists, and higher for later records.
+    /// The record's place, which identifies it among the quarantined records. A later record has a higher place.
     public var place: Int64
     /// The record with its trackable and stream.
     public var entry: SpoolEntry
     /// The reason for the quarantine.
     public var reason: String
 
-    /// Makes a description of a quarantined record.
+    /// Makes a value of a quarantined record, its place and the reason.
     public init(place: Int64, entry: SpoolEntry, reason: String) {
         self.place = place
         self.entry = entry
@@ -307,14 +318,14 @@ public struct QuarantinedRecord: Hashable, Sendable {
     }
 }
 
-/// A quarantined record that is to be returned to the backlog.
+/// A quarantined record that is to be moved back to the records to be sent.
 public struct PutBackRecord: Hashable, Sendable {
-    /// The record's place in the quarantine.
+    /// The record's place among the quarantined records.
     public var place: Int64
-    /// The record with its new number.
+    /// The record with the new number under which it will be sent.
     public var record: SpoolRecord
 
-    /// Makes a pair of a quarantined record's place and the record with its new number.
+    /// Makes a value of the place of a quarantined record and the record with its new number.
     public init(place: Int64, record: SpoolRecord) {
         self.place = place
         self.record = record

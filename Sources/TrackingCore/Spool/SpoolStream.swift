@@ -1,13 +1,13 @@
-/// The records of one stream in a device's log.
+/// A stream in a device's log: the numbered sequence of records of one trackable.
 public struct StoredStream: Hashable, Sendable {
     /// The id of the stream.
     public var id: StreamID
-    /// The numbers of the records on disk.
+    /// The numbers of those records of the stream that are in the log.
     public var stored: SeqSet
-    /// The highest number ever assigned in the stream; 0 when none was assigned.
+    /// The highest number ever used in the stream; 0 when none was used.
     public var last: UInt64
 
-    /// Makes a description of a stream.
+    /// Makes a description of a stream in the log.
     public init(id: StreamID, stored: SeqSet = SeqSet(), last: UInt64 = 0) {
         self.id = id
         self.stored = stored
@@ -15,63 +15,66 @@ public struct StoredStream: Hashable, Sendable {
     }
 }
 
-/// The state of one stream while its records are sent: the records on disk, those in flight, and those that the broker
-/// or a recorder has acknowledged.
+/// The state of one stream while its records are sent: the records in the log, and the acknowledgements of the broker
+/// and of the recorders.
 struct SpoolStream: Hashable, Sendable {
     let id: StreamID
-    /// The numbers of the records on disk.
+    /// The numbers of the stream's records that are in the log.
     private(set) var stored: SeqSet
-    /// The numbers of the records on disk that the broker has not acknowledged, as far as is known. They have to be
-    /// sent in batches.
+    /// The numbers of the records in the log that the broker is not known to have acknowledged. They have to be sent.
     private(set) var pending: SeqSet
-    /// The records that the broker acknowledged but some required recorder did not, by batch.
+    /// The records that the broker has acknowledged but that still wait for a recorder, in groups by batch.
     private var taken: [Taken] = []
-    /// The batches that are to be published again. Their records are in ``pending``.
+    /// The batches that are to be sent again. Their records are also in ``pending``.
     private(set) var repeats: [Repeat] = []
-    /// The number of the last record that the broker had acknowledged when the silence of the recorders was detected;
-    /// `nil` while recorders answer. Records with higher numbers are not sent during the silence.
+    /// The highest number that may be sent while no recorder answers. It is the last number that the broker had
+    /// acknowledged when this silence was noticed. `nil` while the recorders answer.
     private(set) var stalledThrough: UInt64?
-    /// The answers of the recorders that lack records of this stream.
+    /// The answers of the recorders that have not acknowledged all records of this stream.
     private(set) var answers = RecorderAnswers()
-    /// The time since which records have waited for a recorder's acknowledgement without any progress; `nil` when no record waits.
+    /// The time since which records have waited for the recorders without any new acknowledgement; `nil` when no record
+    /// waits.
     private(set) var unrecordedSince: MonotonicTime?
-    /// The numbers of the records in updates of the live lane that the broker has not answered yet.
+    /// The numbers of the records that were published as the newest position, outside a batch, and that the broker has
+    /// not answered yet.
     private(set) var live = SeqSet()
-    /// The highest number of a record that was written to disk or could not be written.
+    /// The highest number of a record that was written to the log, or whose writing failed.
     private(set) var last: UInt64
-    /// The highest number of the stream when the log was opened; 0 for a stream that began later.
+    /// The highest number of the stream when this program opened the log; 0 for a stream that began later.
     let lastTakenOver: UInt64
     /// `true` when the stream has ended: no higher number will follow.
     var isEnded: Bool
-    /// `true` when the numbers above ``lastTakenOver`` were assigned twice. Their records are appended again to another
-    /// stream.
+    /// `true` when the log was restored from an old copy, so that numbers above ``lastTakenOver`` were used twice. The
+    /// records with these numbers are appended to another stream.
     private(set) var isReused = false
-    /// `true` when a batch must be sent even without records, to declare the end of the stream or records that are
-    /// gone.
+    /// `true` when a batch must be sent even without records. It informs the recorders of lost records or of the end of
+    /// the stream.
     var needsDeclaration: Bool
-    /// The time since which records wait to be sent in a batch; `nil` when none wait.
+    /// The time since which unsent records wait for a batch; `nil` when none wait.
     private(set) var waitingSince: MonotonicTime?
-    /// The number up to which pending records are sent without waiting for a full batch.
+    /// The number up to which unsent records are sent now, without waiting for a full batch.
     private(set) var urgentThrough: UInt64 = 0
 
-    /// Records that the broker acknowledged and that some required recorder has not acknowledged.
+    /// Records that the broker has acknowledged and that wait for the acknowledgement of a required recorder.
     private struct Taken: Sendable {
         var seqs: SeqSet
-        /// The id of their batch; `nil` for records of updates on the live lane or of several batches.
+        /// The id of the batch in which the records were sent; `nil` for records that were published outside a batch or
+        /// in several batches.
         let batch: String?
         var since: MonotonicTime
-        /// The time at which the records are published again without an acknowledgement.
+        /// The time at which the records are sent again if no recorder has acknowledged them.
         var until: MonotonicTime
     }
 
-    /// A batch that is to be published again with those of its records that are still on disk.
+    /// A batch that is to be sent again under the same id. It contains only those of its records that are still in the
+    /// log.
     struct Repeat: Hashable, Sendable {
         let batch: String
         var seqs: SeqSet
     }
 
-    /// The maximum number of acknowledged batches whose ids are remembered. A further batch gets another id when it is
-    /// repeated.
+    /// The maximum number of acknowledged batches whose ids are remembered. The records of further batches get a new
+    /// batch id when they are sent again.
     static let maximumTaken = 1_000
 
     static func == (left: Self, right: Self) -> Bool {
@@ -92,23 +95,21 @@ struct SpoolStream: Hashable, Sendable {
         self.waitingSince = stream.stored.isEmpty ? nil : now
     }
 
-    /// The numbers of the records that may be in a batch: pending, not in flight on the live lane, and not above
-    /// ``stalledThrough``.
+    /// The numbers of the records that may be put into a batch now. They are unsent, not published outside a batch at
+    /// the moment, and not above ``stalledThrough``.
     var ready: SeqSet {
         var ready = self.stalledThrough.map(self.pending.through) ?? self.pending
         if !self.live.isEmpty { ready.subtract(self.live) }
         return ready
     }
 
-    /// `true` when at least one record may be in a batch.
+    /// `true` when at least one record may be put into a batch now.
     var hasReady: Bool {
         self.live.isEmpty && self.stalledThrough == nil ? !self.pending.isEmpty : !self.ready.isEmpty
     }
 
-    /// Returns the numbers of the records of the next batch, at most `maximum`, and the id of the batch that is
-    /// repeated; the id is `nil` for a new batch.
-    ///
-    /// A repeated batch contains only its own records.
+    /// Returns the record numbers of the next batch, at most `maximum` of them, and its batch id. The id is `nil` for a
+    /// new batch. A batch that is sent again keeps its id and contains no other records than before.
     func next(_ maximum: Int) -> (seqs: SeqSet, batch: String?) {
         let ready = self.ready
         guard let first = ready.first, !self.repeats.isEmpty else { return (ready.prefix(maximum), nil) }
@@ -121,24 +122,26 @@ struct SpoolStream: Hashable, Sendable {
         return (end.map { seqs.through($0 - 1) } ?? seqs, nil)
     }
 
-    /// Handles that these records are in a batch now: earlier batches that contained them are not repeated.
+    /// Registers that these records were put into a batch. Batches to be repeated that contain some of them are then
+    /// not repeated separately.
     mutating func batched(_ seqs: SeqSet) {
         guard !self.repeats.isEmpty else { return }
         self.repeats.removeAll { !$0.seqs.intersection(seqs).isEmpty }
     }
 
-    /// The lowest number of a record on disk; the number after the last one when there is none.
+    /// The lowest number of a record in the log. When there is none, the number after the last one.
     var oldest: UInt64 { self.stored.first ?? self.last + 1 }
 
     /// The earliest time at which records that wait for a recorder are sent again; `nil` when none wait.
     var resendDeadline: MonotonicTime? { self.taken.first?.until }
 
-    /// `true` when the stream has ended, none of its records is on disk, and everything about it was declared.
+    /// `true` when the stream is complete: it has ended, none of its records is in the log, and the recorders were
+    /// informed of its end and its lost records.
     var isDone: Bool { self.isEnded && self.stored.isEmpty && !self.needsDeclaration }
 
-    /// Ends the stream because its last numbers were assigned twice.
+    /// Ends the stream, because its newest numbers were used for two different records each.
     ///
-    /// - Returns: The records with such a number. They leave the stream.
+    /// - Returns: The numbers of the records in the log that have such a number. They no longer belong to the stream.
     mutating func endReused() -> SeqSet {
         (self.isEnded, self.isReused, self.needsDeclaration) = (true, true, true)
         let reused = self.stored.from(self.lastTakenOver + 1)
@@ -153,21 +156,21 @@ struct SpoolStream: Hashable, Sendable {
         self.waitingSince = self.waitingSince ?? now
     }
 
-    /// Handles that these records could not be written to disk. Their numbers will be declared gone.
+    /// Registers that these records could not be written to the log. The recorders will be informed that they are lost.
     mutating func givenUp(_ seqs: SeqSet) { self.last = max(self.last, seqs.last ?? 0) }
 
     mutating func sentLive(_ seqs: SeqSet) { self.live.formUnion(seqs) }
 
     mutating func liveEnded(_ seqs: SeqSet) { self.live.subtract(seqs) }
 
-    /// Handles records that the broker acknowledged. With recorders, they wait for an acknowledgement at least as long
-    /// as the records before them.
+    /// Registers that the broker acknowledged records. They now wait for the acknowledgement of the recorders.
     ///
     /// - Parameters:
-    ///   - seqs: The records.
-    ///   - batch: The id of their batch; `nil` for an update on the live lane.
+    ///   - seqs: The numbers of the records.
+    ///   - batch: The id of their batch; `nil` for records that were published outside a batch.
     ///   - now: The time on the monotonic clock.
-    ///   - wait: The time to wait for the recorders.
+    ///   - wait: The time after which the records are sent again without an acknowledgement. They are not sent again
+    ///     before the records that wait already.
     mutating func taken(_ seqs: SeqSet, by batch: String?, now: MonotonicTime, wait: Duration) {
         self.pending.subtract(seqs)
         let there = seqs.intersection(self.stored)
@@ -184,7 +187,7 @@ struct SpoolStream: Hashable, Sendable {
         self.pendingMayHaveEnded()
     }
 
-    /// Removes records that left the device's log, because they are safe, dropped or quarantined.
+    /// Registers that records left the log, because they are safe, dropped or quarantined.
     mutating func removed(_ seqs: SeqSet) {
         self.stored.subtract(seqs)
         self.pending.subtract(seqs)
@@ -197,20 +200,20 @@ struct SpoolStream: Hashable, Sendable {
         self.pendingMayHaveEnded()
     }
 
-    /// Handles a reconnection to the broker. If a recorder answered on the previous connection, records that wait for a
-    /// recorder are repeated soon (after `wait`), because the broker may have lost records or acknowledgements with
-    /// that connection.
+    /// Handles a reconnection to the broker. The broker may have lost records or acknowledgements with the previous
+    /// connection. Therefore, records that wait for a recorder are sent again already after `wait`. This does not apply
+    /// if no recorder answered on the previous connection.
     mutating func reopened(now: MonotonicTime, wait: Duration) {
         guard self.answers.reopened() else { return }
         let end = now.advanced(by: wait)
         for index in self.taken.indices { self.taken[index].until = min(self.taken[index].until, end) }
     }
 
-    /// Handles a message of a recorder that lacks records of this stream.
+    /// Handles a message from a recorder that has not acknowledged all records of this stream.
     ///
     /// - Parameters:
-    ///   - isWorking: `true` when its acknowledgement made records safe. Then the remaining records may be on their way
-    ///     to it.
+    ///   - isWorking: `true` when the message acknowledged further records. The recorder is then given the full `wait`
+    ///     for the remaining ones.
     ///   - now: The time on the monotonic clock.
     ///   - wait: The time to wait for the recorder before records are sent again.
     mutating func recorderAnswered(isWorking: Bool, now: MonotonicTime, wait: Duration) {
@@ -222,8 +225,8 @@ struct SpoolStream: Hashable, Sendable {
         }
     }
 
-    /// Marks records for sending again whose wait is over, if a recorder that lacks them has answered since they were
-    /// sent.
+    /// Chooses records to be sent again: their wait for an acknowledgement is over, although a recorder has answered
+    /// since they were sent.
     mutating func resend(now: MonotonicTime) {
         let due = self.taken.prefix { $0.until <= now && self.answers.hasAnswered(since: $0.since) }
         guard !due.isEmpty else { return }
@@ -234,14 +237,14 @@ struct SpoolStream: Hashable, Sendable {
         }
     }
 
-    /// Schedules the oldest unacknowledged batch for sending again while the recorders that lack it are silent. A
-    /// running recorder answers it. All other records wait.
+    /// Chooses only the oldest unacknowledged batch to be sent again, because the recorders do not answer. A recorder
+    /// that runs again will answer it.
     ///
     /// - Parameters:
-    ///   - count: The maximum number of records when the oldest were sent on the live lane and not in a batch.
-    ///   - stalls: `true` when newer records wait until a recorder answers.
+    ///   - count: The maximum number of records to send again, if the oldest ones were not sent in a batch.
+    ///   - stalls: `true` when newer records are not sent until a recorder answers.
     ///   - now: The time on the monotonic clock.
-    ///   - wait: The time until the next probe.
+    ///   - wait: The time until the oldest batch is sent once more.
     mutating func probe(_ count: Int, stalls: Bool, now: MonotonicTime, wait: Duration) {
         guard let oldest = self.taken.min(by: { $0.seqs.first ?? .max < $1.seqs.first ?? .max }) else { return }
         self.answers.probed()
@@ -262,14 +265,15 @@ struct SpoolStream: Hashable, Sendable {
         self.sendAgain(first, of: oldest.batch, now: now)
     }
 
-    /// Ends the wait for silent recorders. All records that no recorder acknowledged are sent again first, in order.
+    /// Stops waiting for recorders that do not answer. All records that they have not acknowledged are sent again,
+    /// before newer ones.
     mutating func endStall(now: MonotonicTime) {
         guard self.stalledThrough != nil else { return }
         self.stalledThrough = nil
         self.sendAgain(above: 0, now: now)
     }
 
-    /// Schedules all records above `seq` that are still on disk for sending again.
+    /// Chooses all records above number `seq` that are still in the log to be sent again.
     mutating func sendAgain(above seq: UInt64, now: MonotonicTime) {
         let taken = self.taken
         self.taken = []
@@ -282,8 +286,8 @@ struct SpoolStream: Hashable, Sendable {
         self.sendAgain(self.stored.from(seq + 1), of: nil, now: now)
     }
 
-    /// Marks those of the records `seqs` for sending again that are still on disk, in a batch with the same id if it is
-    /// given.
+    /// Chooses those of the given records that are still in the log to be sent again. If `batch` is given, they are
+    /// sent under that batch id.
     private mutating func sendAgain(_ seqs: SeqSet, of batch: String?, now: MonotonicTime) {
         let there = seqs.intersection(self.stored)
         guard !there.isEmpty else { return }
@@ -294,10 +298,11 @@ struct SpoolStream: Hashable, Sendable {
         self.hurry(through: there.last ?? 0)
     }
 
-    /// Requests that pending records up to number `seq` are sent without waiting for a full batch.
+    /// Requests that unsent records up to number `seq` are sent now, without waiting for a full batch.
     mutating func hurry(through seq: UInt64) { self.urgentThrough = max(self.urgentThrough, seq) }
 
-    /// Starts the wait for a full batch again, after a batch was sent that was not full.
+    /// Starts the wait for a full batch from the beginning. This is done after a batch was acknowledged and fewer
+    /// records than a full batch remain.
     mutating func windowRestarted(now: MonotonicTime) {
         self.waitingSince = self.pending.isEmpty ? nil : now
     }

@@ -1,18 +1,17 @@
-/// Decides which records of a device's log are dropped to comply with the log's limits. The records are examined one by
-/// one, from the oldest on.
+/// Decides which records are dropped so that a device's log is within its limits. The caller passes the records one by
+/// one, the oldest first.
 package struct SpoolTrimming {
-    /// The decision about the record that is examined.
+    /// The decision about the record that was passed.
     package enum Verdict: Hashable, Sendable {
-        /// Drop the record and all records before it.
+        /// Drop this record and all records before it.
         case goes
-        /// The record's age is unknown: it is dropped if a later record is dropped, and kept otherwise.
+        /// The time of this record is implausible. Drop it only if a later record is dropped.
         case undecided
-        /// Keep the record and all records after it.
+        /// Keep this record and all records after it.
         case stays
     }
 
-    /// The earliest time of a record that counts as known, 2001-01-01T00:00:00Z. Earlier times come from clocks that
-    /// were not set.
+    /// The earliest plausible time of a record, 2001-01-01T00:00:00Z. Earlier times come from clocks that were not set.
     private static let earliestTime = UnixTime(978_307_200)
 
     private let limits: SpoolLimits
@@ -21,8 +20,8 @@ package struct SpoolTrimming {
     private var count: Int
     private var bytes: Int
 
-    /// Makes a value for a log with `count` records and `bytes` payload bytes. If `now` is before the build date of
-    /// this program, ages are ignored.
+    /// Makes a value for a log with `count` records and `bytes` bytes of payload. If the clock `now` is evidently
+    /// wrong, before the build date of this program, no record is dropped because of its age.
     package init(limits: SpoolLimits, count: Int, bytes: Int, now: UnixTime) {
         self.limits = limits
         self.maximumAge = now < ClockTrust.buildFloor ? nil : limits.maximumAge
@@ -31,14 +30,14 @@ package struct SpoolTrimming {
         self.bytes = bytes
     }
 
-    /// `true` when a record may have to be dropped: the log exceeds a limit, or there is a limit for the age.
+    /// `true` when records may have to be dropped, because the log exceeds a limit or the age of records is limited.
     package var mayTrim: Bool { self.isOverfull || self.maximumAge != nil }
 
     private var isOverfull: Bool {
         self.count > self.limits.maximumCount ?? .max || self.bytes > self.limits.maximumBytes ?? .max
     }
 
-    /// Decides about the next record in order of age.
+    /// Decides about the next record. The records are passed in the order in which they were appended.
     ///
     /// - Parameters:
     ///   - bytes: The number of payload bytes of the record.

@@ -1,9 +1,9 @@
-/// The treatment of unsent points when the device is bound to another trackable.
+/// The treatment of points that were not sent yet, when the device begins to track another trackable.
 public enum UnsentPoints: String, Hashable, Sendable, CaseIterable {
-    /// Reject the change while there are unsent points.
+    /// Reject the change of the trackable while there are unsent points.
     case refuse
-    /// Delete the unsent points.
+    /// Delete the unsent points, then change the trackable.
     case clear
-    /// Send the unsent points first.
+    /// Send the unsent points, then change the trackable.
     case send
 }

@@ -1,6 +1,7 @@
-/// The mode of travel of a trip: one of the known words, or another one.
+/// The mode of travel of a trip, as a word such as `car`. It is one of ``known``, or any other word that the user
+/// chose.
 public struct TripMode: Hashable, Sendable, CustomStringConvertible {
-    /// The modes of travel that other programs know and have symbols for.
+    /// The common modes of travel. A program that shows trips can have a symbol for each of these words.
     public static let known = [
         "walk", "run", "bicycle", "car", "taxi", "bus", "tram", "train", "metro", "gondola", "monorail", "sleigh",
         "plane",
@@ -11,10 +12,10 @@ public struct TripMode: Hashable, Sendable, CustomStringConvertible {
     /// of text.
     public let rawValue: String
 
-    /// The word for the mode.
+    /// The mode as text, the same as ``rawValue``.
     public var description: String { self.rawValue }
 
-    /// Makes a mode from a word.
+    /// Makes a mode of travel from a word of 1 to 64 bytes.
     ///
     /// - Throws: ``TrackingError/Code/invalidConfiguration`` that names the violated rule.
     public init(_ rawValue: String) throws(TrackingError) {

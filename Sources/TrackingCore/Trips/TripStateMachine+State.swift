@@ -1,6 +1,9 @@
 extension TripStateMachine {
-    /// Returns the state to store, as JSON, so that a trip survives a restart; `nil` without a trip. Store it once in
-    /// each transaction with a point or a version of the trip, after the last of them.
+    /// Returns the state of the trip in progress as JSON; `nil` without a trip in progress.
+    ///
+    /// The caller stores this state, so that the trip can continue after a restart of the program. It stores the state
+    /// in the same transaction as each recorded point and each version of the trip. In a transaction with several of
+    /// them, it stores the state once, at the end.
     public func encoded(at moment: Moment) -> [UInt8]? {
         guard let journey = self.journey else { return nil }
         let trip = Self.updated(journey, at: moment)
@@ -20,8 +23,8 @@ extension TripStateMachine {
 
     /// Resumes the trip that was in progress when the program ended.
     ///
-    /// The time between counts as part of its duration, measured by the device's clock. When that clock was set back,
-    /// or set for the first time meanwhile, the trip continues with its previous duration.
+    /// The time without the running program counts as part of the trip's duration, measured by the device's clock. If
+    /// that clock was set back, or set for the first time meanwhile, this time does not count.
     ///
     /// - Parameters:
     ///   - bytes: The stored state.

@@ -1,8 +1,11 @@
-/// Begins, measures and ends trips (`docs/reference/capture.md`, "Trips").
+/// A state machine that begins, measures and ends the trips of one trackable (`docs/reference/capture.md`, "Trips").
 ///
-/// Every change is a new version of the trip, to be recorded and published. Each method takes the name of the next
-/// record; a returned version uses that name. Positions must have passed the privacy zones. ``moved(_:at:next:)`` takes
-/// every fix, ``recorded(_:at:next:)`` only the recorded ones.
+/// Each change produces a new version of the trip, a complete copy with the new values. The caller records and
+/// publishes the version. `next` is the stream and number that the next record will have in the device's log. A
+/// returned version has this name.
+///
+/// The caller gives every fix to ``moved(_:at:next:)``, and only recorded fixes to ``recorded(_:at:next:)``. It applies
+/// the privacy zones before.
 public struct TripStateMachine: Hashable, Sendable {
     /// A new version of a trip, with its cause.
     public enum Change: Hashable, Sendable {
@@ -20,7 +23,7 @@ public struct TripStateMachine: Hashable, Sendable {
             }
         }
 
-        /// The change as an event; `nil` for progress.
+        /// The event that reports the begin or end of the trip; `nil` while the trip continues.
         public var happening: Happening? {
             switch self {
             case .started(let trip): Happening(.tripStarted, ["tripId": .text(trip.id), "mode": .text(trip.mode)])
@@ -42,7 +45,8 @@ public struct TripStateMachine: Hashable, Sendable {
         var trip: Trip
         /// The last point that is included in the trip's distance; `nil` before the first.
         var counted: Location?
-        /// The begin of the trip on the monotonic clock, as if that clock had run without interruption.
+        /// The begin of the trip on the monotonic clock. After a restart of the program, the begin is computed from the
+        /// trip's duration so far.
         var startedNow: MonotonicTime
         var lastVersion: MonotonicTime
         var lastFix: MonotonicTime
@@ -50,26 +54,29 @@ public struct TripStateMachine: Hashable, Sendable {
         var hasNews = false
     }
 
-    /// The minimum time between two versions of a trip in progress.
+    /// The minimum time between two versions of a trip in progress. A version is a record with the trip's current
+    /// values.
     public static let cadence: Duration = .seconds(60)
-    /// The accuracy radius in metres from which a point counts neither for the distance nor as a location. A point with
-    /// unknown accuracy counts.
+    /// The accuracy radius, in metres, from which the trip ignores a point: neither its distance nor its location uses
+    /// the point. A point of unknown accuracy is used.
     public static let worstAccuracy = 200.0
-    /// The time without a fix after which an automatic trip ends.
+    /// The time without a fix after which a trip ends. The rule applies only while automatic trips are on.
     public static let longestSilence: Duration = .seconds(1800)
 
-    /// The mode of automatic trips; `nil` when trips neither begin nor end automatically.
+    /// The mode of travel of trips that the machine begins and ends itself; `nil` when only the user begins and ends
+    /// trips.
     public private(set) var automatic: TripMode?
 
     var journey: Journey?
     private var rest: PauseStateMachine
     private var random: SplitMix64
 
-    /// Makes a machine without a trip.
+    /// Makes a state machine without a trip in progress.
     ///
     /// - Parameters:
-    ///   - automatic: The mode of trips that begin with motion and end with a stop; `nil` leaves both to the user.
-    ///   - rest: The machine that detects stops, without fixes.
+    ///   - automatic: The mode of travel of trips that begin with motion and end with a stop; `nil` when only the user
+    ///     begins and ends trips.
+    ///   - rest: The machine that detects motion and stops. It has not received a fix yet.
     ///   - seed: The seed of the random generator for trip ids.
     public init(automatic: TripMode? = nil, rest: PauseStateMachine = PauseStateMachine(activity: .other), seed: UInt64)
     {
@@ -78,12 +85,12 @@ public struct TripStateMachine: Hashable, Sendable {
         self.random = SplitMix64(seed: seed)
     }
 
-    /// Returns a machine with the same settings, without a trip, and with another seed.
+    /// Returns a state machine for trips with the same settings, without a trip, and with another random seed.
     public func reseeded(_ seed: UInt64) -> TripStateMachine {
         TripStateMachine(automatic: self.automatic, rest: self.rest.fresh, seed: seed)
     }
 
-    /// Takes over the settings of another machine. A trip in progress continues unchanged.
+    /// Replaces the settings for automatic trips by those of another machine. A trip in progress continues unchanged.
     public mutating func configure(_ other: TripStateMachine) {
         self.automatic = other.automatic
         self.rest = other.rest.fresh
@@ -95,7 +102,7 @@ public struct TripStateMachine: Hashable, Sendable {
     /// Returns the trip in progress with its current distance, duration and location; `nil` without one.
     public func status(at moment: Moment) -> Trip? { self.journey.map { Self.updated($0, at: moment) } }
 
-    /// The time at which ``timerFired(at:next:)`` is due; `nil` for never.
+    /// The time at which the caller must call ``timerFired(at:next:)``; `nil` for never.
     public var nextDeadline: MonotonicTime? {
         guard let journey = self.journey else { return nil }
         let version = journey.hasNews ? journey.lastVersion.advanced(by: Self.cadence) : nil
@@ -127,13 +134,14 @@ public struct TripStateMachine: Hashable, Sendable {
         return change
     }
 
-    /// Processes a fix, recorded or not, to detect motion and stops.
+    /// Processes a fix to detect motion and stops. The caller gives every fix, also one that is not recorded. The
+    /// machine ignores it when automatic trips are off.
     ///
     /// - Parameters:
-    ///   - fix: The fix, after the privacy zones.
+    ///   - fix: The fix, after the privacy zones were applied.
     ///   - moment: The time on both clocks.
-    ///   - next: The name of the next record, which a returned version uses.
-    /// - Returns: The begin or end of an automatic trip; `nil` for neither.
+    ///   - next: The stream and number for the next record. A returned version has this name.
+    /// - Returns: The begin of a trip after motion, or the end of the trip after a stop; `nil` for neither.
     public mutating func moved(_ fix: Location, at moment: Moment, next: RecordName) -> Change? {
         guard let mode = self.automatic else { return nil }
         if self.journey == nil { self.rest.rest(with: fix) }
@@ -145,9 +153,10 @@ public struct TripStateMachine: Hashable, Sendable {
         }
     }
 
-    /// Adds a recorded point to the trip in progress. The point must have the trip id of ``current``.
+    /// Adds a recorded point to the distance and location of the trip in progress. The point must have the trip id of
+    /// ``current``.
     ///
-    /// - Returns: A new version of the trip when one is due, at most one each ``cadence``; otherwise `nil`.
+    /// - Returns: A new version of the trip if ``cadence`` has passed since the last version; otherwise `nil`.
     public mutating func recorded(_ point: Location, at moment: Moment, next: RecordName) -> Change? {
         guard self.journey != nil, Self.counts(point) else { return nil }
         var place = point
@@ -156,8 +165,10 @@ public struct TripStateMachine: Hashable, Sendable {
         return self.versionIfDue(at: moment, next: next)
     }
 
-    /// Handles the expiry of ``nextDeadline``. Returns a new version of the trip, or its end; `nil` when nothing is
-    /// due.
+    /// Handles the expiry of the timer for ``nextDeadline``.
+    ///
+    /// - Returns: A new version of the trip in progress, or the end of the trip; `nil` when nothing is due. A stop, or
+    ///   ``longestSilence`` without a fix, ends the trip if automatic trips are on.
     public mutating func timerFired(at moment: Moment, next: RecordName) -> Change? {
         guard let journey = self.journey else { return nil }
         if self.automatic != nil {
@@ -170,7 +181,7 @@ public struct TripStateMachine: Hashable, Sendable {
         return self.versionIfDue(at: moment, next: next)
     }
 
-    /// Handles a step of the clock: the detection of a stop begins again.
+    /// Handles a jump of the device's wall clock. The detection of a stop begins again. The trip continues.
     public mutating func clockStepped() { self.rest.clockStepped() }
 
     // MARK: - Versions
@@ -218,7 +229,8 @@ public struct TripStateMachine: Hashable, Sendable {
         return trip
     }
 
-    /// Returns `true` when a time comes from a clock that was set: it is not before the build date of this program.
+    /// Returns `true` when a time comes from a clock that was set. A time before the build date of this program comes
+    /// from a clock that was never set.
     static func isSet(_ time: UnixTime) -> Bool { time >= ClockTrust.buildFloor }
 
     private static func counts(_ point: Location) -> Bool {
@@ -227,8 +239,10 @@ public struct TripStateMachine: Hashable, Sendable {
 }
 
 extension TripStateMachine.Journey {
-    /// Adds a recorded point to the trip. A position that a privacy zone replaced by its centre counts as the trip's
-    /// location, but not for its distance.
+    /// Adds a recorded point to the trip's location and distance.
+    ///
+    /// A privacy zone replaces a position inside it by the centre of the zone. Such a point changes the location of the
+    /// trip, but not the distance.
     fileprivate mutating func add(_ point: Location) {
         self.trip.startLocation = self.trip.startLocation ?? point
         self.trip.lastLocation = point

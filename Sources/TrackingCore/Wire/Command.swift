@@ -1,12 +1,14 @@
-/// An instruction to a publisher from an operator or from a person at the device (topic `command`).
+/// An instruction to a publisher, from an operator through the broker or from a person at the device. Its MQTT topic is
+/// `command`.
 public struct Command: Hashable, Sendable {
-    /// A random UUID of 1 to 64 bytes. The answer repeats it, and a publisher executes the same id only once.
+    /// The command's id, a random UUID of 1 to 64 bytes. The publisher's answer contains the same id. The publisher
+    /// executes each id only once.
     public var id: String
-    /// The instruction.
+    /// The name of the instruction that the publisher executes.
     public var name: Name
     /// The time at which the command was issued, by the issuer's clock.
     public var time: UnixTime
-    /// The time after which the command must not be executed; `nil` for 60 s after ``time``.
+    /// The time after which the publisher must not execute the command; `nil` for 60 s after ``time``.
     public var expires: UnixTime?
     /// The arguments of the instruction, by name.
     public var arguments: [String: JSONValue]
@@ -27,31 +29,33 @@ public struct Command: Hashable, Sendable {
         self.arguments = arguments
     }
 
-    /// The time after which the command must not be executed.
+    /// The time after which the publisher must not execute the command: ``expires``, or 60 s after ``time`` without it.
     public var deadline: UnixTime { self.expires ?? self.time.advanced(by: Self.standardLife) }
 
-    /// The name of an instruction: one of the constants here, or a word of a later version.
+    /// The name of an instruction: one of the constants here, or another word that a later version defines.
     public struct Name: Hashable, Sendable, RawRepresentable {
-        /// The word in the message.
+        /// The name as it is written in the message, such as `REPORT`.
         public let rawValue: String
-        /// Makes a name.
+        /// Makes the name of an instruction from its word in the message.
         public init(rawValue: String) { self.rawValue = rawValue }
 
-        /// Publish a fix now.
+        /// Take a fix now and publish it as the current position.
         public static let report = Name(rawValue: "REPORT")
-        /// Send one batch of pending records now.
+        /// Send one batch of pending records now. A record is pending until it is acknowledged.
         public static let sendNow = Name(rawValue: "SEND_NOW")
-        /// Send all pending records.
+        /// Send all pending records now. A record is pending until it is acknowledged.
         public static let flush = Name(rawValue: "FLUSH")
         /// Begin a trip. Argument: `mode`.
         public static let startTrip = Name(rawValue: "START_TRIP")
         /// End the current trip.
         public static let stopTrip = Name(rawValue: "STOP_TRIP")
-        /// Resume sampling and sending after ``off``.
+        /// Resume measuring and sending positions after ``off``.
         public static let on = Name(rawValue: "ON")
-        /// Stop sampling and sending, and withdraw the presence. The log is preserved.
+        /// Stop measuring and sending positions, and clear the retained presence. The log of records on the device is
+        /// preserved.
         public static let off = Name(rawValue: "OFF")
-        /// Change settings. Each argument is a setting's key with its new value.
+        /// Change settings of the publisher. The name of each argument is the key of a setting, and its value the new
+        /// value.
         public static let configure = Name(rawValue: "CONFIGURE")
         /// Track this trackable and stop tracking all others. Arguments: `trackable`, `destination`.
         public static let track = Name(rawValue: "TRACK")
@@ -64,58 +68,59 @@ public struct Command: Hashable, Sendable {
     }
 }
 
-/// The result of a command. It is the detail of an event of kind COMMAND, and the payload of a message on a response
-/// topic.
+/// The answer of a publisher to a command. It is sent to the response topic of the command, and in an event of kind
+/// COMMAND.
 public struct CommandAnswer: Hashable, Sendable {
-    /// The id of the command that is answered.
+    /// The id of the command to which this is the answer.
     public var id: String
     /// The result of the command as named values, or the reason why the command was not executed.
     public var outcome: Result<[String: JSONValue], CommandFailure>
 
-    /// Makes an answer.
+    /// Makes an answer to a command.
     public init(id: String, outcome: Result<[String: JSONValue], CommandFailure>) {
         self.id = id
         self.outcome = outcome
     }
 }
 
-/// The reason why a command was not executed: a code to match and a message to read, without coordinates or
-/// credentials.
+/// The reason why a command was not executed. It has a code for programs and a message for people. Neither contains
+/// coordinates or credentials.
 public struct CommandFailure: Error, Hashable, Sendable, CustomStringConvertible {
-    /// The code to match. Later versions may add codes.
+    /// The code of the failure, for programs. Later versions may add codes.
     public struct Code: Hashable, Sendable, RawRepresentable {
-        /// The word in the message.
+        /// The code as it is written in the message, such as `BUSY`.
         public let rawValue: String
-        /// Makes a code.
+        /// Makes a code of a failure from its word in the message.
         public init(rawValue: String) { self.rawValue = rawValue }
 
-        /// The publisher has no such command.
+        /// The publisher knows no command of this name.
         public static let unknownCommand = Code(rawValue: "UNKNOWN_COMMAND")
         /// An argument is missing, of the wrong kind or out of its range.
         public static let invalidArguments = Code(rawValue: "INVALID_ARGUMENTS")
         /// The publisher does not accept this command from this sender.
         public static let notAllowed = Code(rawValue: "NOT_ALLOWED")
-        /// The agent does not track this trackable.
+        /// The publisher on the device does not track this trackable.
         public static let unknownTrackable = Code(rawValue: "UNKNOWN_TRACKABLE")
         /// A trip is in progress already.
         public static let tripUnderWay = Code(rawValue: "TRIP_UNDER_WAY")
         /// No trip is in progress.
         public static let noTrip = Code(rawValue: "NO_TRIP")
-        /// Points of the trackable are not sent yet.
+        /// The command would stop the tracking of a trackable with points that were not sent yet. Send or clear these
+        /// points first.
         public static let unsentPoints = Code(rawValue: "UNSENT_POINTS")
-        /// The agent is switched off.
+        /// The publisher is switched off: it neither measures nor sends positions.
         public static let isOff = Code(rawValue: "OFF")
-        /// There is no connection to the broker.
+        /// The publisher has no connection to the broker.
         public static let notConnected = Code(rawValue: "NOT_CONNECTED")
-        /// Too many commands are executed at once.
+        /// The publisher is executing too many commands at once.
         public static let busy = Code(rawValue: "BUSY")
-        /// Another failure, which the message describes.
+        /// Another failure. The message describes it.
         public static let failed = Code(rawValue: "FAILED")
     }
 
-    /// The code of the failure, to match.
+    /// The code of the failure, for programs.
     public var code: Code
-    /// The description of the failure, to read. At most 1,000 bytes of it are encoded.
+    /// The description of the failure, for people. An encoded answer contains at most 1,000 bytes of it.
     public var message: String
 
     /// Makes a failure of a command.
@@ -124,7 +129,8 @@ public struct CommandFailure: Error, Hashable, Sendable, CustomStringConvertible
         self.message = message
     }
 
-    /// Makes a failure from a library's error.
+    /// Makes a failure of a command from an error of the Godwit library. Errors without a code of their own become
+    /// `FAILED`.
     public init(_ error: TrackingError) {
         switch error.code {
         case .invalidName, .invalidConfiguration, .invalidPayload: self.init(.invalidArguments, error.message)
@@ -136,6 +142,6 @@ public struct CommandFailure: Error, Hashable, Sendable, CustomStringConvertible
         }
     }
 
-    /// The message.
+    /// The description of the failure, the same as ``message``.
     public var description: String { self.message }
 }

@@ -6,7 +6,7 @@ public enum CommandCodec {
     ///   is out of range; ``TrackingError/Code/payloadTooLarge`` above 16 KiB.
     public static func encode(_ command: Command) throws(TrackingError) -> [UInt8] {
         guard Self.isName(command.id), Self.isName(command.name.rawValue) else {
-            throw TrackingError(.invalidPayload, "id and command must be strings of 1 to 64 bytes")
+            throw TrackingError(.invalidPayload, "the command's id and command must be strings of 1 to 64 bytes")
         }
         guard NumberRule.time.allows(command.time.seconds), NumberRule.time.allows(command.deadline.seconds) else {
             throw TrackingError(.invalidPayload, "time and expires must be \(NumberRule.time.words)")
@@ -40,7 +40,7 @@ public enum CommandCodec {
             arguments: try message.optional("arguments") { json throws(Refusal) in try json.members() } ?? [:])
     }
 
-    /// Encodes an answer.
+    /// Encodes an answer to a command.
     ///
     /// - Throws: ``TrackingError/Code/payloadTooLarge`` above 128 KB.
     public static func encode(_ answer: CommandAnswer) throws(TrackingError) -> [UInt8] {
@@ -49,7 +49,7 @@ public enum CommandCodec {
         return bytes
     }
 
-    /// Decodes an answer.
+    /// Decodes an answer to a command.
     ///
     /// - Throws: ``TrackingError/Code/invalidPayload`` that names the wrong member, or
     ///   ``TrackingError/Code/payloadTooLarge``.
@@ -61,7 +61,7 @@ public enum CommandCodec {
         return try CommandAnswer(members: members)
     }
 
-    /// Returns the answer in the detail of an event of kind COMMAND.
+    /// Reads the answer to a command from the detail of an event of kind COMMAND.
     ///
     /// - Throws: ``TrackingError/Code/invalidPayload`` when the event has another kind, or a member is wrong.
     public static func answer(in event: TrackingEvent) throws(TrackingError) -> CommandAnswer {
@@ -81,7 +81,7 @@ public enum CommandCodec {
 }
 
 extension CommandAnswer {
-    /// The answer as the members of an object: the payload on a response topic and the detail of an event.
+    /// The answer to a command as the members of a JSON object: `id`, `ok`, and `result` or `error`.
     public var members: [String: JSONValue] {
         switch self.outcome {
         case .success(let result):
@@ -95,15 +95,15 @@ extension CommandAnswer {
         }
     }
 
-    /// The answer as the detail of an event: ``members``, or a version without the result when that exceeds
-    /// ``WireLimits/maximumDetailBytes``.
+    /// The answer as the detail of an event. The detail omits the result when the complete ``members`` exceed
+    /// ``WireLimits/maximumDetailBytes``. It then contains `resultOmitted`.
     package var eventDetail: [String: JSONValue] {
         let members = self.members
         guard JSONValue.object(members).json.count > WireLimits.maximumDetailBytes else { return members }
         return ["id": .text(self.id), "ok": .flag(true), "resultOmitted": .flag(true)]
     }
 
-    /// Makes an answer from the members of an object.
+    /// Makes an answer to a command from the members of a JSON object.
     ///
     /// - Throws: ``TrackingError/Code/invalidPayload`` that names the wrong member.
     public init(members: [String: JSONValue]) throws(TrackingError) {

@@ -1,43 +1,44 @@
-/// Decides whether a publisher executes a command that it receives from the broker. Each command id is executed once,
-/// and no expired command is executed.
+/// The check of a publisher for commands that arrive from the broker. It lets each command id pass only once, and
+/// rejects expired commands. It remembers the last 256 ids.
 public struct CommandGate: Sendable {
     /// The decision about a command.
     public enum Verdict: Equatable, Sendable {
         /// Execute the command.
         case take
-        /// Ignore the command: it expired, so its sender no longer waits for an answer.
+        /// Ignore the command without an answer, because it has expired. Its sender no longer waits.
         case expired
-        /// Ignore the command: its id was received before.
+        /// Ignore the command, because a command with the same id was received before.
         case seen
     }
 
-    /// The maximum number of remembered ids.
+    /// The maximum number of remembered command ids.
     public static let capacity = 256
 
     private var known: Set<String> = []
-    /// The remembered ids in order of arrival. A new id overwrites the oldest.
+    /// The remembered command ids. When the list is full, a new id overwrites the oldest.
     private var ring: [String] = []
     private var next = 0
 
     /// Makes a gate that remembers no command ids.
     public init() {}
 
-    /// Restores a gate from its stored ``kept``. The gate remembers no command ids when `kept` is `nil` or unreadable.
+    /// Restores a gate from the command ids that ``kept`` returned in an earlier run.
+    ///
+    /// - Parameter kept: The stored ids; the gate remembers none when this is `nil` or unreadable.
     public init(keeping kept: [UInt8]?) {
         let ids = kept.flatMap { try? JSONValue(json: $0) }?.list?.compactMap(\.text) ?? []
         for id in ids.suffix(Self.capacity) where CommandCodec.isName(id) { self.remember(id) }
     }
 
-    /// The remembered command ids as JSON, at most 120 KB. When they are stored and restored, no command is executed
-    /// again after a restart of the program.
+    /// The remembered command ids as JSON, at most 120 KB. The program stores them, and restores them after a restart,
+    /// so that it executes no command a second time.
     public var kept: [UInt8] {
         let oldestFirst = self.ring[self.next...] + self.ring[..<self.next]
         return JSONValue.list(oldestFirst.map { .text($0) }).json
     }
 
-    /// Decides whether a command is executed, and remembers its id.
-    ///
-    /// An expired command is not remembered, because it was never executed.
+    /// Decides whether the publisher executes a command, and remembers the id of a command to execute. The id of an
+    /// expired command is not remembered.
     ///
     /// - Parameters:
     ///   - command: The command that arrived.

@@ -12,7 +12,8 @@ struct JSONObject {
         try self.init(Array(payload), .message)
     }
 
-    /// Parses a JSON object. Errors name its members with the path `root` before them.
+    /// Parses a JSON object. In error messages, the path `root` precedes the name of a member, as in
+    /// `resolution.accuracy`.
     private init(_ bytes: [UInt8], _ root: WireRoot) throws(TrackingError) {
         self.members = try bytes.withUnsafeBufferPointer { bytes throws(TrackingError) in
             try JSONScanner.read(bytes) { json throws(Refusal) in try json.places() }
@@ -24,7 +25,7 @@ struct JSONObject {
     /// Returns `true` when there is a member of this name, `null` included.
     func has(_ name: StaticString) -> Bool { self.members[name.description] != nil }
 
-    /// Decodes a member with `read`; returns `nil` when the member is absent or `null`.
+    /// Decodes the member `name` with the closure `read`. Returns `nil` when the member is absent or `null`.
     func optional<Value>(
         _ name: StaticString, _ read: (inout JSONScanner) throws(Refusal) -> Value
     ) throws(TrackingError) -> Value? {
@@ -38,7 +39,7 @@ struct JSONObject {
         }
     }
 
-    /// Decodes a member with `read`.
+    /// Decodes the member `name` with the closure `read`.
     ///
     /// - Throws: ``TrackingError/Code/invalidPayload`` when the member is absent, `null` or wrong.
     func required<Value>(
@@ -48,7 +49,8 @@ struct JSONObject {
         throw TrackingError(.invalidPayload, "\(self.root.path(name.description)) is missing")
     }
 
-    /// Returns a member that is an object. Errors name its own members with the path `root` before them.
+    /// Returns the member `name`, which must be an object. In error messages, the path `root` precedes the names of
+    /// this object's members.
     func object(_ name: StaticString, _ root: WireRoot) throws(TrackingError) -> JSONObject {
         let bytes = try self.required(name) { json throws(Refusal) in
             let start = json.position

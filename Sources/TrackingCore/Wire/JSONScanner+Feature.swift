@@ -8,7 +8,7 @@ extension JSONScanner {
     /// Reads a GeoJSON Feature whose geometry is a Point.
     ///
     /// - Parameters:
-    ///   - root: The kind of message that contains the Feature, for errors.
+    ///   - root: The place of the Feature in the message, for the paths in error messages.
     ///   - isWhole: Set to `false` when the Feature has a property that the protocol does not define.
     mutating func feature(_ root: WireRoot, isWhole: inout Bool) throws(Refusal) -> Location {
         var draft = FeatureDraft()
@@ -96,9 +96,10 @@ extension JSONScanner {
         self.prefix = ""
     }
 
-    /// Reads a property other than a measured number.
+    /// Reads the value of a property that is not a measurement, such as the trip id. Skips the value of an unknown
+    /// property.
     ///
-    /// - Returns: `true` when the protocol defines the property; `false` after skipping another one.
+    /// - Returns: `true` when the protocol defines the property; otherwise `false`.
     private mutating func label(_ fix: inout Location) throws(Refusal) -> Bool {
         switch self.key {
         case "floor":
@@ -117,7 +118,7 @@ extension JSONScanner {
         return true
     }
 
-    /// Reads a stream id.
+    /// Reads the id of a stream, the numbered sequence of a publisher's records.
     mutating func stream() throws(Refusal) -> StreamID {
         try self.text("a string of 1 to 64 bytes without control characters", StreamID.init)
     }
@@ -137,7 +138,7 @@ extension JSONScanner {
         return words
     }
 
-    /// Checks the grammar of an object (the `extra` of a point), and returns its unchanged bytes.
+    /// Checks the grammar of a point's member `extra`, an object, and returns its unchanged bytes.
     private mutating func extra() throws(Refusal) -> [UInt8] {
         guard self.peek() == UInt8(ascii: "{") else { throw self.mismatch("an object") }
         let start = self.position
@@ -160,7 +161,7 @@ extension JSONScanner {
     }
 }
 
-/// A fix under construction, with flags for the mandatory members that were read.
+/// A fix while its Feature is being read. The flags record the mandatory members that were already found.
 private struct FeatureDraft {
     var fix = Location(coordinate: Coordinate(wrappingLatitude: 0, longitude: 0), time: UnixTime(0))
     var isFeature = false

@@ -1,7 +1,7 @@
 private import SystemLibrary
 
-/// A string between its quotation marks, with valid escapes that are not resolved. It is valid as long as the scanner's
-/// input.
+/// The bytes of a JSON string between its quotation marks. Escapes such as `\n` were checked, but are not replaced yet.
+/// The bytes belong to the scanner's input and are valid as long as that input.
 struct StringToken {
     let bytes: UnsafeBufferPointer<UInt8>
     let hasEscapes: Bool
@@ -15,7 +15,7 @@ struct StringToken {
             : String(decoding: self.bytes, as: UTF8.self)
     }
 
-    /// Returns `true` when the text equals `word`.
+    /// Returns `true` when the string, with its escapes resolved, equals `word`.
     func equals(_ word: String) -> Bool {
         if self.hasEscapes { return self.text == word }
         var word = word

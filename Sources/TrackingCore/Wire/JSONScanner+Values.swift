@@ -52,7 +52,7 @@ extension JSONScanner {
     /// Reads a string; returns `nil` for `null`.
     mutating func optionalText() throws(Refusal) -> String? { try self.skipNull() ? nil : self.text() }
 
-    /// Reads a string that `convert` accepts.
+    /// Reads a string and converts it with `convert`. Fails when `convert` returns `nil`.
     mutating func text<Value>(
         _ expected: @autoclosure () -> String, _ convert: (String) -> Value?
     ) throws(Refusal) -> Value {
@@ -60,7 +60,7 @@ extension JSONScanner {
         return value
     }
 
-    /// Reads one of the names of an enumeration.
+    /// Reads a string that is the raw value of a case of an enumeration. Fails for any other string.
     mutating func choice<Choice: RawRepresentable<String> & CaseIterable>(
         _: Choice.Type = Choice.self
     ) throws(Refusal) -> Choice {
@@ -70,14 +70,14 @@ extension JSONScanner {
             "one of " + Choice.allCases.map(\.rawValue).joined(separator: ", "), found: "another string")
     }
 
-    /// Reads one of the names of an enumeration; returns `nil` for an unknown name or `null`.
+    /// Reads the raw value of a case of an enumeration; returns `nil` for any other string and for `null`.
     mutating func knownChoice<Choice: RawRepresentable<String> & CaseIterable>() throws(Refusal) -> Choice? {
         if try self.skipNull() { return nil }
         let token = try self.token()
         return Choice.allCases.first { token.equals($0.rawValue) }
     }
 
-    /// Reads a number that `rule` allows.
+    /// Reads a number. Fails when the number is outside the range of `rule`.
     mutating func number(_ rule: NumberRule) throws(Refusal) -> Double {
         let first = self.peek()
         guard first.isDigit || first == UInt8(ascii: "-") else { throw self.mismatch("\(rule.words)") }
@@ -86,13 +86,13 @@ extension JSONScanner {
         return value
     }
 
-    /// Reads a number that `rule` allows; returns `nil` for `null`.
+    /// Reads a number, or returns `nil` for `null`. Fails when the number is outside the range of `rule`.
     @inline(__always)
     mutating func optionalNumber(_ rule: NumberRule) throws(Refusal) -> Double? {
         try self.skipNull() ? nil : self.number(rule)
     }
 
-    /// Reads an integer; `7.0` and `7e0` are integers too.
+    /// Reads an integer. Fails when it is outside `range` or has a fraction; `7.0` and `7e0` count as integers.
     mutating func integer(_ range: ClosedRange<Int>) throws(Refusal) -> Int {
         guard let integer = Int(exactly: try self.number(.finite)), range.contains(integer) else {
             let words = "a whole number from \(range.lowerBound) to \(range.upperBound)"

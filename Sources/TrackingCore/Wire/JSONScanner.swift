@@ -1,30 +1,30 @@
-/// The error that ``JSONScanner`` throws. It is empty, so that the path without errors costs nothing;
+/// The error that ``JSONScanner`` throws. It contains no data, so that throwing functions stay fast.
 /// ``JSONScanner/failure`` contains the reason.
 struct Refusal: Error {}
 
-/// Reads JSON (RFC 8259) value by value, without building a tree.
+/// A reader of JSON text (RFC 8259). It goes forward value by value and builds no tree.
 ///
-/// The scanner rejects every mistake that could hide data (grammar, UTF-8, surrogates, numbers that are not finite),
-/// and limits the nesting. The caller receives each of several members with the same name, so the last one wins.
+/// The scanner rejects invalid grammar, invalid UTF-8, unpaired surrogates, numbers that are not finite, and too deep
+/// nesting. When an object has several members of one name, the caller receives each of them.
 ///
-/// The scanner uses pointers because it decodes every fix of every trackable: array slices with their reference counts
-/// made it several times slower. `position` never passes a byte before that byte was read.
+/// The scanner reads through pointers for speed: array slices were several times slower.
 struct JSONScanner {
     private let start: UnsafePointer<UInt8>
     private let end: UnsafePointer<UInt8>
-    /// The next byte; `end` at the end of the input.
+    /// The address of the next byte to read; equal to `end` at the end of the input.
     private(set) var position: UnsafePointer<UInt8>
-    /// The number of further objects and arrays that may be opened inside each other.
+    /// The number of levels of nested objects and arrays that may still be opened.
     var remainingDepth: Int
-    /// `true` after an object or array was opened, until its first member or element was read.
+    /// `true` directly after an object or array was opened, before its first member or element.
     private var isAtStart = false
     /// The name of the current member, as ``nextMember()`` found it.
     var key = StringToken.empty
-    /// The part of the message that contains the current object. With `prefix` and `key`, it names a member in errors.
+    /// The path of the current object in the message. In error messages the name of a member is `root`, `prefix` and
+    /// ``key`` together.
     var root = WireRoot.message
-    /// The path between `root` and `key` in errors.
+    /// The part of a member's path between ``root`` and ``key`` in error messages, such as `properties.`.
     var prefix: StaticString = ""
-    /// The reason for a thrown ``Refusal``.
+    /// The reason for the last thrown ``Refusal``.
     private(set) var failure: TrackingError?
 
     /// Makes a scanner of `bytes`, which must be valid UTF-8 and outlive the scanner.
@@ -36,8 +36,11 @@ struct JSONScanner {
         self.remainingDepth = maximumDepth
     }
 
-    /// Decodes a payload from the network. Checks the size, the version and the UTF-8, skips a byte order mark, calls
-    /// `read`, and rejects bytes after the value.
+    /// Decodes a payload from the network with the closure `read`.
+    ///
+    /// Before the closure, this function checks the size and the UTF-8, and skips a byte order mark. A first byte up to
+    /// 0x08 means a binary format of a later protocol version, and fails. After the closure, it fails if further bytes
+    /// follow the value.
     static func read<Value>(
         _ payload: UnsafeBufferPointer<UInt8>, _ read: (inout JSONScanner) throws(Refusal) -> Value
     ) throws(TrackingError) -> Value {
@@ -64,13 +67,14 @@ struct JSONScanner {
 
     // MARK: Bytes
 
-    /// The next byte, white space included; 0 at the end. No JSON value contains the byte 0.
+    /// The next byte, without moving forward; white space counts too. At the end of the input it is 0, a byte that no
+    /// JSON value contains.
     var byte: UInt8 {
         @inline(__always) get { self.position < self.end ? self.position.pointee : 0 }
     }
 
-    /// Skips white space and returns the next byte without passing it; returns 0 at the end. No JSON value begins with
-    /// 0.
+    /// Skips white space and returns the next byte, without moving behind it. Returns 0 at the end of the input,
+    /// because no JSON value begins with 0.
     @inline(__always)
     mutating func peek() -> UInt8 {
         let byte = self.byte
@@ -88,11 +92,11 @@ struct JSONScanner {
     /// `true` at the end of the input.
     var isAtEnd: Bool { self.position == self.end }
 
-    /// Passes the next byte, which the caller has read.
+    /// Moves forward by one byte, which the caller has examined.
     @inline(__always)
     mutating func advance() { self.position += 1 }
 
-    /// Passes bytes as long as `condition` returns `true` for them.
+    /// Moves forward as long as `condition` returns `true` for the next byte.
     @inline(__always)
     mutating func advance(while condition: (UInt8) -> Bool) {
         var position = self.position
@@ -100,10 +104,10 @@ struct JSONScanner {
         self.position = position
     }
 
-    /// Passes the bytes of a string up to a quotation mark, a reverse solidus or a control character.
+    /// Moves forward inside a string, up to the next quotation mark, backslash or control character.
     ///
-    /// The loop examines eight bytes at once. In `found`, the highest bit of each matching byte is set, and no bit
-    /// below the first match.
+    /// The loop examines eight bytes at once. In `found`, the lowest bit that is set belongs to the first of these
+    /// characters.
     @inline(__always)
     mutating func advanceInString() {
         let ones: UInt64 = 0x0101_0101_0101_0101
@@ -204,14 +208,14 @@ struct JSONScanner {
         self.refuse("\(self.root.path(self.member)) must be \(expected); found \(found)")
     }
 
-    /// The name of the current member beneath ``root``. When ``prefix`` already names a whole member, the result names
-    /// the member inside it.
+    /// The path of the current member beneath ``root``, for error messages.
     private var member: String {
         let (prefix, key) = (self.prefix.description, self.key.text)
         return prefix.isEmpty || key.isEmpty || prefix.hasSuffix(".") ? prefix + key : "\(prefix).\(key)"
     }
 
-    /// Returns the error for a next value of the wrong kind, or for bytes that are not JSON.
+    /// Returns the error for a next value of a wrong kind, such as a string in place of a number. If the value is not
+    /// valid JSON, returns the error for that instead.
     mutating func mismatch(_ expected: String) -> Refusal {
         var ahead = self
         do throws(Refusal) {

@@ -1,10 +1,10 @@
-/// The members of a JSON object as source text: each value consists of exactly the bytes of the input.
+/// The members of a JSON object as source text: the exact bytes of each value in the input.
 ///
-/// ``JSONValue`` omits `null`, rounds numbers to `Double` and sorts the members of objects. The `extra` of a point must
-/// preserve all of these, so it is built from source text.
+/// The member `extra` of a point must be passed on unchanged. ``JSONValue`` would omit `null`, round numbers and
+/// reorder members. Therefore `extra` is built from source text.
 package struct JSONSource: Sendable {
-    /// The source text of each value, `null` included, without surrounding white space. Of several members with one
-    /// name, the last one counts.
+    /// The source text of each value by the member's name, `null` included, without surrounding white space. Of several
+    /// members with one name, only the last is here.
     package let members: [String: ArraySlice<UInt8>]
 
     /// Parses an object of at most 128 KB.
@@ -17,7 +17,7 @@ package struct JSONSource: Sendable {
         self.members = places.mapValues { json[(json.startIndex + $0.lowerBound)..<(json.startIndex + $0.upperBound)] }
     }
 
-    /// Makes the source text of an object that was already parsed.
+    /// Makes source text from the members of an object that was already parsed.
     package init(_ members: [String: JSONValue]) { self.members = members.mapValues { $0.json[...] } }
 
     /// The members of a member that is an object; `nil` when the member is absent or not an object.
@@ -25,9 +25,10 @@ package struct JSONSource: Sendable {
 }
 
 extension Location {
-    /// Returns an `extra` object of members in source text, ordered by name; `nil` when no member fits.
+    /// Returns a point's `extra` object, built from members in source text and ordered by name; `nil` when no member
+    /// fits.
     ///
-    /// Members that nest too deep are omitted. Then the largest members are omitted until the object has at most
+    /// Omits members that nest too deep. Then it omits the largest members until the object has at most
     /// ``maximumExtraBytes``.
     package static func extra(of members: [String: ArraySlice<UInt8>]) -> [UInt8]? {
         let candidates = members.filter { Self.fitsExtra($0.value) }
@@ -45,7 +46,7 @@ extension Location {
         return [UInt8(ascii: "{")] + joined + [UInt8(ascii: "}")]
     }
 
-    /// Returns `true` when a value may be a member of `extra`: its nesting is within the limit.
+    /// Returns `true` when a value may be a member of a point's `extra`: it is valid JSON within the nesting limit.
     private static func fitsExtra(_ value: ArraySlice<UInt8>) -> Bool {
         value.withUnsafeBufferPointer { bytes in
             var scanner = JSONScanner(bytes, maximumDepth: WireLimits.maximumExtraDepth - 1)

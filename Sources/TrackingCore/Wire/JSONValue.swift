@@ -1,7 +1,7 @@
-/// A JSON value other than `null`. A member or element that is `null` is omitted, because `null` means absent.
+/// A JSON value other than `null`. Parsing omits each member or element that is `null`, because `null` means absent.
 ///
-/// It represents data without a type of its own: the arguments of a command, the result of an answer, the detail of an
-/// event.
+/// This type represents data without a Swift type of its own: the arguments of a command, the result of an answer, the
+/// detail of an event.
 public enum JSONValue: Hashable, Sendable {
     case text(String)
     /// A finite number. A number that is not finite is omitted when it is written.
@@ -19,7 +19,9 @@ public enum JSONValue: Hashable, Sendable {
         let value = try bytes.withUnsafeBufferPointer { bytes throws(TrackingError) in
             try JSONScanner.read(bytes) { json throws(Refusal) in try json.value() }
         }
-        guard let value else { throw TrackingError(.invalidPayload, "the payload must be a value; found null") }
+        guard let value else {
+            throw TrackingError(.invalidPayload, "the payload must be a JSON value other than null")
+        }
         self = value
     }
 
@@ -109,7 +111,7 @@ extension JSONWriter {
         }
     }
 
-    /// Writes an object with its members ordered by name.
+    /// Writes an object. Its members are ordered by name.
     mutating func object(_ members: [String: JSONValue]) {
         self.raw("{")
         for (name, value) in members.sorted(by: { $0.key < $1.key }) where value.isWritable {

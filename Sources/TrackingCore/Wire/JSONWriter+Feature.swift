@@ -3,7 +3,8 @@ extension JSONWriter {
     ///
     /// - Parameters:
     ///   - location: The fix.
-    ///   - stream: The stream that readers assume. The fix's own stream is written only when it differs.
+    ///   - stream: The stream that readers assume when the Feature has none. The fix's own stream is written only when
+    ///     it differs from this one.
     mutating func feature(_ location: Location, inheriting stream: StreamID? = nil) {
         self.raw(#"{"type":"Feature","geometry":{"type":"Point","coordinates":["#)
         self.number(location.coordinate.longitude)
@@ -53,7 +54,8 @@ extension JSONWriter {
 }
 
 extension Location {
-    /// Checks the values of a fix that must not be omitted: its time, `seq`, trip id and `extra`.
+    /// Checks that the time, `seq`, trip id and `extra` of a fix are valid. The encoder may omit other invalid values,
+    /// but not these.
     ///
     /// - Throws: ``TrackingError/Code/invalidPayload`` that names the member that violates the protocol.
     func checkWritable(at root: WireRoot) throws(TrackingError) {
@@ -79,7 +81,8 @@ extension Location {
         }
     }
 
-    /// `true` when `extra` is absent, or an object that readers accept.
+    /// `true` when the fix has no `extra`, or an `extra` that readers accept: a valid JSON object within the size and
+    /// nesting limits.
     var isExtraWritable: Bool {
         guard let extra = self.extra else { return true }
         guard extra.count <= Self.maximumExtraBytes, extra.first == UInt8(ascii: "{") else { return false }

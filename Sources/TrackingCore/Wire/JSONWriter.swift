@@ -1,11 +1,11 @@
-/// Writes compact JSON. The writer sets the commas between members; the caller balances the braces.
+/// A writer of compact JSON. The writer adds the commas between members. The caller writes matching braces.
 ///
-/// The writer owns its memory because it encodes every fix of every trackable: an array would check for shared storage
-/// at every append. Every write is preceded by ``reserve(_:)``.
+/// The writer manages its own memory for speed: an array would check for shared storage at every append. Each write
+/// first calls `reserve(_:)`.
 struct JSONWriter: ~Copyable {
     private var start: UnsafeMutablePointer<UInt8>
     private var capacity: Int
-    /// The number of bytes written.
+    /// The number of bytes that were written so far.
     private(set) var count = 0
 
     init(capacity: Int) {
@@ -15,10 +15,10 @@ struct JSONWriter: ~Copyable {
 
     deinit { self.start.deallocate() }
 
-    /// The written bytes.
+    /// A copy of the bytes that were written so far.
     var bytes: [UInt8] { Array(UnsafeBufferPointer(start: self.start, count: self.count)) }
 
-    /// Reserves room for `more` bytes and returns the address of the first.
+    /// Makes room for `more` bytes after the written ones, and returns the address of this room.
     @inline(__always)
     private mutating func reserve(_ more: Int) -> UnsafeMutablePointer<UInt8> {
         if self.capacity - self.count < more { self.grow(more) }
@@ -62,7 +62,7 @@ struct JSONWriter: ~Copyable {
         self.count -= range.count
     }
 
-    /// Writes the comma before a member or element other than the first.
+    /// Writes a comma, except directly after an opening brace or bracket.
     @inline(__always)
     mutating func separate() {
         guard self.count > 0 else { return }
@@ -115,11 +115,10 @@ struct JSONWriter: ~Copyable {
 
     // MARK: Numbers
 
-    /// Writes a finite number as the shortest decimal that parses to the same `Double`, integers without a fraction.
+    /// Writes a finite number as the shortest decimal that parses to the same `Double`. Integers have no fraction.
     ///
-    /// Fixes and their times are mostly the nearest `Double` to a decimal of at most 15 digits. Such a value is written
-    /// by integer arithmetic, because no shorter decimal can be nearest to the same value. All others are written by
-    /// the standard library.
+    /// Most numbers in fixes have at most 7 decimal places. These are written with fast integer arithmetic; all others
+    /// are written by the standard library.
     mutating func number(_ value: Double) {
         guard
             self.decimal(value, scale: 1e2, decimals: 2) || self.decimal(value, scale: 1e7, decimals: 7)
@@ -131,8 +130,10 @@ struct JSONWriter: ~Copyable {
         }
     }
 
-    /// Writes a number that is exactly the nearest `Double` to a decimal with `decimals` places and returns `true`;
-    /// otherwise writes nothing.
+    /// Tries to write a number with at most `decimals` decimal places. Writes it and returns `true` if it then parses
+    /// to the same `Double`; otherwise writes nothing and returns `false`.
+    ///
+    /// - Parameter scale: 10 to the power of `decimals`.
     @inline(__always)
     private mutating func decimal(_ value: Double, scale: Double, decimals: Int) -> Bool {
         let scaled = value.magnitude * scale

@@ -1,9 +1,10 @@
 extension LocationCodec {
-    /// Decodes a location update or a raw update. Members that exist in only one of the two formats get their default
-    /// values.
+    /// Decodes a location update, or a raw update, the message with unfiltered fixes. Optional members that are absent
+    /// get their default values.
     ///
-    /// Unknown members are skipped, and so are unknown values of `mode`, `motion` and `source`. `null` means that a
-    /// member is absent. Skipped points without a stream get the stream of `location`.
+    /// The decoder skips unknown members, and unknown values of `mode`, `motion` and `source`. `null` means that a
+    /// member is absent. A skipped point, one of the earlier points in the update, gets the stream of `location` if it
+    /// names no stream.
     ///
     /// - Throws: ``TrackingError/Code/invalidPayload`` that names the wrong member, or
     ///   ``TrackingError/Code/payloadTooLarge``.
@@ -37,10 +38,9 @@ extension LocationCodec {
         try self.decodeFeature(bytes[...])
     }
 
-    /// Decodes one GeoJSON Feature without properties from outside the protocol.
+    /// Decodes one GeoJSON Feature, but only if the protocol defines all of its properties.
     ///
-    /// - Returns: The fix; `nil` when the Feature has a property that the protocol does not define and that
-    ///   ``decodeFeature(_:)`` would skip.
+    /// - Returns: The fix; `nil` when the Feature has any other property.
     /// - Throws: The same errors as ``decodeFeature(_:)``.
     package static func decodeWholeFeature(_ bytes: ArraySlice<UInt8>) throws(TrackingError) -> Location? {
         try bytes.withUnsafeBufferPointer { bytes throws(TrackingError) in
@@ -52,8 +52,8 @@ extension LocationCodec {
         }
     }
 
-    /// Returns `true` when `null` precedes a coordinate of a GeoJSON Feature. A ``JSONValue`` omits that `null`, which
-    /// would shift the coordinates behind it.
+    /// Returns `true` when the coordinates of a GeoJSON Feature have a `null` before another value, as in `[null,
+    /// 47.1]`. A ``JSONValue`` omits the `null`, so each value behind it would be taken for the wrong coordinate.
     package static func hasNullCoordinate(_ bytes: ArraySlice<UInt8>) -> Bool {
         let hasNull = try? bytes.withUnsafeBufferPointer { bytes throws(TrackingError) in
             try JSONScanner.read(bytes) { json throws(Refusal) in try json.hasNullCoordinate() }
@@ -83,7 +83,7 @@ extension JSONScanner {
         return LocationUpdate(location: location, skipped: skipped, intermediate: intermediate, kind: kind)
     }
 
-    /// Skips a GeoJSON Feature. Returns `true` when `null` precedes one of its coordinates.
+    /// Reads a GeoJSON Feature. Returns `true` when its coordinates have a `null` before another value.
     fileprivate mutating func hasNullCoordinate() throws(Refusal) -> Bool {
         var hasNull = false
         try self.eachMember { json throws(Refusal) in
@@ -105,7 +105,7 @@ extension JSONScanner {
         return hasNull
     }
 
-    /// Reads the members of an object; skips a value that is not an object.
+    /// Calls `read` for each member of an object. Skips a value that is not an object.
     private mutating func eachMember(
         _ read: (inout JSONScanner) throws(Refusal) -> Void
     ) throws(Refusal) {

@@ -1,15 +1,16 @@
-/// The encoding of fixes: location updates (topic `tracking/{id}`), raw updates (`…/raw`) and single GeoJSON Features.
+/// The encoding of fixes: location updates (topic `tracking/{id}`), raw updates with unfiltered fixes (topic
+/// `tracking/{id}/raw`), and single GeoJSON Features.
 ///
-/// The codec is written by hand, without Foundation, because it encodes every fix of every trackable.
+/// The codec uses no general JSON encoder, because it encodes every fix of every trackable and must be fast.
 public enum LocationCodec {
-    /// Encodes a location update.
+    /// Encodes a location update: the newest position, and skipped points, the earlier points that were not sent on
+    /// their own.
     ///
-    /// At most the newest ``LocationUpdate/maximumSkipped`` skipped points are written. The oldest of those are omitted
-    /// until the payload has at most ``WireLimits/maximumPayloadBytes``. ``encode(_:leftOut:)`` also counts the omitted
-    /// points. An optional number that is not finite or out of its range is omitted, because readers would treat it as
-    /// unknown.
+    /// The payload contains at most the newest ``LocationUpdate/maximumSkipped`` skipped points. The oldest are omitted
+    /// until the payload has at most ``WireLimits/maximumPayloadBytes``. A measured number that is not finite or out of
+    /// range is omitted too.
     ///
-    /// - Throws: ``TrackingError/Code/payloadTooLarge`` when the update does not fit even without skipped points;
+    /// - Throws: ``TrackingError/Code/payloadTooLarge`` when the update is too large even without skipped points;
     ///   ``TrackingError/Code/invalidPayload`` when a time, a `seq`, a trip id or an `extra` violates the protocol.
     public static func encode(_ update: LocationUpdate) throws(TrackingError) -> [UInt8] {
         var leftOut = 0
@@ -20,13 +21,13 @@ public enum LocationCodec {
     ///
     /// - Parameters:
     ///   - update: The update.
-    ///   - leftOut: Set to the number of the oldest skipped points that were omitted.
+    ///   - leftOut: Set to the number of omitted skipped points, which are the oldest.
     /// - Throws: The same errors as ``encode(_:)``.
     public static func encode(_ update: LocationUpdate, leftOut: inout Int) throws(TrackingError) -> [UInt8] {
         try self.encode(update, isRaw: false, leftOut: &leftOut)
     }
 
-    /// Encodes a raw update, which has `location` and `skippedLocations` only.
+    /// Encodes a raw update, the message with unfiltered fixes. It contains `location` and `skippedLocations` only.
     ///
     /// - Throws: The same errors as ``encode(_:)``.
     public static func encodeRaw(_ update: LocationUpdate) throws(TrackingError) -> [UInt8] {
@@ -34,22 +35,23 @@ public enum LocationCodec {
         return try self.encodeRaw(update, leftOut: &leftOut)
     }
 
-    /// Encodes a raw update and counts the skipped points that were omitted.
+    /// Encodes a raw update, the message with unfiltered fixes, and counts the skipped points that were omitted.
     ///
     /// - Parameters:
     ///   - update: The update.
-    ///   - leftOut: Set to the number of the oldest skipped points that were omitted.
+    ///   - leftOut: Set to the number of omitted skipped points, which are the oldest.
     /// - Throws: The same errors as ``encode(_:)``.
     public static func encodeRaw(_ update: LocationUpdate, leftOut: inout Int) throws(TrackingError) -> [UInt8] {
         try self.encode(update, isRaw: true, leftOut: &leftOut)
     }
 
-    /// Encodes one GeoJSON Feature. Values that the protocol does not allow are omitted. A Feature without a valid time
-    /// is rejected by readers.
+    /// Encodes one fix as a GeoJSON Feature. Omits values that the protocol does not allow. Without a valid time,
+    /// readers reject the Feature.
     ///
     /// - Parameters:
     ///   - location: The fix.
-    ///   - stream: The stream that readers assume. The fix's own stream is written only when it differs.
+    ///   - stream: The stream that readers assume when the Feature has none. The fix's own stream is written only when
+    ///     it differs from this one.
     public static func encodeFeature(_ location: Location, inheriting stream: StreamID? = nil) -> [UInt8] {
         var writer = JSONWriter(capacity: 512)
         writer.feature(location, inheriting: stream)
@@ -95,19 +97,19 @@ extension JSONWriter {
         self.text(update.kind.rawValue)
     }
 
-    /// Removes as few of the oldest skipped points as necessary from the written payload, so that it has at most
-    /// ``WireLimits/maximumPayloadBytes``.
+    /// Removes the oldest skipped points from the written payload, until the payload has at most
+    /// ``WireLimits/maximumPayloadBytes``. Removes no more than necessary.
     ///
-    /// - Parameter starts: The offset of each point, followed by the end of the last.
+    /// - Parameter starts: The byte offset of each skipped point, followed by the end of the last.
     /// - Returns: The number of removed points.
-    /// - Throws: ``TrackingError/Code/payloadTooLarge`` when the payload is too large without skipped points.
+    /// - Throws: ``TrackingError/Code/payloadTooLarge`` when the payload is too large even without skipped points.
     fileprivate mutating func leaveOutOldest(_ starts: [Int]) throws(TrackingError) -> Int {
         let excess = self.count - WireLimits.maximumPayloadBytes
         guard excess > 0 else { return 0 }
         guard let count = starts.firstIndex(where: { $0 - starts[0] >= excess }) else {
             throw TrackingError(
                 .payloadTooLarge,
-                "a payload has at most \(WireLimits.maximumPayloadBytes) bytes; this one has more without skipped points"
+                "the position has more than \(WireLimits.maximumPayloadBytes) bytes even without skipped points"
             )
         }
         self.remove(starts[0]..<starts[count])

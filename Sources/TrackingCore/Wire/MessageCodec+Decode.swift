@@ -1,9 +1,10 @@
 extension MessageCodec {
-    /// Decodes a presence.
+    /// Decodes a presence, the announcement that a publisher or subscriber is present on a trackable.
     ///
     /// - Parameters:
     ///   - payload: The JSON.
-    ///   - kind: The kind of member that the topic states; a different `type` is an error. `nil` accepts both.
+    ///   - kind: The role that the topic states, publisher or subscriber. A presence with another `type` is an error;
+    ///     `nil` accepts both.
     /// - Throws: ``TrackingError/Code/invalidPayload`` that names the wrong member, or
     ///   ``TrackingError/Code/payloadTooLarge``.
     public static func decodePresence(
@@ -23,7 +24,8 @@ extension MessageCodec {
                 try json.flag()
             })
         guard kind == nil || presence.kind == kind else {
-            throw TrackingError(.invalidPayload, "type must agree with the topic; found \(presence.kind.rawValue)")
+            throw TrackingError(
+                .invalidPayload, "the type must be the type of the topic; found \(presence.kind.rawValue)")
         }
         return presence
     }
@@ -43,7 +45,7 @@ extension MessageCodec {
             connection: try message.count("connection"))
     }
 
-    /// Decodes a resolution request.
+    /// Decodes a subscriber's request for a resolution.
     ///
     /// - Throws: ``TrackingError/Code/invalidPayload`` that names the wrong member, or
     ///   ``TrackingError/Code/payloadTooLarge``.
@@ -52,7 +54,7 @@ extension MessageCodec {
         return ResolutionRequest(session: try message.session(), resolution: try message.resolution())
     }
 
-    /// Decodes the message about a trackable's resolution in force.
+    /// Decodes a publisher's message about the resolution that it uses now for a trackable.
     ///
     /// - Throws: ``TrackingError/Code/invalidPayload`` that names the wrong member, or
     ///   ``TrackingError/Code/payloadTooLarge``.
@@ -68,8 +70,8 @@ extension MessageCodec {
             maximumSilence: .milliseconds(Int64(try message.number("maximumSilence", .milliseconds))))
     }
 
-    /// Decodes an event of at most ``WireLimits/maximumDocumentBytes``. Its detail has at most
-    /// ``WireLimits/maximumDetailBytes``, both as received and as `encode(_:)` writes it.
+    /// Decodes an event from the network. The event has at most ``WireLimits/maximumDocumentBytes``, and its detail at
+    /// most ``WireLimits/maximumDetailBytes``.
     ///
     /// - Throws: ``TrackingError/Code/invalidPayload`` that names the wrong member, or
     ///   ``TrackingError/Code/payloadTooLarge``.
@@ -81,7 +83,7 @@ extension MessageCodec {
         return event
     }
 
-    /// Decodes a stored event without the size limits of ``decodeEvent(_:)``.
+    /// Decodes an event from a log or database, without the size limits of ``decodeEvent(_:)``.
     ///
     /// - Throws: ``TrackingError/Code/invalidPayload`` that names the wrong member, or
     ///   ``TrackingError/Code/payloadTooLarge``.
@@ -89,7 +91,7 @@ extension MessageCodec {
         try self.decodeSized(payload).event
     }
 
-    /// Decodes an event and measures the bytes of its detail in the payload.
+    /// Decodes an event, and returns it with the number of bytes that its detail has in the payload.
     private static func decodeSized(
         _ payload: some Collection<UInt8>
     ) throws(TrackingError) -> (event: TrackingEvent, detailBytes: Int) {
@@ -133,13 +135,14 @@ extension MessageCodec {
 }
 
 extension TrackingEvent {
-    /// Checks that readers accept the detail of this event: at most ``WireLimits/maximumDetailBytes`` as JSON.
+    /// Checks that the detail of this event has at most ``WireLimits/maximumDetailBytes`` as JSON, so that readers
+    /// accept the event.
     ///
     /// - Throws: ``TrackingError/Code/payloadTooLarge`` that names the kind, the size and the limit.
     package func checkDetail() throws(TrackingError) { try Self.check(self.detail, of: self.kind) }
 
-    /// Checks that readers accept the detail of an event of the given kind: at most ``WireLimits/maximumDetailBytes``
-    /// as JSON.
+    /// Checks that a detail has at most ``WireLimits/maximumDetailBytes`` as JSON, so that readers accept an event of
+    /// this kind with it.
     ///
     /// - Throws: ``TrackingError/Code/payloadTooLarge`` that names the kind, the size and the limit.
     package static func check(_ detail: [String: DetailValue], of kind: Kind) throws(TrackingError) {
@@ -151,8 +154,8 @@ extension TrackingEvent {
 }
 
 extension JSONObject {
-    /// Parses a message about a current state (presence, liveness, request, resolution) of at most
-    /// ``WireLimits/maximumStateBytes``.
+    /// Parses a retained message about a current state: a presence, a liveness, a resolution request or a resolution in
+    /// force. It has at most ``WireLimits/maximumStateBytes``.
     fileprivate init(state payload: some Collection<UInt8>, _ part: String) throws(TrackingError) {
         try MessageCodec.checkSize(payload.count, WireLimits.maximumStateBytes, part)
         try self.init(payload: payload)

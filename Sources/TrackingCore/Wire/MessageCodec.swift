@@ -1,6 +1,7 @@
-/// The encoding of all messages except fixes: presence, liveness, requests, the resolution in force, trips and events.
+/// The encoding of presences, liveness messages, resolution requests, resolutions in force, trips and events.
+/// ``LocationCodec`` encodes fixes.
 public enum MessageCodec {
-    /// Encodes a presence.
+    /// Encodes a presence, the announcement that a publisher or subscriber is present on a trackable.
     public static func encode(_ presence: Presence) -> [UInt8] {
         var writer = JSONWriter(capacity: 192)
         writer.raw("{")
@@ -30,7 +31,7 @@ public enum MessageCodec {
         return writer.bytes
     }
 
-    /// Encodes a resolution request.
+    /// Encodes a subscriber's request for a resolution.
     public static func encode(_ request: ResolutionRequest) -> [UInt8] {
         var writer = JSONWriter(capacity: 192)
         writer.raw("{")
@@ -40,7 +41,7 @@ public enum MessageCodec {
         return writer.bytes
     }
 
-    /// Encodes the message about a trackable's resolution in force.
+    /// Encodes a publisher's message about the resolution that it uses now for a trackable.
     public static func encode(_ resolution: ResolutionInForce) -> [UInt8] {
         var writer = JSONWriter(capacity: 256)
         writer.raw("{")
@@ -74,7 +75,8 @@ public enum MessageCodec {
         return writer.bytes
     }
 
-    /// Returns a lease in whole seconds, limited to 1…86,400.
+    /// Returns a lease in whole seconds, limited to the range from 1 to 86,400. A lease is the time after which a silent
+    /// client counts as gone.
     private static func seconds(ofLease lease: Duration) -> Int64 {
         max(1, min(86_400, lease.components.seconds))
     }

@@ -1,10 +1,11 @@
-/// The role of a member of a trackable: publisher or subscriber.
+/// The role of a member, a client that is present on a trackable: publisher or subscriber.
 public enum MemberKind: String, Hashable, Sendable, CaseIterable {
     case publisher = "PUBLISHER"
     case subscriber = "SUBSCRIBER"
 }
 
-/// The announcement that a member is present on a trackable (topics `publisher/{client}` and `subscriber/{client}`).
+/// The announcement that a publisher or a subscriber, here called a member, is present on a trackable. The topics are
+/// `publisher/{client}` and `subscriber/{client}`.
 public struct Presence: Hashable, Sendable {
     /// The role of the member. A message whose role differs from the role in its topic is invalid.
     public var kind: MemberKind
@@ -12,14 +13,14 @@ public struct Presence: Hashable, Sendable {
     public var session: SessionID
     /// The number of reconnects of the session so far.
     public var connection: Int
-    /// The time after a heartbeat for which the member counts as present, in whole seconds, 1…86,400.
+    /// The time without a heartbeat after which the member counts as gone, in whole seconds, 1…86,400.
     public var lease: Duration
-    /// The time at which the member first became present in this session; reconnects do not change it. The publisher
-    /// with the latest time owns the trackable.
+    /// The time at which the member first became present in this session. A reconnect does not change it. Among the
+    /// publishers of a trackable, the one with the latest time is the owner.
     public var since: UnixTime
-    /// The stream that numbers the positions that the publisher publishes; `nil` for subscribers.
+    /// The stream of the publisher, the id of its numbered sequence of records; `nil` for subscribers.
     public var stream: StreamID?
-    /// `true` when the publisher also sends raw locations; `nil` when unknown.
+    /// `true` when the publisher also publishes raw updates, which contain unfiltered fixes; `nil` when unknown.
     public var rawLocations: Bool?
 
     /// Makes a presence.
@@ -39,11 +40,13 @@ public struct Presence: Hashable, Sendable {
 
 /// The announcement that a client is connected or has left (topic `_clients/{client}`).
 public struct Liveness: Hashable, Sendable {
-    /// The state of a client: connected for a lease, or gone.
+    /// The state of a client: connected, or gone.
     public enum Status: Hashable, Sendable {
-        /// The client is connected. Its heartbeat is valid for `lease`, in whole seconds, 1…86,400.
+        /// The client is connected. It counts as gone after the time `lease` without a heartbeat, in whole seconds,
+        /// 1…86,400.
         case online(lease: Duration)
-        /// The client has left in order, or the broker published its will.
+        /// The client is gone: it disconnected in order, or its connection broke and the broker published its MQTT
+        /// will.
         case offline
     }
 
@@ -62,60 +65,65 @@ public struct Liveness: Hashable, Sendable {
     }
 }
 
-/// A subscriber's request for a resolution (topic `request/{client}`).
+/// A subscriber's request for a resolution: the accuracy, interval and displacement at which the trackable shall
+/// publish. The topic is `request/{client}`.
 public struct ResolutionRequest: Hashable, Sendable {
     /// The session id of the subscriber, which identifies one run of its program.
     public var session: SessionID
-    /// The requested resolution.
+    /// The requested resolution: accuracy, interval and displacement.
     public var resolution: Resolution
 
-    /// Makes a request.
+    /// Makes a request for a resolution.
     public init(session: SessionID, resolution: Resolution) {
         self.session = session
         self.resolution = resolution
     }
 }
 
-/// The rule that combines the interval and the displacement between two updates.
+/// The rule by which a publisher combines two limits for the next update: the time since the last update (interval) and
+/// the distance from it (displacement).
 public enum FilterRule: String, Hashable, Sendable, CaseIterable {
-    /// Both the interval and the displacement must be reached.
+    /// A new update is sent once both the interval has passed and the displacement is reached.
     case both
-    /// The interval or the displacement must be reached, as in Ably's SDKs.
+    /// A new update is sent once the interval has passed or the displacement is reached, as in Ably's SDKs.
     case either
 }
 
 /// A publisher's state for one trackable.
 public enum PublisherState: String, Hashable, Sendable, CaseIterable {
-    /// The publisher is not connected, or not authorized.
+    /// The publisher is not connected to the broker, or the broker does not authorize it.
     case offline = "OFFLINE"
-    /// The publisher is connected, but the broker has not confirmed all that ``online`` requires.
+    /// The publisher is connected, but the broker has not yet confirmed everything that the state ``online`` requires.
     case publishing = "PUBLISHING"
-    /// The publisher publishes: on this connection, the broker has returned the publisher's own liveness and presence,
-    /// and has acknowledged an update.
+    /// The publisher is connected and works. On this connection the broker has returned the publisher's own liveness
+    /// and presence messages, and has acknowledged an update.
     case online = "ONLINE"
-    /// Another publisher took over, the client id collided, or the broker rejected a name. The state is final until the
-    /// trackable is removed and added again.
+    /// The publisher has given up this trackable. Another publisher became the owner, another client uses the same
+    /// client id, or the broker rejected a name. The state remains until the program removes the trackable and adds it
+    /// again.
     case failed = "FAILED"
 }
 
-/// The resolution in force for a trackable, with the conditions that led to it (topic `resolution`).
+/// The resolution that a publisher uses now for a trackable, with the conditions that led to it. The topic is
+/// `resolution`.
 public struct ResolutionInForce: Hashable, Sendable {
-    /// The resolution at which the publisher samples and sends.
+    /// The resolution (accuracy, interval, displacement) at which the publisher measures and sends positions.
     public var resolution: Resolution
     /// `true` while the trackable is near its destination.
     public var isNear: Bool
-    /// The number of present subscribers.
+    /// The number of subscribers that are present on the trackable.
     public var subscribers: Int
-    /// `true` while the charge of the device's battery is known and below the threshold for a longer interval.
+    /// `true` while the device's battery is known to be below the threshold at which the publisher uses a longer
+    /// interval.
     public var isLowBattery: Bool
     /// The publisher's state.
     public var state: PublisherState
-    /// The rule by which the publisher combines interval and displacement between two updates.
+    /// The rule by which the publisher combines the interval and the displacement to decide if an update is due.
     public var filter: FilterRule
-    /// The longest time without an update, after which the publisher repeats the last one; zero for no limit.
+    /// The longest time between two updates. The publisher then repeats the last update; zero means no limit.
     public var maximumSilence: Duration
 
-    /// Makes a resolution in force.
+    /// Makes the description of a resolution in force.
     public init(
         resolution: Resolution, isNear: Bool, subscribers: Int, isLowBattery: Bool, state: PublisherState,
         filter: FilterRule, maximumSilence: Duration
@@ -130,17 +138,18 @@ public struct ResolutionInForce: Hashable, Sendable {
     }
 }
 
-/// An event of a trackable (topic `event`). It is a record with a number in its stream.
+/// An event of a trackable, such as a low battery. The topic is `event`. Like each record, it has a number in a stream,
+/// the publisher's sequence of records.
 public struct TrackingEvent: Hashable, Sendable {
     /// A random UUID, in lower case.
     public var id: String
-    /// The stream that numbers this event.
+    /// The id of the stream, the publisher's sequence of records, in which this event has a number.
     public var stream: StreamID
-    /// The record's number in its stream, from 1.
+    /// The number of this event in its stream, from 1.
     public var seq: UInt64
-    /// The time of the event.
+    /// The time at which the event happened.
     public var time: UnixTime
-    /// The kind of event. The protocol's list of kinds is open.
+    /// The kind of event. Later versions may add kinds.
     public var kind: Kind
     /// The details of the event, by name.
     public var detail: [String: DetailValue]
@@ -149,26 +158,26 @@ public struct TrackingEvent: Hashable, Sendable {
 
     /// A kind of event: one of the protocol's kinds, or a kind of a later version.
     public struct Kind: Hashable, Sendable, RawRepresentable {
-        /// The word in the message.
+        /// The kind as it is written in the message, such as `LOW_BATTERY`.
         public let rawValue: String
-        /// Makes a kind.
+        /// Makes a kind of event from its word in the message.
         public init(rawValue: String) { self.rawValue = rawValue }
 
         /// The battery's charge fell below the threshold.
         public static let lowBattery = Kind(rawValue: "LOW_BATTERY")
-        /// The device's clock was set, or the receiver's date was wrong.
+        /// The device's clock was set to another time, or the date of its GPS receiver was wrong.
         public static let clockJump = Kind(rawValue: "CLOCK_JUMP")
         /// Another publisher owns the trackable now.
         public static let collision = Kind(rawValue: "COLLISION")
-        /// Records were dropped before they were sent, to comply with the limits of the device's log.
+        /// The publisher removed records from the device's full log before they were sent.
         public static let dropped = Kind(rawValue: "DROPPED")
-        /// The source of fixes failed. The publisher tries it again.
+        /// The device's source of fixes, such as its GPS receiver, failed. The publisher starts it again.
         public static let sourceLost = Kind(rawValue: "SOURCE_LOST")
         /// A command was executed or rejected. The detail is a ``CommandAnswer``.
         public static let command = Kind(rawValue: "COMMAND")
     }
 
-    /// One value of an event's detail.
+    /// A value in the detail of an event.
     public typealias DetailValue = JSONValue
 
     /// Makes an event.

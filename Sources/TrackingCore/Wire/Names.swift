@@ -1,11 +1,11 @@
 /// The id of a trackable: 1 to 128 bytes of UTF-8 without control characters.
 public struct TrackableID: Hashable, Sendable, Comparable, CustomStringConvertible {
-    /// The id as the user wrote it.
+    /// The id of the trackable as text, as the user wrote it.
     public let rawValue: String
-    /// The id encoded as one topic level, in the protocol's alphabet.
+    /// The id as one level of a topic. Other characters than `A-Z a-z 0-9 _ -` are escaped.
     public let topicLevel: String
 
-    /// The id as the user wrote it.
+    /// The id as the user wrote it, the same as ``rawValue``.
     public var description: String { self.rawValue }
 
     /// Two ids are equal when their bytes are equal. Texts that are only equivalent in Unicode (an é of one character
@@ -13,10 +13,10 @@ public struct TrackableID: Hashable, Sendable, Comparable, CustomStringConvertib
     public static func == (left: Self, right: Self) -> Bool { left.topicLevel == right.topicLevel }
     /// Hashes the bytes, consistent with ``==(_:_:)``.
     public func hash(into hasher: inout Hasher) { hasher.combine(self.topicLevel) }
-    /// Orders by bytes.
+    /// Orders ids by the bytes of their UTF-8.
     public static func < (left: Self, right: Self) -> Bool { left.rawValue.precedesInBytes(right.rawValue) }
 
-    /// Makes an id.
+    /// Makes the id of a trackable.
     ///
     /// - Throws: ``TrackingError/Code/invalidName`` that names the violated rule.
     public init(_ rawValue: String) throws(TrackingError) {
@@ -31,7 +31,8 @@ public struct TrackableID: Hashable, Sendable, Comparable, CustomStringConvertib
         self.topicLevel = Self.encode(rawValue)
     }
 
-    /// Decodes a topic level that may be escaped more than necessary; returns `nil` when the result is not an id.
+    /// Decodes a level of a topic to the id of a trackable. The level may escape more characters than necessary.
+    /// Returns `nil` when the result is not an id.
     init?(meantBy level: some StringProtocol) {
         guard let bytes = Self.decode(level.utf8), let text = String(validating: bytes, as: UTF8.self),
             let id = try? TrackableID(text)
@@ -39,7 +40,8 @@ public struct TrackableID: Hashable, Sendable, Comparable, CustomStringConvertib
         self = id
     }
 
-    /// Decodes a topic level; returns `nil` when the level is not the shortest encoding of an id.
+    /// Decodes a level of a topic to the id of a trackable. Returns `nil` when the level is not an id, or escapes more
+    /// characters than necessary.
     public init?(topicLevel: some StringProtocol) {
         guard let id = TrackableID(meantBy: topicLevel), id.topicLevel == topicLevel else { return nil }
         self = id
@@ -76,13 +78,13 @@ public struct TrackableID: Hashable, Sendable, Comparable, CustomStringConvertib
 
 /// The id of an MQTT client: 1 to 64 characters of `A-Z a-z 0-9 _ -`.
 public struct ClientID: Hashable, Sendable, Comparable, CustomStringConvertible {
-    /// The id.
+    /// The client id as text.
     public let rawValue: String
 
-    /// The id.
+    /// The client id as text, the same as ``rawValue``.
     public var description: String { self.rawValue }
 
-    /// Makes an id.
+    /// Makes a client id.
     ///
     /// - Throws: ``TrackingError/Code/invalidName`` that names the violated rule.
     public init(_ rawValue: String) throws(TrackingError) {
@@ -95,74 +97,74 @@ public struct ClientID: Hashable, Sendable, Comparable, CustomStringConvertible 
         self = id
     }
 
-    /// Decodes a topic level; returns `nil` when it is not a client id.
+    /// Makes a client id from a level of a topic; returns `nil` when the level is not a client id.
     public init?(topicLevel: some StringProtocol) {
         guard (1...64).contains(topicLevel.utf8.count), topicLevel.utf8.allSatisfy(\.isTopicSafe) else { return nil }
         self.rawValue = String(topicLevel)
     }
 
-    /// Orders by text.
+    /// Orders client ids by their text.
     public static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
 }
 
 /// The id of one run of a client program. It is random and created when the program starts.
 public struct SessionID: Hashable, Sendable, Comparable, CustomStringConvertible {
-    /// The id: 1 to 64 bytes.
+    /// The session id as text: 1 to 64 bytes.
     public let rawValue: String
 
-    /// The id.
+    /// The session id as text, the same as ``rawValue``.
     public var description: String { self.rawValue }
 
-    /// Makes an id of 1 to 64 bytes; returns `nil` for other texts.
+    /// Makes a session id from a text of 1 to 64 bytes; returns `nil` for other texts.
     public init?(_ rawValue: String) {
         guard (1...64).contains(rawValue.utf8.count) else { return nil }
         self.rawValue = rawValue
     }
 
-    /// Makes a random id of 12 characters.
+    /// Makes a random session id of 12 characters.
     public static func random(using generator: inout some RandomNumberGenerator) -> SessionID {
         SessionID(rawValue: randomName(using: &generator))
     }
 
     private init(rawValue: String) { self.rawValue = rawValue }
 
-    /// Two ids are equal when their bytes are equal.
+    /// Two session ids are equal when their bytes are equal.
     public static func == (left: Self, right: Self) -> Bool { left.rawValue.hasBytes(of: right.rawValue) }
-    /// Orders by bytes. Between publishers that became present at the same time, the one with the greater session id is
-    /// the owner.
+    /// Orders ids by their bytes. When two publishers became present on a trackable at the same time, the one with the
+    /// greater session id is the owner.
     public static func < (left: Self, right: Self) -> Bool { left.rawValue.precedesInBytes(right.rawValue) }
 }
 
-/// The id of one numbered sequence of a publisher's records for one trackable. It is random. A new stream begins when
-/// the device's log cannot continue the previous one.
+/// The id of a stream, one numbered sequence of a publisher's records for one trackable. The id is random. A new stream
+/// begins when the device's log cannot continue the previous one.
 public struct StreamID: Hashable, Sendable, Comparable, CustomStringConvertible {
-    /// The id: 1 to 64 bytes without control characters.
+    /// The stream id as text: 1 to 64 bytes without control characters.
     public let rawValue: String
 
-    /// The id.
+    /// The stream id as text, the same as ``rawValue``.
     public var description: String { self.rawValue }
 
-    /// Makes an id; returns `nil` when the text is empty, above 64 bytes or has a control character, which some
-    /// databases do not preserve.
+    /// Makes a stream id from a text; returns `nil` when the text is empty, has more than 64 bytes or has a control
+    /// character. Some databases do not preserve control characters.
     public init?(_ rawValue: String) {
         guard (1...64).contains(rawValue.utf8.count), !rawValue.hasControlCharacters else { return nil }
         self.rawValue = rawValue
     }
 
-    /// Makes a random id of 12 characters.
+    /// Makes a random stream id of 12 characters.
     public static func random(using generator: inout some RandomNumberGenerator) -> StreamID {
         StreamID(rawValue: randomName(using: &generator))
     }
 
     private init(rawValue: String) { self.rawValue = rawValue }
 
-    /// Two ids are equal when their bytes are equal.
+    /// Two stream ids are equal when their bytes are equal.
     public static func == (left: Self, right: Self) -> Bool { left.rawValue.hasBytes(of: right.rawValue) }
-    /// Orders by bytes.
+    /// Orders stream ids by their bytes.
     public static func < (left: Self, right: Self) -> Bool { left.rawValue.precedesInBytes(right.rawValue) }
 }
 
-/// Returns 12 random characters out of 32, which contain 60 random bits.
+/// Returns 12 random characters from an alphabet of 32 characters; together they have 60 random bits.
 private func randomName(using generator: inout some RandomNumberGenerator) -> String {
     let letters = Array("abcdefghijkmnpqrstuvwxyz23456789".utf8)
     return String(decoding: (0..<12).map { _ in letters.randomElement(using: &generator) ?? letters[0] }, as: UTF8.self)
@@ -190,13 +192,14 @@ extension UInt8 {
 }
 
 extension String {
-    /// Returns `true` when both texts have the same bytes. The operator `==` compares Unicode equivalence; it is
-    /// evaluated first because it is fast and true for equal bytes.
+    /// Returns `true` when both texts have the same bytes. The operator `==` alone would also accept texts that are
+    /// only equivalent in Unicode.
     fileprivate func hasBytes(of other: String) -> Bool { self == other && self.utf8.elementsEqual(other.utf8) }
 
-    /// Returns `true` when the text precedes another one in the order of bytes, which is the order of the databases.
+    /// Returns `true` when this text comes before `other` in the order of their bytes. The databases use the same
+    /// order.
     fileprivate func precedesInBytes(_ other: String) -> Bool { self.utf8.lexicographicallyPrecedes(other.utf8) }
 
-    /// `true` when the text has a character of the Unicode category Cc.
+    /// `true` when the text has a control character (Unicode category Cc).
     var hasControlCharacters: Bool { self.unicodeScalars.contains(where: \.isControl) }
 }

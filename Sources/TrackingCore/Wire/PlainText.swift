@@ -1,4 +1,4 @@
-/// Rules for texts from external sources that people read: names, modes, trip ids.
+/// Rules for texts from outside that are shown to people, such as names, modes of travel and trip ids.
 extension Unicode.Scalar {
     /// `true` for a control character: C0, DEL or C1.
     var isControl: Bool { self.value < 0x20 || (0x7F..<0xA0).contains(self.value) }
@@ -11,7 +11,8 @@ extension Unicode.Scalar {
     /// `true` for a character that separates lines or paragraphs.
     private var isLineSeparator: Bool { self.value == 0x2028 || self.value == 0x2029 }
 
-    /// `true` for a character that names must not contain.
+    /// `true` for a character that names must not contain: a control character, a line separator, or one that changes
+    /// the direction of text.
     fileprivate var isRefusedInNames: Bool { self.isControl || self.isDirectionOverride || self.isLineSeparator }
 
     /// `true` for a character that can move a terminal's cursor, end a line or change the direction of text.
@@ -20,7 +21,7 @@ extension Unicode.Scalar {
         return self.isControl || self.isLineSeparator || self.properties.isBidiControl
     }
 
-    /// The character as a JSON escape such as `\u001b`. All characters that are escaped have at most four digits.
+    /// The character as a JSON escape of four hexadecimal digits, such as `\u001b`.
     fileprivate var escape: String {
         let digits = String(self.value, radix: 16)
         return "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
@@ -39,15 +40,15 @@ extension String {
         (1...WireLimits.maximumTripIDBytes).contains(self.utf8.count) && self.isPlainText
     }
 
-    /// The text for a terminal or a CSV cell. Each character that could move the cursor, end the line or change the
-    /// direction of text is escaped as in JSON (`\u001b`).
+    /// The text, safe to print on a terminal or in a CSV cell. Characters that could move the cursor, end the line or
+    /// change the direction of text are written as `\u001b`, for example.
     package var printable: String {
         guard self.unicodeScalars.contains(where: \.isEscapedForDisplay) else { return self }
         return self.escaping(\.isEscapedForDisplay)
     }
 
-    /// JSON for a terminal or a CSV cell: the same value, with the same characters escaped as in ``printable``. White
-    /// space between values remains.
+    /// The JSON text, safe to print on a terminal or in a CSV cell. Its value is unchanged. Inside it, the characters
+    /// that ``printable`` escapes are escaped. White space between values remains.
     package var printableJSON: String {
         // Below U+0020, JSON contains only white space, and only between values.
         let isEscaped: (Unicode.Scalar) -> Bool = { $0.value >= 0x20 && $0.isEscapedForDisplay }

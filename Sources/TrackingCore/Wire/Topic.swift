@@ -1,4 +1,4 @@
-/// A topic that Godwit reads or writes. Only this file spells topics.
+/// An MQTT topic that Godwit publishes or subscribes to. This file is the only one that contains the texts of topics.
 public enum Topic: Hashable, Sendable {
     case location(TrackableID)
     case raw(TrackableID)
@@ -11,8 +11,8 @@ public enum Topic: Hashable, Sendable {
     case event(TrackableID)
     case ack(TrackableID, ClientID)
     case command(TrackableID)
-    /// Answers to commands that name a response topic (MQTT 5): the trackable of the command and the client that sent
-    /// it.
+    /// The topic of the answers to commands for a trackable. It is the MQTT 5 response topic of the client that sent
+    /// the commands.
     case answer(TrackableID, ClientID)
     case liveness(ClientID)
 
@@ -27,7 +27,7 @@ public enum Topic: Hashable, Sendable {
         }
     }
 
-    /// `true` when messages on this topic are retained.
+    /// `true` when the messages on this topic are published with the retain flag.
     public var isRetained: Bool {
         switch self {
         case .location, .publisher, .subscriber, .request, .resolution, .trip, .ack, .liveness: true
@@ -36,19 +36,20 @@ public enum Topic: Hashable, Sendable {
     }
 }
 
-/// The prefix of all topics of one deployment: `tracking`, or for example `acme/eu/tracking`.
+/// The topic root, the first levels of all topics of one deployment: `tracking` by default, or for example
+/// `acme/eu/tracking`.
 public struct TopicRoot: Hashable, Sendable, CustomStringConvertible {
-    /// The prefix, with `/` between levels and without a slash at either end.
+    /// The topic root as text, with `/` between its levels and without a slash at either end.
     public let path: String
 
-    /// The prefix of all topics of the deployment, the same as ``path``.
+    /// The topic root as text, the same as ``path``.
     public var description: String { self.path }
 
-    /// The default root, `tracking`.
+    /// The default topic root, `tracking`.
     public static let standard = TopicRoot(unchecked: "tracking")
 
-    /// Makes a root of 1 to 4 levels in the alphabet `A-Z a-z 0-9 _ - =`, at most 256 bytes. A complete topic then has
-    /// at most 8 levels.
+    /// Makes a topic root of 1 to 4 levels, at most 256 bytes, with the characters `A-Z a-z 0-9 _ - =`. A complete
+    /// topic then has at most 8 levels.
     ///
     /// - Throws: ``TrackingError/Code/invalidName`` that names the violated rule.
     public init(_ path: String) throws(TrackingError) {
@@ -69,7 +70,7 @@ public struct TopicRoot: Hashable, Sendable, CustomStringConvertible {
 
     private init(unchecked path: String) { self.path = path }
 
-    /// Returns the complete topic, as the broker receives it.
+    /// Returns the complete text of a topic, as the broker receives it.
     public func path(_ topic: Topic) -> String {
         switch topic {
         case .location(let id): "\(self.path)/\(id.topicLevel)"
@@ -88,8 +89,8 @@ public struct TopicRoot: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// Returns `true` when a publisher of trackable `id` may publish the answer to a command on the topic `path`. The
-    /// check prevents a command from making the publisher write to any other topic.
+    /// Returns `true` when `path` is a topic for answers to commands of trackable `id`. A command names the topic for
+    /// its answer, and the publisher must not write to any other topic.
     public func isForAnswers(of id: TrackableID, _ path: String) -> Bool {
         if case .answer(id, _) = self.topic(path) { true } else { false }
     }
@@ -113,8 +114,8 @@ public struct TopicRoot: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// Returns the trackable of a topic beneath this root, even if the protocol does not define the topic or the id is
-    /// not encoded in its shortest form; `nil` when there is none.
+    /// Returns the trackable in a topic beneath this root; `nil` when the topic has no valid id. The topic may be one
+    /// that the protocol does not define. The id may escape more characters than necessary.
     func trackable(meantBy path: String) -> TrackableID? {
         guard path.hasPrefix(self.path + "/") else { return nil }
         let level = path.utf8.dropFirst(self.path.utf8.count + 1).prefix { $0 != UInt8(ascii: "/") }
@@ -145,46 +146,46 @@ public struct TopicRoot: Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// A topic filter that Godwit subscribes to.
+/// An MQTT topic filter that Godwit subscribes to.
 public enum TopicFilter: Hashable, Sendable {
-    /// A single topic.
+    /// The filter for a single topic.
     case topic(Topic)
-    /// The presences of all publishers of a trackable.
+    /// The filter for the presences of all publishers of a trackable.
     case publishers(TrackableID)
-    /// The presences of all subscribers of a trackable.
+    /// The filter for the presences of all subscribers of a trackable.
     case subscribers(TrackableID)
-    /// The requests of all subscribers of a trackable.
+    /// The filter for the resolution requests of all subscribers of a trackable.
     case requests(TrackableID)
-    /// The acknowledgements of all recorders of a trackable.
+    /// The filter for the acknowledgements of all recorders of a trackable.
     case acks(TrackableID)
-    /// All topics of one trackable, including its live position.
+    /// The filter for all topics of one trackable, including its live position.
     case everything(TrackableID)
-    /// The live positions of all trackables, without other topics.
+    /// The filter for the live positions of all trackables, without other topics.
     case everyLocation
-    /// The raw positions of all trackables.
+    /// The filter for the raw positions of all trackables, which are unfiltered fixes.
     case everyRaw
-    /// The history batches of all trackables.
+    /// The filter for the batches of records of all trackables. Recorders receive these batches.
     case everyHistory
-    /// The publishers' presences of all trackables.
+    /// The filter for the presences of all publishers of all trackables.
     case everyPublisher
-    /// The subscribers' presences of all trackables.
+    /// The filter for the presences of all subscribers of all trackables.
     case everySubscriber
-    /// The subscribers' requests of all trackables.
+    /// The filter for the resolution requests of all subscribers of all trackables.
     case everyRequest
-    /// The liveness of all clients.
+    /// The filter for the liveness messages of all clients.
     case everyLiveness
-    /// The resolutions in force of all trackables.
+    /// The filter for the resolutions in force of all trackables.
     case everyResolution
-    /// The trips of all trackables.
+    /// The filter for the trips of all trackables.
     case everyTrip
-    /// The events of all trackables.
+    /// The filter for the events of all trackables.
     case everyEvent
-    /// All topics beneath the root.
+    /// The filter for all topics beneath the topic root.
     case all
 }
 
 extension TopicRoot {
-    /// Returns the complete filter, as the broker receives it.
+    /// Returns the complete text of a topic filter, as the broker receives it.
     public func path(_ filter: TopicFilter) -> String {
         switch filter {
         case .topic(let topic): self.path(topic)

@@ -1,5 +1,5 @@
 extension TrackableID {
-    /// Makes an id of a name in the program's text. A name that breaks the rules of ``init(_:)`` stops the program.
+    /// Makes the id of a trackable from a literal in the program's source. An invalid literal stops the program.
     package init(literal name: StaticString) {
         do throws(TrackingError) { try self.init("\(name)") } catch {
             preconditionFailure("cannot use '\(name)' as a trackable id: \(error.message)")

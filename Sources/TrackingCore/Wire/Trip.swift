@@ -1,4 +1,5 @@
-/// A trip in progress, or the last one (topic `trip`). Each version of a trip is a record with a number in its stream.
+/// A trip of a trackable: the trip in progress, or the last one. The topic is `trip`. Each change is published as a new
+/// version of the trip, a record with a number in a stream.
 public struct Trip: Hashable, Sendable {
     /// The state of a trip: in progress or ended.
     public enum State: String, Hashable, Sendable, CaseIterable {
@@ -12,7 +13,7 @@ public struct Trip: Hashable, Sendable {
         case automatic
     }
 
-    /// A random UUID in lower case. The points of the trip contain it.
+    /// The id of the trip, a random UUID in lower case. Each point of the trip has it as its trip id.
     public var id: String
     /// The mode of travel: walk, run, bicycle, car, taxi, bus, tram, train, metro, plane, boat, scooter, or another
     /// word.
@@ -33,9 +34,9 @@ public struct Trip: Hashable, Sendable {
     public var duration: Double
     /// The cause of the end; `nil` while the trip is in progress.
     public var endedBy: Ending?
-    /// The stream that numbers this version.
+    /// The stream, the publisher's sequence of records, in which this version of the trip has a number.
     public var stream: StreamID
-    /// The record's number in its stream, from 1.
+    /// The number of this version in its stream, from 1.
     public var seq: UInt64
 
     /// Makes a trip that has just begun.
@@ -91,7 +92,7 @@ extension MessageCodec {
         return trip
     }
 
-    /// Decodes a stored trip without the limits on size and texts of ``decodeTrip(_:)``.
+    /// Decodes a trip from a log or database, without the limits on size and texts of ``decodeTrip(_:)``.
     ///
     /// - Throws: ``TrackingError/Code/invalidPayload`` that names the wrong member, or
     ///   ``TrackingError/Code/payloadTooLarge``.

@@ -1,27 +1,27 @@
-/// The limits of messages. They are constants of the protocol, not settings.
+/// The limits of the sizes and values in messages. They are constants of the protocol, not settings.
 public enum WireLimits {
     /// The maximum size of a payload, written or read: 128 KB.
     public static let maximumPayloadBytes = 131_072
     /// The maximum size of a presence, liveness, request or resolution that is read: 4 KiB.
     public static let maximumStateBytes = 4_096
-    /// The maximum size of an event or a version of a trip, read or published: 32 KiB.
+    /// The maximum size of an event or a version of a trip in a message: 32 KiB.
     public static let maximumDocumentBytes = 32_768
-    /// The maximum size of an event's detail as JSON, read or published: 16 KiB.
+    /// The maximum size of the detail of an event, encoded as JSON: 16 KiB.
     public static let maximumDetailBytes = 16_384
     /// The maximum length of a trip id in bytes.
     public static let maximumTripIDBytes = 64
     /// The rule for trip ids, as a phrase for error messages.
     static let tripIDRule =
         "a string of 1 to \(maximumTripIDBytes) bytes without control characters and without characters that change the direction of text"
-    /// The maximum number of points read from one list of a message. A writer sends at most
+    /// The maximum number of points that a reader accepts in one list of a message. Godwit's publishers write at most
     /// ``LocationUpdate/maximumSkipped``.
     public static let maximumPointsRead = 1000
     /// The largest integer that every JSON reader represents exactly: 2^53 - 1.
     public static let maximumInteger: UInt64 = 9_007_199_254_740_991
 
-    /// The latest time that is written or read, in the year 5138.
+    /// The latest time that a message may contain, in the year 5138.
     public static let latestTime = UnixTime(NumberRule.time.highest)
-    /// Returns `true` when a time may be written and read: it is a number within ±1e11 seconds.
+    /// Returns `true` when a message may contain this time: within ±1e11 seconds of the Unix epoch.
     public static func allows(_ time: UnixTime) -> Bool { NumberRule.time.allows(time.seconds) }
 
     /// ``maximumInteger`` as an `Int`.

@@ -1,4 +1,4 @@
-/// The path of an object within a message, for error messages. Its text is created only when it is needed.
+/// The place of an object within a message, for error messages. Its text is created only for an error.
 enum WireRoot {
     case message
     case location
@@ -6,7 +6,7 @@ enum WireRoot {
     case intermediate(Int)
     case resolution
 
-    /// Returns the path of a member beneath this root, for example `skippedLocations[3].properties.speed`.
+    /// Returns the path of a member of this object, for example `skippedLocations[3].properties.speed`.
     func path(_ member: String) -> String {
         let object =
             switch self {

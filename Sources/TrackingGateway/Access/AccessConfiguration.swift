@@ -4,13 +4,15 @@ package struct AccessConfiguration: Sendable {
     package var url: String?
     /// The largest number of bytes in the body of an HTTP request, after decompression, ≥ 1.
     package var maximumBodyBytes: Int
-    /// The default limit of requests with one token.
+    /// The default limit of the requests with one token: at once, and per second.
     package var rateLimit: RateLimit
-    /// The limit of requests with an invalid token or share link from one client address.
+    /// The limit of the requests with an invalid token or share link from one client address: at once, and per second.
     package var failureLimit: RateLimit
-    /// Returns `true` for the path of a file that clients may load without a token, such as the map page.
+    /// Returns `true` for the path of a public file, such as the map page. Clients may load such a file without a
+    /// token.
     package var isPublic: @Sendable (String) -> Bool
 
-    /// `true` when all requests come through a TLS proxy, which reports the address of each client.
+    /// `true` when all requests come through a TLS proxy. The proxy then reports the address of each client in
+    /// `X-Forwarded-For`.
     var isBehindProxy: Bool { self.url?.hasPrefix("https:") == true }
 }

@@ -22,7 +22,8 @@ package struct AccessGrant: Hashable, Sendable {
     package var reads: TrackableScope
     /// `true` for the token of an administrator, who may change names, fences, rules and tokens.
     package var isAdmin: Bool
-    /// The request limits of this token that differ from the defaults.
+    /// The limits of this token for its requests per second and their size, where they differ from the gateway's
+    /// defaults.
     package var limits: TokenLimits
     /// The time at which the grant becomes valid.
     package var begins: UnixTime
@@ -49,7 +50,7 @@ package struct AccessGrant: Hashable, Sendable {
         self.revoked = revoked
     }
 
-    /// The validity of a grant at a moment.
+    /// The validity of a grant: valid, expired or revoked.
     package enum State: String, Sendable {
         case valid, expired, revoked
     }

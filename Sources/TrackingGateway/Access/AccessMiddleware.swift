@@ -2,8 +2,8 @@ import HTTPTypes
 package import Hummingbird
 import NIOCore
 
-/// Authenticates the caller of an HTTP request, and limits the size of the request's body. The routes check the
-/// caller's permissions.
+/// Authenticates the caller of an HTTP request, and limits the size of the request's body. It does not check the
+/// caller's permissions; each route does that.
 ///
 /// A request without a token or session continues without a caller. A request with an invalid token is answered with
 /// 401. An expired session counts as none, so that the page can offer to sign in.

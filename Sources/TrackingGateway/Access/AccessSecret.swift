@@ -3,7 +3,7 @@ import TrackingCrypto
 /// 256 random bits that authenticate a caller: a token, the secret of a share link, or the secret of a session. The
 /// secret is shown once. The gateway stores only its ``SecretHash``.
 package struct AccessSecret: Sendable {
-    /// The kind of an access secret, which is the prefix of its text.
+    /// The kind of an access secret. Its raw value is the first part of the secret's text.
     package enum Kind: String, Sendable {
         /// A token, created by `godwit token create`.
         case token = "gw_"
@@ -36,15 +36,15 @@ struct SecretHash: Sendable {
     /// The key by which a grant or session is found in the database: the first 8 bytes of the secret's hash.
     var lookup: Int64 { self.bytes.prefix(8).reduce(0) { $0 << 8 | Int64($1) } }
 
-    /// Returns `true` if the stored hash is equal to this hash. The comparison takes the same time in any case, even
-    /// without a stored hash (`nil`).
+    /// Returns `true` if the stored hash is equal to this hash. The comparison always takes the same time, even when
+    /// there is no stored hash (`nil`).
     func matches(_ kept: [UInt8]?) -> Bool {
         let other = kept ?? Self.nothing
         guard other.count == self.bytes.count else { return false }
         return zip(self.bytes, other).reduce(0) { $0 | ($1.0 ^ $1.1) } == 0
     }
 
-    /// The bytes to compare with when no hash is stored.
+    /// The bytes that are compared when there is no stored hash, so that the comparison takes the same time.
     private static let nothing = [UInt8](repeating: 0, count: 32)
 }
 

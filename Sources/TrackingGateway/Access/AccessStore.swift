@@ -36,7 +36,7 @@ package struct AccessStore: Sendable {
         return caller
     }
 
-    /// The validity of a caller's access.
+    /// The validity of a caller's access: still valid, or over.
     enum Validity: Hashable, Sendable {
         /// The access was revoked or has expired.
         case over
@@ -44,7 +44,8 @@ package struct AccessStore: Sendable {
         case valid(until: UnixTime?)
     }
 
-    /// Returns `true` while the caller's grant and session are valid. Long answers such as streams check this.
+    /// Returns `true` while the caller's grant and session are valid. A long answer, such as a live stream, checks this
+    /// again and again.
     ///
     /// - Throws: `storeFailed`.
     package func stillHolds(_ caller: Caller, now: UnixTime) async throws(TrackingError) -> Bool {
@@ -188,7 +189,7 @@ package struct AccessStore: Sendable {
 
     /// The longest duration of a session: 30 days. A session never outlives its token.
     package static let longestSession = Duration.seconds(30 * 86_400)
-    /// The largest number of sessions of one token. The sessions that end first are deleted.
+    /// The largest number of sessions of one token. If a token has more, those with the earliest end are deleted.
     private static let maximumSessions = 100
 
     /// Begins a session for a caller who presented a token or the secret of a share link.

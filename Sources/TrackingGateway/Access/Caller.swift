@@ -36,7 +36,8 @@ package struct Caller: Hashable, Sendable {
     /// The key of the caller's session; `nil` for a caller that presents a token or share link itself.
     package var session: Int64?
 
-    /// The same caller without a session, so that requests with the token and with its sessions compare as equal.
+    /// The same caller without its session. Two callers with the same token then compare as equal, also when one of
+    /// them uses a session.
     package var holder: Caller {
         var holder = self
         holder.session = nil

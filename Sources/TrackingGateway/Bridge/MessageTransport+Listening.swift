@@ -2,8 +2,8 @@ import ServiceLifecycle
 import TrackingCore
 
 extension MessageTransport {
-    /// Runs the connection to the broker together with a closure that reads its events. Both end when the closure
-    /// returns, on a graceful shutdown, or on cancellation.
+    /// Runs the connection to the broker, and at the same time the closure `listen`, which reads the events of this
+    /// connection. Both end when the closure returns, on a graceful shutdown, or on cancellation.
     ///
     /// - Throws: The error of `listen`.
     func run(beside listen: @escaping @Sendable () async throws -> Void) async throws {

@@ -1,7 +1,7 @@
 package import ServiceLifecycle
 
-/// The bridge between Godwit and OwnTracks on the broker: runs its services (receiver, sender and others) until one of
-/// them fails or all have ended.
+/// The bridge between Godwit and OwnTracks on the broker. It runs its services, such as the receiver and the sender,
+/// until one of them fails or all have ended.
 package struct OwnTracksBridge: Service {
     private let parts: [any Service]
 

@@ -7,15 +7,15 @@ import TrackingRuntime
 
 /// Receives the messages that OwnTracks apps publish on the broker, and ingests their records.
 ///
-/// A message is acknowledged to the broker only once its records are durable; otherwise the broker sends it again.
-/// Acknowledgements go in order. Therefore a record that is in the log but could not be published in time, because the
-/// broker rejects its trackable for example, no longer delays the acknowledgements of others.
+/// The receiver acknowledges a message to the broker only after its records are in the gateway's log. Before the
+/// acknowledgement it also waits, for a limited time, until the records are published and stored by the recorders.
+/// Without an acknowledgement the broker sends the message again.
 package final class OwnTracksReceiver<Transport: MessageTransport>: Service {
-    /// Makes the records of a trackable durable, within the given time. Throws an error with ``TrackingError/isOfLog``
-    /// if the records are not in the log, so that they must be given again.
+    /// A function that makes the records of a trackable durable, within the given time. It throws an error with
+    /// ``TrackingError/isOfLog`` if the gateway's log does not have the records. The caller must then give them again.
     package typealias Take = @Sendable (TrackableID, PhoneBatch, Duration) async throws(TrackingError) -> Void
 
-    /// The largest number of trackables that are remembered as late.
+    /// The largest number of trackables in the set `late`.
     private static var maximumLate: Int { 10_000 }
 
     private let reader: OwnTracksReader
@@ -26,8 +26,8 @@ package final class OwnTracksReceiver<Transport: MessageTransport>: Service {
     private let logger: Logger
     private let bad: BadMessages
     private let clock = DeviceClock()
-    /// The late trackables: their records are in the log but could not be published in time. The receiver waits only 1
-    /// s for their next records.
+    /// The trackables whose last records are in the gateway's log but could not be published in time. For their next
+    /// records, the receiver waits only 1 s for the publishing.
     private let late = Mutex<Set<TrackableID>>([])
 
     /// Creates a receiver that is not connected yet.
@@ -107,8 +107,8 @@ package final class OwnTracksReceiver<Transport: MessageTransport>: Service {
         }
     }
 
-    /// Makes the records of a batch durable and quarantines its invalid pieces. Tries again until both succeed or the
-    /// task is cancelled.
+    /// Makes the records of a batch durable, and stores its invalid pieces in the quarantine. Tries again until both
+    /// succeed or the task is cancelled.
     private func keep(_ batch: PhoneBatch, of id: TrackableID) async {
         if !batch.records.isEmpty {
             await self.untilDone(id) { () throws(TrackingError) in
@@ -125,7 +125,7 @@ package final class OwnTracksReceiver<Transport: MessageTransport>: Service {
         let refused = batch.refused
         guard !refused.isEmpty else { return }
         self.logger.debug(
-            "Pieces of OwnTracks messages are invalid and were quarantined",
+            "Invalid parts of OwnTracks messages were quarantined: the valid parts are used",
             metadata: ["trackable": "\(id)", "count": "\(refused.count)"])
         let now = self.clock.moment.wall
         await self.untilDone(id) { () throws(TrackingError) in
@@ -154,7 +154,7 @@ package final class OwnTracksReceiver<Transport: MessageTransport>: Service {
                 guard !Task.isCancelled else { return }
                 let wait = backoff.next()
                 self.logger.warning(
-                    "OwnTracks records could not be saved; the bridge tries again",
+                    "OwnTracks records could not be saved to the bridge's log or quarantine; the bridge tries again",
                     metadata: ["trackable": "\(id)", "reason": "\(error)", "retry in": "\(wait)"])
                 try? await Task.sleep(for: wait)
             }
@@ -180,7 +180,7 @@ package final class OwnTracksReceiver<Transport: MessageTransport>: Service {
 }
 
 extension TrackingError {
-    /// `true` for an error after which the records are not in the gateway's log.
+    /// `true` for an error that means that the gateway's log does not have the records.
     var isOfLog: Bool {
         switch self.code {
         case .spoolFailed, .spoolDamaged, .overloaded, .stopped: true

@@ -10,8 +10,8 @@ package struct OwnTracksRepublisher: Sendable {
         /// The OwnTracks topics, and the user under which the bridge publishes. Without a user the bridge publishes
         /// nothing on OwnTracks' topics.
         package var reader: OwnTracksReader.Configuration
-        /// The name of the bridge, which each republished message contains. It identifies retained messages of earlier
-        /// runs, which are cleared.
+        /// The name of the bridge, which each republished message contains. By this name the bridge recognises retained
+        /// messages of its earlier runs.
         package var name: String
         /// The root of Godwit's topics.
         package var topicRoot = TopicRoot.standard
@@ -28,13 +28,13 @@ package struct OwnTracksRepublisher: Sendable {
         }
     }
 
-    /// An output of the bridge's decisions, which ``OwnTracksSender`` performs.
+    /// An action that the bridge has decided on. ``OwnTracksSender`` performs it.
     package enum Action: Hashable, Sendable {
         /// Send these commands to the connection, in order.
         case send([TransportCommand])
         /// Report a message on this topic that is invalid, or whose trackable is beyond the limit.
         case skipped(topic: String, TrackingError)
-        /// Report that the broker rejects a publish on this topic, or a subscription to it.
+        /// Report that the broker rejected a message on this topic, or a subscription to it.
         case refused(topic: String, TrackingError)
     }
 
@@ -44,23 +44,24 @@ package struct OwnTracksRepublisher: Sendable {
         /// `true` if the broker retains an announcement of the trackable for Home Assistant, of this run or an earlier
         /// one.
         var isDiscovered = false
-        /// `true` if the device of the trackable publishes on OwnTracks' topics itself, so that the bridge does not.
+        /// `true` if the device of the trackable itself publishes on OwnTracks' topics. The bridge then does not
+        /// republish the trackable's positions there.
         var isTheirs = false
-        /// `true` if the broker retains a position of the trackable that the bridge republished.
+        /// `true` if the broker retains a message of the bridge that repeats the trackable's position for OwnTracks.
         var isOut = false
     }
 
     private let configuration: Configuration
     private let reader: OwnTracksReader
     private var trackables: [TrackableID: Trackable] = [:]
-    /// The trackables of which a position arrived on the present connection to the broker; `nil` after they were
-    /// compared with the trackables whose positions the bridge republished, and while there is no connection.
+    /// The trackables with a position that arrived on the present connection to the broker. It is `nil` without a
+    /// connection, and again after ``receivedRetained(on:)`` has used the set.
     private var kept: Set<TrackableID>?
     /// The number of the present connection to the broker, or of the last one while there is none. The transport
     /// numbers its connections from 0; before the first one, the value is 0 too.
     package private(set) var connection = 0
 
-    /// The time after the bridge's subscriptions within which all retained messages are assumed to arrive.
+    /// The time after the broker granted the subscriptions. Then all retained messages are assumed to have arrived.
     package static let keptAfter: Duration = .seconds(10)
     private var outgoing = NewestMessages()
 
@@ -106,8 +107,11 @@ package struct OwnTracksRepublisher: Sendable {
         }
     }
 
-    /// Clears the republished messages of trackables of which the broker no longer retains a position, for example
-    /// after `godwit erase`. Called when ``keptAfter`` has passed since the broker granted the subscriptions.
+    /// Clears the bridge's messages about trackables that no longer have a retained position at the broker, for example
+    /// after `godwit erase`.
+    ///
+    /// The caller calls this method when the time ``keptAfter`` has passed since the broker granted the subscriptions. By
+    /// then the retained positions have arrived.
     ///
     /// - Parameter connection: The number of the connection on which the subscriptions were granted.
     package mutating func receivedRetained(on connection: Int) -> [Action] {
@@ -140,8 +144,9 @@ package struct OwnTracksRepublisher: Sendable {
         }
     }
 
-    /// Handles a message on an OwnTracks topic, published by a device itself or republished by a bridge. The
-    /// republished position of a device that publishes itself is cleared, even if an earlier run published it.
+    /// Handles a message on the OwnTracks topic for positions of a device. A device or a bridge published the message.
+    ///
+    /// If a device publishes there itself, the position that the bridge republished for it is cleared.
     private mutating func receivedForeign(_ message: IncomingMessage) throws(TrackingError) -> [OutgoingMessage] {
         guard let place = self.configuration.reader.topics.place(message.topic), place.part == nil else { return [] }
         if place.user == self.configuration.reader.outUser {
@@ -170,8 +175,8 @@ package struct OwnTracksRepublisher: Sendable {
         (try? JSONValue(json: payload))?["_by"]?.text == self.configuration.name
     }
 
-    /// Notes that an earlier run of the bridge announced a trackable to Home Assistant, so that the announcement is
-    /// cleared together with the trackable.
+    /// Handles a message on the topic that announces a trackable to Home Assistant. Notes if the broker retains an
+    /// announcement, so that it can be cleared together with the trackable's position.
     private mutating func receivedAnnouncement(of id: TrackableID, isThere: Bool) throws(TrackingError) -> [Action] {
         if isThere { try self.know(id) }
         self.trackables[id]?.isDiscovered = isThere
@@ -197,7 +202,8 @@ package struct OwnTracksRepublisher: Sendable {
         self.trackables[id] = Trackable()
     }
 
-    /// Returns the messages to publish after the position of a trackable changed or was cleared.
+    /// Handles a new position of a trackable, or the empty message that clears it. Returns the messages to publish for
+    /// OwnTracks and Home Assistant.
     private mutating func moved(
         _ id: TrackableID, _ payload: ArraySlice<UInt8>
     ) throws(TrackingError) -> [OutgoingMessage] {
@@ -244,14 +250,14 @@ package struct OwnTracksRepublisher: Sendable {
     }
 }
 
-/// The messages that are being published, at most one for each topic, and the newest waiting message of each topic. A
-/// waiting message that is replaced by a newer one is never sent.
+/// A queue of messages to publish. On each topic at most one message is being published and one message waits. A newer
+/// message replaces the waiting one, which is then never sent.
 struct NewestMessages: Sendable {
     private var isConnected = false
     private var lastToken: TransportToken = 0
-    /// The messages that await the broker's answer, by their tokens.
+    /// The messages that were published but not acknowledged or rejected by the broker yet, by their tokens.
     private var sent: [TransportToken: OutgoingMessage] = [:]
-    /// The topics of the messages that await the broker's answer.
+    /// The topics of the messages in `sent`.
     private var busy: Set<String> = []
     private var waiting: [String: OutgoingMessage] = [:]
 
@@ -265,7 +271,7 @@ struct NewestMessages: Sendable {
         return self.send(message)
     }
 
-    /// The connection to the broker was made. Returns the commands that publish the waiting messages.
+    /// Handles a new connection to the broker. Returns the commands that publish the waiting messages.
     mutating func connected() -> [TransportCommand] {
         self.isConnected = true
         let messages = self.waiting.values.sorted { $0.topic < $1.topic }
@@ -273,8 +279,8 @@ struct NewestMessages: Sendable {
         return messages.map { self.send($0) }
     }
 
-    /// The connection to the broker was lost. Messages without an answer wait again, unless a newer message on their
-    /// topic waits.
+    /// Handles the loss of the connection to the broker. A message that the broker did not answer waits again, unless a
+    /// newer message on its topic already waits.
     mutating func disconnected() {
         self.isConnected = false
         for message in self.sent.values where self.waiting[message.topic] == nil {
@@ -284,8 +290,10 @@ struct NewestMessages: Sendable {
         self.busy = []
     }
 
-    /// The broker answered a publish. Returns its topic and the command that publishes the next message there; `nil`
-    /// for an unknown token.
+    /// Handles the broker's answer to a published message.
+    ///
+    /// - Returns: The topic of the message, and the command that publishes the next message on this topic; `nil` for an
+    ///   unknown token.
     mutating func answered(_ token: TransportToken) -> (topic: String, [TransportCommand])? {
         guard let topic = self.sent.removeValue(forKey: token)?.topic else { return nil }
         self.busy.remove(topic)

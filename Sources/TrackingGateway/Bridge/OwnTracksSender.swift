@@ -51,15 +51,16 @@ package final class OwnTracksSender<Transport: MessageTransport>: Service {
         }
     }
 
-    /// Compares the republished messages with the positions that the broker retains, once the retained messages have
-    /// arrived.
+    /// Waits until the retained messages have arrived. Then it clears the republished messages of trackables without a
+    /// retained position.
     private func compare() async {
         let connection = self.machine.withLock { $0.connection }
         guard (try? await Task.sleep(for: OwnTracksRepublisher.keptAfter)) != nil else { return }
         self.deliver { $0.receivedRetained(on: connection) }
     }
 
-    /// Performs the actions of an event under the lock, so that commands are sent in the order of the decisions.
+    /// Performs the actions that the closure returns. It holds the lock, so that commands are sent in the order of the
+    /// decisions.
     private func deliver(_ happened: (inout OwnTracksRepublisher) -> [OwnTracksRepublisher.Action]) {
         self.machine.withLock { machine in
             for action in happened(&machine) { self.perform(action) }

@@ -4,8 +4,10 @@ import TrackingCore
 import TrackingRules
 import TrackingStore
 
-/// Erases trackables from the files of a running gateway. It does so when another process requests it (``Erasures``),
-/// and when a position was cleared at the broker, up to the time before which the history has erased the trackable.
+/// A service that erases trackables from the files of a running gateway: its log and its database.
+///
+/// It performs the requests of other processes (``Erasures``). It also acts when the position of a trackable was
+/// cleared at the broker. It then erases only the records that the history has erased already.
 final class Eraser: Service {
     private static let minimumBackoff = Duration.seconds(1)
     private static let maximumBackoff = Duration.seconds(30)
@@ -20,9 +22,10 @@ final class Eraser: Service {
     ///
     /// - Parameters:
     ///   - database: The gateway's database.
-    ///   - history: The recorded history, which knows the time before which a trackable was erased; `nil` for none.
+    ///   - history: The recorded history, which knows for each trackable the time before which its records were erased;
+    ///     `nil` for none.
     ///   - intake: The publisher of ingested records, with its log; `nil` for none.
-    ///   - cleared: The trackables whose position was cleared at the broker.
+    ///   - cleared: The stream of the trackables whose position was cleared at the broker.
     ///   - logger: The logger for failures.
     init(
         database: GatewayDatabase, history: (any HistoryStore)?, intake: Intake?, cleared: AsyncStream<TrackableID>,
@@ -53,10 +56,11 @@ final class Eraser: Service {
         }
     }
 
-    /// Erases a trackable whose position was cleared at the broker. Clearing a position needs only the right to publish
-    /// the trackable. Therefore only the records are erased here that the history has erased.
+    /// Erases records of a trackable after its position was cleared at the broker. Erases only the records from before
+    /// the time up to which the history has erased the trackable. A client that may publish the trackable can clear its
+    /// position, but must not erase more.
     ///
-    /// - Parameter known: The times before which trackables were erased by earlier calls.
+    /// - Parameter known: The times up to which earlier calls erased trackables. A call for the same time does nothing.
     private func eraseCleared(_ id: TrackableID, _ known: inout [TrackableID: UnixTime]) async {
         guard let history = self.history else { return }
         await self.repeating { () throws(TrackingError) in
@@ -81,7 +85,7 @@ final class Eraser: Service {
         try await Erasures(self.database).erase(id, before: time)
     }
 
-    /// Repeats an operation until it succeeds or the task is cancelled.
+    /// Repeats an operation until it succeeds or the task is cancelled, with waits from 1 s up to 30 s.
     private func repeating(_ operation: () async throws(TrackingError) -> Void) async {
         var backoff = Self.minimumBackoff
         while !Task.isCancelled {

@@ -2,8 +2,8 @@ import GRDB
 package import TrackingCore
 package import TrackingRules
 
-/// Erases trackables from the gateway's own database, and stores requests of other processes until a running gateway
-/// performs them.
+/// Access to erasures in the gateway's own database. It erases a trackable's data from this database. It also stores
+/// requests of other processes, until a running gateway performs them.
 package struct Erasures: Sendable {
     /// A request to erase a trackable.
     package struct Request: Hashable, Sendable {
@@ -31,10 +31,11 @@ package struct Erasures: Sendable {
     /// Creates access to the erasure requests in a gateway's database.
     package init(_ database: GatewayDatabase) { self.database = database }
 
-    /// Erases the webhook messages and quarantined pieces of a trackable, and overwrites them in the database file.
+    /// Erases the quarantined pieces of a trackable and its waiting webhook messages. Overwrites them in the database
+    /// file.
     ///
-    /// - Parameter time: The time before which records are erased; `nil` for all records.
-    /// - Throws: `storeFailed`; the files can then still contain some of the records.
+    /// - Parameter time: The time before which data is erased; `nil` for all.
+    /// - Throws: `storeFailed`; the files can then still contain some of the data.
     package func erase(_ trackable: TrackableID, before time: UnixTime?) async throws(TrackingError) {
         try await self.database.write { db in
             if let time {
@@ -47,7 +48,7 @@ package struct Erasures: Sendable {
         try await self.database.overwriteDeleted()
     }
 
-    /// Requests an erasure from the gateway that runs on the database.
+    /// Stores a request to erase a trackable. The gateway that uses this database performs it.
     ///
     /// - Parameter time: The time before which records are erased; `nil` for all records.
     /// - Returns: The number of the request.

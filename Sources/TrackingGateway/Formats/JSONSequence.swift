@@ -1,15 +1,17 @@
 import TrackingCore
 
 extension JSONParts {
-    /// The values of a request's body that has several JSON values, and its malformed pieces.
+    /// The result of splitting a request's body: its JSON values, and its malformed pieces.
     struct Sequence {
         var texts: [ArraySlice<UInt8>] = []
         var broken: [RefusedPiece] = []
     }
 
-    /// Splits a request's body into its JSON values: at the record separators (RFC 8142) if there are any, otherwise
-    /// one value after the other. If separators or line ends show where the next value begins, only a malformed value
-    /// is rejected and the others are returned.
+    /// Splits a request's body into its JSON values. The values are separated by record separators (RFC 8142), or
+    /// follow each other, for example one in each line.
+    ///
+    /// A malformed value is rejected on its own if separators or line ends show where the next value begins. Otherwise
+    /// the whole body is rejected.
     ///
     /// - Throws: `invalidPayload` if no value is valid; `payloadTooLarge` if there are more than `limit` values.
     static func sequence(_ body: ArraySlice<UInt8>, limit: Int) throws(TrackingError) -> Sequence {

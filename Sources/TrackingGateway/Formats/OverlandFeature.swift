@@ -32,8 +32,8 @@ enum OverlandFeature {
         }
     }
 
-    /// Returns the position of a Feature that is the start, end or current place of a trip; `nil` if it has no valid
-    /// position.
+    /// Returns the position in a Feature that describes the start, end or current place of a trip; `nil` if it has no
+    /// valid position.
     ///
     /// - Parameters:
     ///   - feature: The Feature; `nil` for none.
@@ -89,8 +89,8 @@ enum OverlandFeature {
 }
 
 extension TrackingEvent.Kind {
-    /// The kind of event of an entry that a phone sent without a position.
+    /// The kind of an event that records an entry of a phone without a valid position.
     static let noPosition = Self(rawValue: "NO_POSITION")
-    /// The kind of event of an action of the phone's app, which the event's detail names in `action`.
+    /// The kind of an event that records an action of the phone's app. The event's detail names the action in `action`.
     static let action = Self(rawValue: "ACTION")
 }

@@ -6,7 +6,8 @@ import TrackingPublisher
 ///
 /// The id of a trip is the text of its start time, which is also the `trip_id` of its points.
 enum OverlandTrip {
-    /// Returns the records of the present trip: an event of its start, and the newest version of the trip.
+    /// Returns the records of the present trip: the event that it began, and the newest version of the trip. Each
+    /// request repeats the event; the gateway recognises and ignores the repetition.
     ///
     /// - Parameters:
     ///   - value: The trip.
@@ -60,8 +61,8 @@ enum OverlandTrip {
         return [ended, RecordDraft(trip: trip)].compactMap { $0 }
     }
 
-    /// The properties that have fields of their own in a version of a trip, and are therefore not part of the event's
-    /// detail.
+    /// The properties that a version of a trip has as fields of its own. The event of the trip's end omits them from
+    /// its detail.
     private static let said: Set = [
         "type", "mode", "start", "end", "start_location", "end_location", "start-coordinates", "end-coordinates",
         "duration", "distance", "stopped_automatically",
@@ -96,7 +97,7 @@ enum OverlandTrip {
         return Location(coordinate: coordinate, time: time)
     }
 
-    /// Returns the trip if it is valid in the tracking protocol.
+    /// Checks that a trip is valid in the tracking protocol, and returns it.
     ///
     /// - Throws: `BadPiece` with the rule that the trip breaks.
     private static func checked(_ trip: Trip) throws(BadPiece) -> Trip {

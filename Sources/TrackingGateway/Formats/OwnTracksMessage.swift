@@ -11,7 +11,8 @@ struct OwnTracksMessage {
     let secret: OwnTracksSecret?
     let countsFrom2001: Bool
 
-    /// Returns the records of an OwnTracks message; none if the message is not about the trackable.
+    /// Returns the records of an OwnTracks message. A message without data to record, such as a command to a phone, has
+    /// none. A message that a Godwit bridge republished has none either.
     ///
     /// - Parameters:
     ///   - message: The message.
@@ -104,7 +105,8 @@ struct OwnTracksMessage {
         "batt": .batteryPercent,
     ]
 
-    /// Returns `true` if a member of an OwnTracks location has a field of its own in a point.
+    /// Returns `true` for a member of an OwnTracks location that the decoder handles itself. Every other member becomes
+    /// part of the point's `extra`.
     private static func isKnown(_ name: String) -> Bool {
         self.names[name] != nil || ["_type", "topic", "tst", "alt", "vac", "motionactivities"].contains(name)
     }
@@ -119,7 +121,7 @@ struct OwnTracksMessage {
 
     // MARK: Events
 
-    /// Returns the event of a phone that entered or left a region.
+    /// Returns the event for an OwnTracks message `transition`: the phone entered or left a region.
     private func transition(_ members: [String: JSONValue]) throws(BadPiece) -> RecordDraft {
         guard let event = members["event"]?.text, ["enter", "leave"].contains(event) else {
             throw BadPiece("the transition's event is neither enter nor leave")
@@ -160,16 +162,18 @@ struct OwnTracksMessage {
 }
 
 extension TrackingEvent.Kind {
-    /// The kind of event of a place that a phone monitors; the event's detail has it in `desc`, `lat`, `lon` and `rad`.
+    /// The kind of an event that describes a place that the phone monitors. The event's detail has the place in `desc`,
+    /// `lat`, `lon` and `rad`.
     static let waypoint = Self(rawValue: "WAYPOINT")
-    /// The kind of event of a phone whose connection broke. It is only a hint, and may arrive late.
+    /// The kind of an event that reports that a phone's connection to the broker broke. It is only a hint, and may
+    /// arrive late.
     static let will = Self(rawValue: "WILL")
-    /// The kind of event of a card, which describes the phone's user.
+    /// The kind of an event with an OwnTracks card, the description of the phone's user.
     static let card = Self(rawValue: "CARD")
-    /// The kind of event of a status report of the phone's app.
+    /// The kind of an event with a status report of the phone's app.
     static let status = Self(rawValue: "STATUS")
-    /// The kind of event of a number of steps that the phone counted.
+    /// The kind of an event with the number of steps that the phone counted.
     static let steps = Self(rawValue: "STEPS")
-    /// The kind of event of a Bluetooth beacon that the phone detected.
+    /// The kind of an event that reports a Bluetooth beacon near the phone.
     static let beacon = Self(rawValue: "BEACON")
 }

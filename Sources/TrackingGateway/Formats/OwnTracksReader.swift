@@ -4,7 +4,7 @@ package import TrackingCore
 package struct OwnTracksReader: Sendable {
     /// The result of reading an OwnTracks message.
     package enum Reading: Hashable, Sendable {
-        /// The message has these records of this trackable, and these invalid pieces.
+        /// The message contains these records of this trackable, and these invalid pieces.
         case batch(TrackableID, PhoneBatch)
         /// The message has no records to ingest.
         case ignored(Reason)
@@ -14,13 +14,13 @@ package struct OwnTracksReader: Sendable {
 
     /// The reason for ignoring an OwnTracks message.
     package enum Reason: Hashable, Sendable {
-        /// The message is retained: it was ingested when it was published.
+        /// The message is a retained copy. Its records were ingested when it was first published.
         case replayed
-        /// The message is a position that a Godwit bridge republished.
+        /// A Godwit bridge republished the message, so its position is known.
         case ownPosition
-        /// The message is empty, which clears a topic.
+        /// The message is empty. It only clears the retained message of a topic.
         case cleared
-        /// The message is on a topic that is not ingested.
+        /// The message is on a topic whose messages are not ingested.
         case otherTopic
     }
 

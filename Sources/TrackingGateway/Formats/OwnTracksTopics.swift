@@ -14,8 +14,8 @@ package struct OwnTracksTopics: Hashable, Sendable {
         let part: String?
     }
 
-    /// The topic levels below a device whose messages are ingested. Messages on other levels are requests to a server,
-    /// or contain passwords.
+    /// The topic levels below a device whose messages are ingested. Messages on other levels are not ingested, because
+    /// they are requests to a server or contain passwords.
     static let parts = ["event", "waypoint", "waypoints", "status", "step", "beacon", "info"]
 
     /// Creates the OwnTracks topics below a root of 1 to 4 levels and at most 256 bytes.

@@ -5,8 +5,8 @@ package import TrackingPublisher
 /// The contents of one HTTP request or OwnTracks message of a phone or another client: its records, and its invalid
 /// pieces.
 package struct PhoneBatch: Hashable, Sendable {
-    /// The records in the order in which they were sent. Overland's current position and present trip, which are beside
-    /// the list, come last.
+    /// The records in the order in which the phone sent them. An Overland request has its current position and present
+    /// trip outside its list of positions; these come last.
     package var records: [RecordDraft] = []
     /// The invalid pieces of the request. They do not affect its valid records.
     package var refused: [RefusedPiece] = []
@@ -24,7 +24,8 @@ package struct PhoneBatch: Hashable, Sendable {
         self.refused = refused
     }
 
-    /// Decodes one piece of a request, and adds its records, or the invalid piece with the reason.
+    /// Decodes one piece of a request with `read`. Adds the piece's records to ``records``; adds an invalid piece to
+    /// ``refused`` with the reason.
     ///
     /// - Parameters:
     ///   - piece: The source text of the piece.
@@ -74,7 +75,8 @@ package struct RefusedPiece: Hashable, Sendable {
     }
 }
 
-/// The error of a piece of a request that has no valid record. Its reason is a phrase with a subject.
+/// The error for a piece of a request without a valid record. Its reason is a phrase with a subject, such as "the
+/// Feature has no properties".
 struct BadPiece: Error {
     let reason: String
 

@@ -1,7 +1,7 @@
 package import TrackingCore
 
-/// The names by which an HTTP request or OwnTracks topic identifies its trackable. The token decides which trackables
-/// are allowed. The names only select one of them.
+/// The names by which an HTTP request or an OwnTracks topic identifies its trackable. The token of the request decides
+/// which trackables are allowed. The names only select one of these.
 package struct PhoneIdentity: Hashable, Sendable {
     /// The names in the request, in the order in which they are tried.
     package private(set) var claims: [String] = []
@@ -28,7 +28,8 @@ package struct PhoneIdentity: Hashable, Sendable {
         self.add(user: String(levels[1]), device: String(levels[2]))
     }
 
-    /// Returns the trackable that the request is about.
+    /// Returns the trackable of the request. If the token may publish only one trackable, it is this one, whatever the
+    /// names are.
     ///
     /// - Parameter scope: The trackables that the request's token may publish.
     /// - Throws: `invalidName` if the names do not identify one of these trackables.

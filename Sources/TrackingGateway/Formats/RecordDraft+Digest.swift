@@ -2,27 +2,28 @@ import TrackingCore
 import TrackingCrypto
 import TrackingPublisher
 
-/// Ingested records with the digest of the content that identifies them, by which a record that is sent twice is
-/// recognised.
+/// Ingested records with a digest, by which the gateway recognises a record that is sent twice.
 ///
-/// Time and place identify a point, as in the history: the phone's other values (battery, network) may differ when it
-/// sends the same fix again. The whole content identifies a version of a trip, and most events.
+/// The digest of a point covers only its time and place. The phone's other values, such as the battery level, may
+/// differ when it sends the same fix again. The digest of a version of a trip, and of most events, covers the whole
+/// content.
 extension RecordDraft {
-    /// Creates the record of a point. Points with the same time and place count as the same record, unless
-    /// `discriminator` differs.
+    /// Creates the record of a point. Two points with the same time, place and `discriminator` count as one record.
     init(point: Location, discriminator: String = "") {
         let bare = Location(coordinate: point.coordinate, time: point.time)
         let sum = ContentSum(of: "point", LocationCodec.encodeFeature(bare), discriminator)
         self.init(.point(point), digest: sum.digest)
     }
 
-    /// The content by which an event is recognised when it is sent again.
+    /// The content of an event from which its digest is computed. Two events with the same digest count as one.
     enum Identity: Hashable {
-        /// The whole content identifies the event.
+        /// The whole content of the event.
         case everything
-        /// The kind, the time and the given name identify the event. Its other content may be added or changed later.
+        /// The kind and time of the event, and the given name. The event's other content may change when it is sent
+        /// again.
         case kindAndTime(of: String)
-        /// The kind and the detail, which contains an id, identify the event. Its time is only the time of arrival.
+        /// The kind and the detail of the event. The detail contains an id. The time is not used, because it is only
+        /// the time of arrival.
         case happening
     }
 
@@ -48,7 +49,7 @@ extension RecordDraft {
     }
 }
 
-/// The SHA-256 digest of the content that identifies a record.
+/// The SHA-256 sum of the content by which the gateway recognises a record that is sent again.
 struct ContentSum {
     /// The 32 bytes of the SHA-256 digest.
     let bytes: [UInt8]
@@ -63,7 +64,7 @@ struct ContentSum {
         self.bytes = SHA256.digest(of: Array(kind.utf8), content, Array(discriminator.utf8))
     }
 
-    /// The digest by which the gateway recognises a record that is sent again.
+    /// The beginning of the sum, as the digest of a record. By it the gateway recognises a record that is sent again.
     var digest: RecordDigest { RecordDigest(self.bytes)! }  // 32 bytes are enough
 
     /// A UUID (RFC 9562, version 8) from the second half of the SHA-256 digest. It does not reveal ``digest``.

@@ -4,15 +4,15 @@ import NIOCore
 import TrackingCore
 import TrackingRuntime
 
-/// The first channel handler of a listening socket. It closes a new connection at once if its client address has
-/// reached its limit, and pauses accepting while the system has no file descriptor for another connection.
+/// The first channel handler of a listening socket. It closes a new connection at once if its client address has too
+/// many connections. It stops accepting connections for a while when the system has no file descriptor left.
 ///
-/// Without the pause, the event loop would try to accept the waiting connection again and again.
+/// Without this pause, the event loop would try to accept the waiting connection again and again.
 final class ConnectionGate: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = any Channel
     typealias InboundOut = any Channel
 
-    /// The time between two attempts to accept a connection while the system has no file descriptor left.
+    /// The time without accepting connections after the system had no file descriptor left.
     static let pause = TimeAmount.seconds(1)
 
     private var peers: PeerConnections
@@ -68,7 +68,7 @@ final class ConnectionGate: ChannelInboundHandler, RemovableChannelHandler {
         }
     }
 
-    /// Returns `true` for an error code after which the listening socket can accept connections again later.
+    /// Returns `true` for an error code after which the listening socket can accept further connections.
     static func passes(_ code: CInt) -> Bool { [ECONNABORTED, EMFILE, ENFILE, ENOBUFS, ENOMEM].contains(code) }
 
     private func warn(_ warning: Warning, _ message: Logger.Message, _ metadata: Logger.Metadata) {

@@ -10,10 +10,11 @@ struct ConnectionLimits {
     var patience = Duration.seconds(30)
     /// The largest number of open connections. Further connections wait to be accepted.
     var maximum = ConnectionLimits.maximum(atMost: 20_000)
-    /// `true` when all connections come from proxies. One address may then have all connections.
+    /// `true` when all connections come from proxies. There is then no limit for a single address.
     var isBehindProxy = false
 
-    /// The fraction of all connections that one client address may have is one divided by this number.
+    /// The number by which the maximum of all connections is divided. The result is the largest number of connections
+    /// from one client address.
     private static let share = 4
 
     /// The largest number of connections from one client address; `nil` for no limit.
@@ -24,7 +25,7 @@ struct ConnectionLimits {
         DescriptorLimit.connections(within: DescriptorLimit.current, atMost: maximum)
     }
 
-    /// The HTTP server that enforces these limits on each connection.
+    /// The builder of an HTTP server that enforces the time limits on each connection.
     var server: HTTPServerBuilder {
         let patience = TimeAmount(self.patience)
         let configuration = HTTP1Channel.Configuration(
@@ -46,7 +47,8 @@ struct ConnectionLimits {
         }
         do { try await future.get() } catch {
             logger.debug(
-                "Gateway stopped listening before its connection limits were set", metadata: ["reason": "\(error)"])
+                "Limits of HTTP connections could not be set, because the gateway stopped listening",
+                metadata: ["reason": "\(error)"])
         }
     }
 }

@@ -1,8 +1,8 @@
 import NIOCore
 import NIOHTTP1
 
-/// Answers clients of HTTP/1.0 in their version of the protocol (RFC 9112, sections 6.1 and 9.3): without chunked
-/// encoding, which they do not understand, and by closing the connection after the answer.
+/// A channel handler for clients of HTTP/1.0 (RFC 9112, sections 6.1 and 9.3). It lets the server answer them without
+/// chunked encoding, which they do not understand, and then close the connection.
 ///
 /// It also normalises the header `Connection: close` of other requests, so that the server closes the connection after
 /// the answer.

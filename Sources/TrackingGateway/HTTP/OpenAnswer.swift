@@ -2,18 +2,19 @@ import Hummingbird
 import HummingbirdCore
 import NIOCore
 
-/// The rest of an HTTP answer without a fixed end, such as a live stream. The code that began the answer throws this
-/// value to the connection's task, which writes the rest.
+/// The rest of an HTTP answer that is still being written after the route has returned, such as a live stream. The code
+/// that began the answer throws this value. The task of the connection catches it and writes the rest.
 ///
-/// A task keeps the memory of its deepest call until the task ends, and a connection's task lasts as long as the
-/// connection. Therefore each request is answered in a task of its own, whose memory is freed with the task. The rest
-/// of a stream is then written by the connection's task with few calls on its stack.
+/// This saves memory. A task keeps the memory of its deepest call until it ends, and the task of a connection lives
+/// long. Therefore a separate, short task runs each route, and the task of the connection only writes the rest.
 struct OpenAnswer: Error {
     private let write: @concurrent @Sendable () async throws -> Void
 
     /// Creates the rest of an answer.
     ///
-    /// - Parameter write: Writes the rest of the answer and its end.
+    /// - Parameters:
+    ///   - writer: The writer of the answer's body.
+    ///   - write: Writes the rest of the answer and its end with this writer.
     init(
         _ writer: any ResponseBodyWriter,
         write: @escaping @concurrent @Sendable (inout any ResponseBodyWriter) async throws -> Void
@@ -26,8 +27,8 @@ struct OpenAnswer: Error {
         }
     }
 
-    /// Returns a responder that answers each request with `respond` in a task of its own, and then writes the rest of
-    /// an open answer.
+    /// Returns a responder that calls `respond` for each request in a task of its own. If the answer then has a rest,
+    /// such as a live stream, the responder writes it.
     static func taking(_ respond: @escaping HTTPChannelHandler.Responder) -> HTTPChannelHandler.Responder {
         { request, writer, channel in
             guard let rest = try await Self.rest(of: request, writer, channel, respond) else { return }
@@ -35,8 +36,8 @@ struct OpenAnswer: Error {
         }
     }
 
-    /// Answers a request in a task of its own. Returns the rest of an open answer once that task has ended; `nil` if
-    /// the answer is complete.
+    /// Calls `respond` for a request in a task of its own, and waits for that task. Returns the rest of the answer that
+    /// is still to be written; `nil` if the answer is complete.
     @concurrent private static func rest(
         of request: Request, _ writer: consuming ResponseWriter, _ channel: any Channel,
         _ respond: @escaping HTTPChannelHandler.Responder

@@ -25,8 +25,8 @@ struct PeerConnections: Sendable {
         self.counts[peer] = count > 1 ? count - 1 : nil
     }
 
-    /// Returns the name under which the connections of an IP address are counted: an IPv4 address itself, or the 64-bit
-    /// network of an IPv6 address.
+    /// Returns the key under which the connections of a client address are counted: an IPv4 address itself, or the
+    /// 64-bit network of an IPv6 address.
     ///
     /// - Parameter address: The address as the system writes it, such as `192.0.2.7` or `2001:db8::1`.
     static func peer(of address: String) -> String {

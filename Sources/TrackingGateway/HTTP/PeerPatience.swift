@@ -1,10 +1,11 @@
 import NIOCore
 import NIOHTTPTypes
 
-/// Closes the connection of a client that sends its request too slowly, or does not receive the answer.
+/// A channel handler that closes the connection of a client that sends its request too slowly, or does not receive the
+/// answer.
 ///
-/// A client that sends nothing at all, not even a header, is left to the server's idle timeout. This handler limits
-/// requests that arrive in small pieces.
+/// A client that sends nothing at all is left to the server's idle timeout. This handler limits requests that arrive in
+/// small pieces.
 ///
 /// The handler also notifies a live stream when its client is gone (``watch(_:whenGone:)``), because the stream itself
 /// reads nothing from the connection.
@@ -16,19 +17,18 @@ final class PeerPatience: ChannelInboundHandler, RemovableChannelHandler {
     private var pace: RequestPace?
     private var arrival: Scheduled<Void>?
     private var departure: Scheduled<Void>?
-    /// The function to call when the client is gone while the answer to its last request is being written; `nil` for
-    /// none.
+    /// The function to call when the client closes its side of the connection; `nil` for none.
     private var whenGone: (@Sendable () -> Void)?
     private var isGone = false
 
     /// Creates the handler.
     ///
-    /// - Parameter limit: The basic time for a request to arrive (see ``RequestPace``), and the longest time in which
-    ///   no byte of a waiting answer can be sent.
+    /// - Parameter limit: The basic time for a request to arrive (see ``RequestPace``). It is also the longest time for
+    ///   which the client may accept no bytes of an answer.
     init(_ limit: TimeAmount) { self.limit = limit }
 
-    /// Calls a function when the client of a connection sends nothing any more; at once if the client is gone already.
-    /// The function is not called after the client's next request.
+    /// Registers a function that is called once the client of a connection has closed its side. If the client is gone
+    /// already, the function is called at once. The client's next request removes the function.
     static func watch(_ channel: any Channel, whenGone: @escaping @Sendable () -> Void) {
         channel.eventLoop.execute {
             guard channel.isActive else { return whenGone() }
@@ -37,8 +37,8 @@ final class PeerPatience: ChannelInboundHandler, RemovableChannelHandler {
         }
     }
 
-    /// Sets a small receive buffer, which grows with the data, because most requests are only a header and each
-    /// connection keeps its buffer. Adds the handlers that need the original request.
+    /// Prepares a new connection. Sets a receive buffer that begins small and grows with the data, because most
+    /// requests are only a header. Adds the handlers ``EarlierHTTP`` and ``RequestHost``.
     func handlerAdded(context: ChannelHandlerContext) {
         let allocator = AdaptiveRecvByteBufferAllocator(minimum: 64, initial: 512, maximum: 65_536)
         try? context.channel.syncOptions?.setOption(.recvAllocator, value: allocator)
@@ -105,8 +105,9 @@ final class PeerPatience: ChannelInboundHandler, RemovableChannelHandler {
     }
 }
 
-/// The longest time for a request to arrive. Each received KB of the body adds a second, up to ten times the basic
-/// time. Therefore a large request over a slow connection succeeds, and one that arrives byte by byte fails.
+/// The time limit for a request to arrive. Each received KB of the body adds a second to the basic time, up to ten
+/// times the basic time. A large request over a slow connection therefore succeeds, and one that arrives byte by byte
+/// fails.
 struct RequestPace {
     /// The basic time for every request to arrive.
     let limit: TimeAmount

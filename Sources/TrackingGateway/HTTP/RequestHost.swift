@@ -8,7 +8,7 @@ final class RequestHost: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias InboundOut = HTTPServerRequestPart
 
-    /// `true` once a request of the connection was rejected: later requests are ignored.
+    /// `true` once a request of the connection was rejected. Later requests of the connection are ignored.
     private var hasRefused = false
 
     /// Adds the handler directly after the HTTP decoder of a connection, where the header fields are unchanged.
@@ -27,14 +27,16 @@ final class RequestHost: ChannelInboundHandler, RemovableChannelHandler {
         context.fireChannelRead(data)
     }
 
-    /// Returns `true` if a request has the header `Host` as its version of HTTP requires.
+    /// Returns `true` if the header `Host` of a request is valid. It must occur once. A request of HTTP/1.0 may omit
+    /// it.
     static func isAcceptable(_ head: HTTPRequestHead) -> Bool {
         let hosts = head.headers["host"]
         guard let host = hosts.first else { return head.version == .http1_0 }
         return hosts.count == 1 && Self.isHost(host)
     }
 
-    /// Returns `true` for a host name or an address, with or without a port. An empty text is accepted as no host.
+    /// Returns `true` for a valid value of the header `Host`: a host name or an IP address, with or without a port. An
+    /// empty text is valid too.
     private static func isHost(_ text: String) -> Bool {
         let bytes = Array(text.utf8)
         var rest = bytes[...]

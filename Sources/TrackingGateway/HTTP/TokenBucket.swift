@@ -19,8 +19,8 @@ package struct RateLimit: Hashable, Sendable {
     }
 }
 
-/// Counts the requests of one caller against a ``RateLimit``: a bucket of permits that fills up with time. Each request
-/// takes one permit.
+/// A bucket of permits, which enforces the ``RateLimit`` of one caller. Each request takes one permit. The bucket fills
+/// up again with time.
 package struct TokenBucket: Hashable, Sendable {
     private let limit: RateLimit
     private var level: Double

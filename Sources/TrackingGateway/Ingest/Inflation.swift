@@ -55,7 +55,8 @@ enum Inflation {
         }
     }
 
-    /// Returns zlib's window bits for the header of zlib or gzip, or for no header.
+    /// Returns zlib's parameter `windowBits` for the format of `bytes`: data with a header of zlib or gzip, or without
+    /// a header.
     private static func windowBits(of bytes: [UInt8]) -> Int32 {
         guard bytes.count >= 2 else { return -15 }
         let isGzip = bytes[0] == 0x1F && bytes[1] == 0x8B

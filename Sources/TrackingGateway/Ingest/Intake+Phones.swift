@@ -2,18 +2,20 @@ package import TrackingCore
 import TrackingPublisher
 
 extension Intake {
-    /// The longest time until the gateway answers a phone's request. Phone apps give up after 30 s or more.
+    /// The longest time that the gateway waits until the records of a phone's request are durable. Phone apps give up
+    /// after 30 s or more.
     package static let patience = Duration.seconds(20)
 
-    /// Makes the records of a phone's request durable, each 10,000 of them within ``patience``.
+    /// Makes the records of a phone's request durable, in parts of 10,000 records. Each part may take ``patience``.
     ///
-    /// - Throws: The errors of ``take(_:for:within:)``. Records that were accepted before the error get the same names
-    ///   when the phone repeats the request.
+    /// - Throws: The errors of ``take(_:for:within:)``. The phone can then repeat the request: records that were
+    ///   already accepted are stored only once.
     package func take(_ id: TrackableID, _ batch: PhoneBatch) async throws(TrackingError) {
         try await self.take(id, batch, within: Self.patience)
     }
 
-    /// Makes the records of a request or message durable, each 10,000 of them within a time limit.
+    /// Makes the records of a request or message durable, in parts of 10,000 records. Each part may take the time
+    /// `patience`.
     package func take(
         _ id: TrackableID, _ batch: PhoneBatch, within patience: Duration
     ) async throws(TrackingError) {

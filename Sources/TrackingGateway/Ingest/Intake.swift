@@ -8,9 +8,9 @@ public import TrackingPublisher
 ///
 ///     let names = try await intake.take(drafts, for: id, within: .seconds(20))     // while it runs
 ///
-/// Records are durable once ``take(_:for:within:)`` returns: they are in the log, acknowledged by the broker, and
-/// stored by the configured recorders. After an error the caller may give the same records again: accepted records keep
-/// their names and are stored once.
+/// Records are durable once ``take(_:for:within:)`` returns. They are then in the gateway's log, the broker has
+/// acknowledged them, and the configured recorders have stored them. After an error the caller may give the same
+/// records again: each record is stored only once.
 public final class Intake: Service {
     private let running: @Sendable () async throws -> Void
     private let taking: @Sendable ([RecordDraft], TrackableID, Duration) async throws(TrackingError) -> [RecordName]
@@ -23,7 +23,7 @@ public final class Intake: Service {
     let commands: PhoneCommandDesk?
     private let connection = Mutex(false)
     private let logger: Logger
-    /// The number of records that are being made durable.
+    /// The number of accepted records that are not durable yet, which means published and stored.
     private let underWay = Mutex(0)
 
     /// The largest number of records that are being made durable at once. A request beyond this number is rejected and
@@ -35,7 +35,7 @@ public final class Intake: Service {
     /// - Parameters:
     ///   - configuration: The identity of the intake at the broker, and the recorders that must store its records.
     ///   - transport: The connection to the broker. The intake runs and closes it.
-    ///   - spool: The log. It must have no limits, so that a record is never removed before it is sent.
+    ///   - spool: The storage of the gateway's log, to which each record is appended before it is published.
     ///   - maximumUnderWay: The largest number of records that are being made durable at once, > 0. A single batch may
     ///     have more if there is no other.
     ///   - logger: The logger for failures.
@@ -93,18 +93,20 @@ public final class Intake: Service {
     /// `true` while the intake is connected to the broker.
     public var isConnected: Bool { self.connection.withLock { $0 } }
 
-    /// Returns the number and age of the ingested records that wait for a recorder; `nil` if none waits.
+    /// Returns the number and age of the ingested records that no recorder has stored yet, and the names of the
+    /// recorders; `nil` if there are no such records.
     func unrecorded() async -> PublisherSnapshot.Unrecorded? { await self.waiting() }
 
-    /// Publishes records of one trackable, and returns once they are durable: see
-    /// ``AssetPublisher/take(_:for:within:)``.
+    /// Publishes records of one trackable, and returns once they are durable: acknowledged by the broker and stored by
+    /// the configured recorders.
     ///
     /// - Parameters:
     ///   - drafts: The records.
     ///   - id: The trackable.
     ///   - limit: The longest time to wait.
-    /// - Returns: The names of the records, in the same order.
-    /// - Throws: `overloaded` if too many records are being made durable, and the errors of the publisher.
+    /// - Returns: The names of the records (stream and number), in the same order.
+    /// - Throws: `overloaded` if too many records are being made durable, and the errors of
+    ///   ``AssetPublisher/take(_:for:within:)``.
     @discardableResult
     public func take(
         _ drafts: [RecordDraft], for id: TrackableID, within limit: Duration
@@ -114,11 +116,12 @@ public final class Intake: Service {
         return try await self.taking(drafts, id, limit)
     }
 
-    /// Prevents that erased positions of a trackable are published again: see
-    /// ``AssetPublisher/forgetPosition(of:through:)``.
+    /// Prevents the publishing of a trackable's positions up to `watermark` as live positions, after the position was
+    /// cleared at the broker. See ``AssetPublisher/forgetPosition(of:through:)``.
     func forgetPosition(of id: TrackableID, through watermark: Location?) { self.forgetting(id, watermark) }
 
-    /// Erases the records of a trackable from the gateway's log: see ``AssetPublisher/erase(_:before:)``.
+    /// Erases the records of a trackable from the gateway's log: those before `time`, or all. See
+    /// ``AssetPublisher/erase(_:before:)``.
     func erase(_ id: TrackableID, before time: UnixTime?) async throws(TrackingError) {
         try await self.erasing(id, time)
     }

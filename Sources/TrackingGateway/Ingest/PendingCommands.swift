@@ -1,26 +1,26 @@
 import TrackingCore
 import TrackingPublisher
 
-/// The commands that wait for the next HTTP requests of phones, bounded in number. ``PhoneCommandDesk`` performs the
-/// input and output.
+/// The commands that wait for the next HTTP requests of phones. Their number is limited. ``PhoneCommandDesk`` performs
+/// the input and output.
 struct PendingCommands: Sendable {
     /// The largest number of commands that wait for the phone of one trackable.
     static let maximum = 16
     /// The largest number of commands that wait for all phones.
     static let maximumInAll = 1000
 
-    /// The contents of one answer to a phone that carry out its commands, and the answers to the senders of these
-    /// commands.
+    /// The result of handing over the waiting commands of a phone: the contents for the HTTP answer to the phone's app,
+    /// and the answers to the senders of the commands.
     struct Delivery: Equatable, Sendable {
-        /// The commands as messages for OwnTracks, in their order.
+        /// The commands as messages in the HTTP answer to OwnTracks, in their order.
         var messages: [JSONValue] = []
-        /// The commands as settings for Overland; a later command replaces an earlier one.
+        /// The commands as settings in the HTTP answer to Overland. A later command overrides an earlier one.
         var settings: [String: JSONValue] = [:]
-        /// The answers to publish to the senders of the commands.
+        /// The answers to the commands, to be published to their senders.
         var answers: [Answer] = []
     }
 
-    /// The answer to a command, with the command.
+    /// The answer to a command, together with the command.
     struct Answer: Equatable, Sendable {
         let answer: CommandAnswer
         let command: ReceivedCommand
@@ -59,8 +59,10 @@ struct PendingCommands: Sendable {
         }
     }
 
-    /// Removes and returns the waiting commands of a trackable, for the app that sends a request. A command that the
-    /// app does not support fails. The commands remain waiting if the request comes from another program.
+    /// Removes and returns the waiting commands of a trackable, when its phone sends a request.
+    ///
+    /// A command that the phone's app does not support fails. If the request comes from a program other than OwnTracks
+    /// or Overland, the commands remain waiting.
     mutating func take(for id: TrackableID, by client: PhoneClient, now: UnixTime) -> Delivery {
         self.removeExpired(now)
         var delivery = Delivery()
@@ -83,9 +85,9 @@ struct PendingCommands: Sendable {
 }
 
 extension PendingCommands.Delivery {
-    /// Adds a command in the form of the app that sends the request.
+    /// Adds a command to this delivery, in the form that the phone's app understands.
     ///
-    /// - Returns: The outcome of the command: its member `delivered` names the app.
+    /// - Returns: The outcome for the sender of the command. On success its member `delivered` names the app.
     fileprivate mutating func add(
         _ command: PhoneCommand, for client: PhoneClient
     ) -> Result<[String: JSONValue], CommandFailure> {

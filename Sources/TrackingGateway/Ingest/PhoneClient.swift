@@ -32,12 +32,13 @@ package struct PhoneAnswer: Hashable, Sendable {
     /// The body of the answer, always JSON.
     package let body: JSONValue
 
-    /// Returns the answer to a phone's request whose records are durable: acknowledged as configured, or in quarantine.
+    /// Returns the answer to a phone's request that was accepted. Its records are durable, and its invalid pieces are
+    /// in the quarantine.
     ///
     /// - Parameters:
     ///   - batch: The contents of the request.
     ///   - client: The program that sent the request.
-    ///   - messages: Friends and commands for OwnTracks.
+    ///   - messages: Friends (positions of other trackables) and commands for OwnTracks.
     ///   - settings: Settings for Overland to change.
     ///   - secret: The key with which the answer to OwnTracks is encrypted; `nil` for an answer that is not encrypted.
     package static func taken(
@@ -61,8 +62,8 @@ package struct PhoneAnswer: Hashable, Sendable {
         return .object(["_type": .text("encrypted"), "data": .text(secret.seal(list.json))])
     }
 
-    /// Returns the answer to a phone's request that can never be decoded and is in quarantine. OwnTracks would repeat
-    /// the request endlessly, so it gets an answer of success.
+    /// Returns the answer to a phone's request with a body that cannot be decoded. The body is in the quarantine.
+    /// OwnTracks gets an answer of success, because it would otherwise repeat the request endlessly.
     package static func unreadable(_ error: TrackingError, by client: PhoneClient) -> PhoneAnswer {
         switch client {
         case .overland: self.failed(200, error)

@@ -2,10 +2,10 @@ import TrackingCore
 
 /// A command for a phone, translated to the forms of the apps that support it.
 struct PhoneCommand: Hashable, Sendable {
-    /// The command as an OwnTracks message, or the reason for which OwnTracks does not support it.
+    /// The command as an OwnTracks message, or the reason why OwnTracks does not support it.
     let ownTracks: Result<JSONValue, CommandFailure>
-    /// The command as settings of Overland (the member `set` of an answer), or the reason for which Overland does not
-    /// support it.
+    /// The command as settings of Overland (the member `set` of an answer), or the reason why Overland does not support
+    /// it.
     let overland: Result<[String: JSONValue], CommandFailure>
 
     /// Translates a command for the phone of a trackable.
@@ -22,7 +22,8 @@ struct PhoneCommand: Hashable, Sendable {
         switch command.name {
         case .report:
             self.ownTracks = .success(.object(["_type": .text("cmd"), "action": .text("reportLocation")]))
-            self.overland = .failure(CommandFailure(.unknownCommand, "Overland cannot be asked for a position"))
+            self.overland = .failure(
+                CommandFailure(.unknownCommand, "the app Overland supports no request for a position"))
         case .configure:
             self.ownTracks = Result { () throws(CommandFailure) in try OwnTracksSettings.message(arguments) }
             self.overland = Result { () throws(CommandFailure) in try OverlandSettings.set(arguments) }
@@ -35,7 +36,7 @@ struct PhoneCommand: Hashable, Sendable {
 }
 
 extension JSONValue {
-    /// The value as text, as a setting is written on the command line; `nil` for a list or an object.
+    /// The value as the text of a command-line option; `nil` for a list or an object.
     fileprivate var settingText: String? {
         switch self {
         case .text(let text): text
@@ -57,7 +58,7 @@ enum OwnTracksSettings {
     /// - Throws: `CommandFailure` for an unknown setting or an invalid value.
     static func message(_ arguments: [String: JSONValue]) throws(CommandFailure) -> JSONValue {
         guard !arguments.isEmpty else {
-            throw CommandFailure(.invalidArguments, "the command CONFIGURE has no setting to change")
+            throw CommandFailure(.invalidArguments, "the command CONFIGURE names no setting. Name at least one")
         }
         var configuration: [String: JSONValue] = ["_type": .text("configuration")]
         for (name, value) in arguments.sorted(by: { $0.key < $1.key }) {
@@ -79,8 +80,8 @@ enum OwnTracksSettings {
     }
 }
 
-/// The settings of Overland that a command CONFIGURE can change: the names of the agent's options, and the app's names
-/// for them and for their values.
+/// The settings of Overland that a command CONFIGURE can change. The command uses the names and values of the options
+/// of `godwit-agent`. This type translates them to the app's names and values.
 enum OverlandSettings {
     private struct Setting {
         let name: String
@@ -134,7 +135,7 @@ enum OverlandSettings {
     /// - Throws: `CommandFailure` for an unknown setting or an invalid value.
     static func set(_ arguments: [String: JSONValue]) throws(CommandFailure) -> [String: JSONValue] {
         guard !arguments.isEmpty else {
-            throw CommandFailure(.invalidArguments, "the command CONFIGURE has no setting to change")
+            throw CommandFailure(.invalidArguments, "the command CONFIGURE names no setting. Name at least one")
         }
         var set: [String: JSONValue] = [:]
         var main: [String: JSONValue] = [:]

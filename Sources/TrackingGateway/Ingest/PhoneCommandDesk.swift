@@ -3,27 +3,28 @@ import TrackingCore
 import TrackingPublisher
 import TrackingRuntime
 
-/// Passes commands from the broker to phones, which get them in the answers to their HTTP requests, and publishes the
-/// answers of the commands.
+/// Passes commands from the broker to phones. A phone gets its commands in the answers to its HTTP requests. The desk
+/// then publishes the answers to the senders of the commands.
 final class PhoneCommandDesk: Sendable {
     private let pending = Mutex(PendingCommands())
     private let answer: @Sendable (CommandAnswer, ReceivedCommand) -> Void
     private let clock = DeviceClock()
 
-    /// Creates a desk without waiting commands.
+    /// Creates a desk on which no command waits.
     ///
     /// - Parameter answer: Publishes the answer to a command.
     init(answer: @escaping @Sendable (CommandAnswer, ReceivedCommand) -> Void) { self.answer = answer }
 
-    /// Adds a command that arrived from the broker, or publishes the reason for rejecting it.
+    /// Accepts a command that arrived from the broker for a phone, or publishes the reason for rejecting it.
     func receive(_ command: ReceivedCommand) {
         let refusal = self.pending.withLock { $0.add(command, now: self.clock.moment.wall) }
         if let refusal { self.answer(refusal.answer, refusal.command) }
     }
 
-    /// Removes and returns the commands for the phone of a trackable, and publishes their answers.
+    /// Removes and returns the waiting commands for the phone of a trackable, and publishes the answers to their
+    /// senders.
     ///
-    /// - Parameter client: The app that sends the request.
+    /// - Parameter client: The app on the phone that sends the present HTTP request.
     func take(for id: TrackableID, by client: PhoneClient) -> PendingCommands.Delivery {
         let delivery = self.pending.withLock { $0.take(for: id, by: client, now: self.clock.moment.wall) }
         for answer in delivery.answers { self.answer(answer.answer, answer.command) }

@@ -3,7 +3,7 @@ import Hummingbird
 import NIOCore
 import TrackingCore
 
-/// The parts of a phone's HTTP request other than its records: the body, the program that sends it, and the trackable.
+/// A phone's HTTP request before its records are decoded: the body, the program that sent it, and the trackable.
 struct PhoneRequest {
     /// The body of the request, decompressed.
     let body: [UInt8]
@@ -11,7 +11,7 @@ struct PhoneRequest {
     let client: PhoneClient
     /// The name of the program in the header `User-Agent`, at most 200 bytes.
     let userAgent: String
-    /// The trackable of the request, or the reason for which it is unknown.
+    /// The trackable of the request, or the error if the request does not identify one.
     let trackable: Result<TrackableID, TrackingError>
 
     /// Reads the request of a caller that may publish.

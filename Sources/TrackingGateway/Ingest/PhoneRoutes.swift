@@ -9,12 +9,12 @@ import TrackingRuntime
 /// The HTTP routes that accept the records of phones: Overland's requests, OwnTracks' messages, and GeoJSON
 /// (`docs/reference/phones.md`).
 package struct PhoneRoutes: Sendable {
-    /// Makes the records of a trackable durable. Returns once the broker acknowledged them and the configured recorders
-    /// stored them.
+    /// A function that makes the records of a trackable durable. It returns once the broker has acknowledged them and
+    /// the configured recorders have stored them.
     package typealias Take = @Sendable (TrackableID, PhoneBatch) async throws(TrackingError) -> Void
 
-    /// Returns the OwnTracks messages about other trackables, for the answer to an OwnTracks phone, given the caller
-    /// and the phone's trackable.
+    /// A function that returns OwnTracks messages about other trackables, for the answer to an OwnTracks phone. Its
+    /// parameters are the caller and the phone's own trackable.
     package typealias Friends = @Sendable (Caller, TrackableID) async -> [JSONValue]
 
     /// The settings of the HTTP routes for phones.
@@ -23,7 +23,8 @@ package struct PhoneRoutes: Sendable {
         package var overlandPaths = OverlandPaths()
         /// The keys of encrypted OwnTracks messages, by trackable.
         package var secrets: [TrackableID: OwnTracksSecret] = [:]
-        /// The address of the broker, such as `mqtts://host:port`, that answers give to agents; `nil` to omit it.
+        /// The address of the broker, such as `mqtts://host:port`, for an agent, the publisher on a device. An agent
+        /// that asks for its access gets this address in the gateway's answer; `nil` omits it.
         package var broker: String?
 
         /// Creates the default settings.
@@ -56,7 +57,7 @@ package struct PhoneRoutes: Sendable {
         self.take = take
     }
 
-    /// Adds the routes for phones, and the route of the quarantine, to a router.
+    /// Adds the routes for phones to a router, and the route by which an administrator reads the quarantine.
     package func add(to router: Router<GatewayRequestContext>) {
         for path in self.configuration.overlandPaths.all {
             router.post(RouterPath(path)) { request, context in
@@ -116,7 +117,8 @@ package struct PhoneRoutes: Sendable {
         }
     }
 
-    /// Returns the answer to a request whose records are durable, with the app's friends, commands or settings.
+    /// Returns the answer to a request whose records are durable. For OwnTracks it contains friends and commands, for
+    /// Overland settings to change.
     private func taken(
         _ batch: PhoneBatch, of trackable: TrackableID, _ request: PhoneRequest, _ context: GatewayRequestContext
     ) async -> Response {
@@ -131,8 +133,8 @@ package struct PhoneRoutes: Sendable {
                 batch, by: request.client, messages: messages, settings: delivery.settings, secret: secret))
     }
 
-    /// Makes the records of a request durable, and then quarantines its invalid pieces. In this order a request that
-    /// fails and is repeated is quarantined only once.
+    /// Makes the records of a request durable, and only then stores its invalid pieces in the quarantine. If the
+    /// records fail, the phone repeats the request, and the pieces are not stored twice.
     private func keep(
         _ batch: PhoneBatch, of trackable: TrackableID, _ request: PhoneRequest, _ now: UnixTime,
         _ context: GatewayRequestContext
@@ -140,15 +142,16 @@ package struct PhoneRoutes: Sendable {
         if !batch.records.isEmpty { try await self.take(trackable, batch) }
         guard !batch.refused.isEmpty else { return }
         context.logger.debug(
-            "Pieces of a phone's request are invalid and were quarantined",
+            "Invalid parts of a phone's request were quarantined: the valid parts are used",
             metadata: ["trackable": "\(trackable)", "count": "\(batch.refused.count)"])
         try await self.quarantine.add(batch.refused, of: trackable, from: request.userAgent, at: now)
     }
 
     // MARK: Answers
 
-    /// Returns the answer to an app or agent that asks before it sends records: a name to show, and the broker's
-    /// address if the token may publish one trackable only.
+    /// Returns the answer to an app or agent that asks for its access before it sends records. The answer contains the
+    /// caller's name. If the token may publish exactly one trackable, it also contains this trackable, the user and the
+    /// broker's address.
     private func introduction(to caller: Caller) -> Response {
         var members: [String: JSONValue] = ["name": .text(caller.name)]
         if case .only(let ids) = caller.publishes, ids.count == 1, let id = ids.first {

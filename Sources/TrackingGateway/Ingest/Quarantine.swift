@@ -3,8 +3,8 @@ import GRDB
 package import TrackingCore
 package import TrackingRules
 
-/// The invalid pieces of requests, stored in the gateway's database for an operator to inspect. Their number is
-/// limited. A piece that arrives again is only counted.
+/// The quarantine: the invalid pieces of requests, stored in the gateway's database for an operator to inspect. Their
+/// number is limited. If a piece arrives again, only its counter increases.
 package struct Quarantine: Sendable {
     private let database: GatewayDatabase
 
@@ -87,15 +87,15 @@ package struct Quarantine: Sendable {
         }
     }
 
-    /// The access by which the quarantined pieces of an erased trackable are removed.
+    /// The functions that list the trackables with quarantined pieces, and remove the pieces of an erased trackable.
     static let erasable = ErasableRecords(
         trackables: { db in
             Set(try String.fetchAll(db, sql: "SELECT DISTINCT trackable FROM refused").map { try TrackableID($0) })
         },
         remove: { try Quarantine.remove($0, before: $1, from: $2) })
 
-    /// Removes the quarantined pieces of a trackable that last arrived before a time, or all of them (`nil`), within a
-    /// transaction. The pieces may contain erased positions.
+    /// Removes quarantined pieces of a trackable, within a transaction: those that last arrived before `time`, or all
+    /// of them (`nil`). The pieces may contain erased positions.
     static func remove(_ id: TrackableID, before time: UnixTime? = nil, from db: Database) throws {
         try db.execute(
             sql: "DELETE FROM refused WHERE trackable = ? AND last < ?",

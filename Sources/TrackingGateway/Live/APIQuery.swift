@@ -13,7 +13,7 @@ struct APIQuery {
     /// The largest number of trackables that one request may name.
     private static let maximumNamed = 1000
 
-    /// Reads the query of an API request. If a parameter that is no list is repeated, its first value counts.
+    /// Reads the query of an API request. If a parameter for a single value is repeated, its first value counts.
     ///
     /// - Parameters:
     ///   - now: The present time, from which relative times are counted.
@@ -51,8 +51,8 @@ struct APIQuery {
         return times
     }
 
-    /// Returns the time of a parameter. A `+` that was not written as `%2B` may have become a space, which is read as
-    /// `+`.
+    /// Returns the time in a parameter's text. A space is read as `+`, because a `+` in a URL that is not written as
+    /// `%2B` arrives as a space.
     private func moment(_ text: String) throws(TrackingError) -> UnixTime {
         try HistoryTime.moment(text.replacing(" ", with: "+"), now: self.now)
     }

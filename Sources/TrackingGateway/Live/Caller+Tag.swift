@@ -1,8 +1,9 @@
 import TrackingCore
 
 extension Caller {
-    /// A text that differs between callers with different access, without revealing who they are. It is the same for
-    /// each way to sign in, and after a restart of the gateway. A page that receives another tag discards its data.
+    /// A text that identifies a caller's access, without revealing who the caller is. It does not depend on the
+    /// session, and is the same after a restart of the gateway. A page that receives another tag than before discards
+    /// its data, because its access has changed.
     var tag: String {
         let scope =
             switch self.reads {

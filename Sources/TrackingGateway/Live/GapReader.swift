@@ -3,21 +3,21 @@ import TrackingCore
 import TrackingStore
 import TrackingSubscriber
 
-/// Reads from the history the positions and events since a live stream was interrupted, so that the client misses none.
-/// These records have no event ids, so a stream that is interrupted again during this reading starts it again. A
-/// `reset` event tells the client that the records are incomplete.
+/// Reads the positions and events that a client missed from the history, after its live stream was interrupted.
 ///
-/// The reading begins once the gateway receives everything live: the history has the earlier records, and the live
-/// stream the later ones.
+/// The reading begins once the gateway receives everything live again. The history then has the earlier records, and
+/// the live stream delivers the later ones. If the records cannot be read, or are too many, a `reset` event tells the
+/// client that they are incomplete.
 struct GapReader {
-    /// The largest number of recorded points and events that one live stream receives.
+    /// The largest number of points and events that are read from the history for one live stream.
     static let maximumRecords = 10_000
-    /// The number of points that are read at once. It is small, so that a caller whose access ends receives little
-    /// more.
+    /// The number of points in one page. It is small, so that a caller whose access ends receives few points after
+    /// that.
     private static let page = 250
     /// The largest number of trackables whose history is read for one live stream.
     static let maximumTrackables = 1_000
-    /// The longest delay after which a point is still recorded although points of later times are recorded already.
+    /// The time before the interruption at which the reading begins. A recorder may store a point up to this time later
+    /// than points with later times.
     static let disorder = Duration.seconds(60)
 
     private let times: TimeSpan
@@ -36,7 +36,8 @@ struct GapReader {
     ///   - since: The time at which the stream was interrupted.
     ///   - selection: The trackables and positions that the stream shows.
     ///   - history: The history; `nil` for none.
-    ///   - settled: Waits until the gateway receives everything live; returns `false` if that takes too long.
+    ///   - settled: A function that waits until the gateway receives everything live; it returns `false` if that takes
+    ///     too long.
     init(
         since: UnixTime, selection: LiveSelection, history: (any HistoryStore)?,
         settled: @escaping @Sendable () async -> Bool
@@ -71,7 +72,7 @@ struct GapReader {
         return LiveFrame.stream("reset", [:])
     }
 
-    /// Determines the trackables whose history is read, on the first call.
+    /// Lists the trackables whose history is read. Only the first call does this.
     ///
     /// - Returns: `false` if the history cannot be read for this stream.
     private mutating func begin(_ history: any HistoryStore) async throws -> Bool {
@@ -83,7 +84,7 @@ struct GapReader {
         return true
     }
 
-    /// Returns the trackables whose history is read, including those that only the history has. If there are too many,
+    /// Returns the trackables of the stream, also those that are known only to the history. If there are too many,
     /// returns one more than ``maximumTrackables``.
     private func trackables(_ history: any HistoryStore) async throws -> [TrackableID] {
         if let named = self.selection.named { return Array(named) }
@@ -120,7 +121,8 @@ struct GapReader {
 
     /// The number of events that are read from the history at once.
     private static let eventPage = 200
-    /// The largest number of bytes of one trackable's events in a live stream.
+    /// The limit in bytes for the recorded events of one trackable that are read to fill a gap in a live stream. Beyond
+    /// it, the stream sends `reset` instead.
     private static let maximumFrameBytes = 33_554_432
 
     private func frame(_ points: [Location], of id: TrackableID) -> ByteBuffer {

@@ -2,22 +2,22 @@ import Logging
 import TrackingCore
 import TrackingStore
 
-/// Compares the gateway's live positions with the history after the broker lost its retained messages. A live position
-/// that is not in the history either, for example after `godwit erase`, is removed.
+/// A comparison of the live positions with the history, after the gateway was disconnected from the broker. It finds
+/// trackables without a position in the history, and trackables whose position was erased from the history.
 struct KeptHistory: Sendable {
     private let history: (any HistoryStore)?
     private let logger: Logger
 
-    /// Creates the comparison with a history.
+    /// Creates the comparison of live positions with a history.
     ///
-    /// - Parameter history: The history; `nil` if there is none, so that no position is found in it.
+    /// - Parameter history: The history; `nil` if there is none. Without a history no position counts as stored.
     init(_ history: (any HistoryStore)?, logger: Logger = Logger(label: "godwit.live")) {
         self.history = history
         self.logger = logger
     }
 
-    /// Returns the trackables without a position in the history. Tries again until the history answers or the task is
-    /// cancelled.
+    /// Returns the trackables among `ids` that have no position in the history. Tries again until the history answers
+    /// or the task is cancelled.
     func gone(of ids: [TrackableID]) async -> Set<TrackableID> {
         guard let history = self.history, !ids.isEmpty else { return Set(ids) }
         let stored = await self.answer { () throws(TrackingError) in
@@ -26,10 +26,10 @@ struct KeptHistory: Sendable {
         return stored.map { Set(ids).subtracting($0) } ?? []
     }
 
-    /// Returns the trackables whose records of the given time have been erased from the history. Tries again until the
+    /// Returns the trackables whose record of the given time has been erased from the history. Tries again until the
     /// history answers or the task is cancelled.
     ///
-    /// - Parameter known: The times of the records, by trackable.
+    /// - Parameter known: For each trackable, the time of the record.
     func erased(of known: [TrackableID: UnixTime]) async -> Set<TrackableID> {
         guard let history = self.history, !known.isEmpty else { return [] }
         return await self.answer { () throws(TrackingError) in

@@ -5,13 +5,13 @@ import TrackingSubscriber
 /// Encodes the server-sent events of a live stream. Their payloads are those of the tracking protocol, with the member
 /// `trackable` added.
 enum LiveFrame {
-    /// The JSON member that marks a position or event of the past.
+    /// The JSON member that marks a late position or event, one that is not current.
     static let late = #""late":true,"#
 
-    /// Returns the bytes of a position in a live stream. Its member `skipped` has the earlier points that were not
-    /// delivered.
+    /// Returns the server-sent event for a position; `nil` if it cannot be encoded. Its list of skipped points has the
+    /// earlier points that were not delivered yet.
     ///
-    /// - Parameter event: The id of the event in the stream; `nil` for none.
+    /// - Parameter event: The id of the server-sent event in the stream; `nil` for none.
     static func position(_ received: ReceivedUpdate, of id: TrackableID, as event: LiveEventID?) -> ByteBuffer? {
         var update = received.update
         update.skipped = received.skipped
@@ -19,12 +19,12 @@ enum LiveFrame {
         return Self.event(.position, of: id, payload, extra: received.isLate ? Self.late : "", as: event)
     }
 
-    /// Returns the bytes of a message in a live stream, with the protocol's payload; `nil` for a value that was
-    /// cleared.
+    /// Returns a server-sent event that contains a message of the tracking protocol.
     ///
     /// - Parameters:
+    ///   - payload: The message; `nil` if the value was cleared.
     ///   - extra: JSON members to add in front of those of the payload.
-    ///   - event: The id of the event in the stream; `nil` for none.
+    ///   - event: The id of the server-sent event in the stream; `nil` for none.
     static func event(
         _ kind: LiveUpdate.Kind, of id: TrackableID, _ payload: [UInt8]?, extra: String = "", as event: LiveEventID?
     ) -> ByteBuffer {
@@ -46,7 +46,7 @@ enum LiveFrame {
 
     private static func isLineEnd(_ byte: UInt8) -> Bool { byte == 0x0A || byte == 0x0D }
 
-    /// Returns the bytes of an event about the live stream itself, such as `reset`.
+    /// Returns a server-sent event about the live stream itself, such as `reset`.
     static func stream(_ name: String, _ members: [String: JSONValue], as event: LiveEventID? = nil) -> ByteBuffer {
         var buffer = ByteBuffer()
         if let event { buffer.writeString("id: \(event)\n") }
@@ -56,9 +56,11 @@ enum LiveFrame {
         return buffer
     }
 
-    /// Returns the bytes of a heartbeat with the time and the stream's position, so that a quiet stream can resume
-    /// here. It is an event because web pages cannot see comments in a stream. A missing heartbeat shows that the
-    /// connection is dead.
+    /// Returns the server-sent event for a heartbeat, with the gateway's time. Its id is that of the last update, so
+    /// that a client can resume a quiet stream from here.
+    ///
+    /// A missing heartbeat shows a client that the connection is dead. The heartbeat is not a comment in the stream,
+    /// because web pages cannot see comments.
     static func heartbeat(_ id: LiveEventID) -> ByteBuffer {
         Self.stream("heartbeat", ["now": .number(id.time.seconds)], as: id)
     }

@@ -6,21 +6,22 @@ import TrackingRuntime
 package import TrackingStore
 package import TrackingSubscriber
 
-/// Delivers the updates of one subscriber to any number of live streams over HTTP. The hub encodes each update once and
-/// delivers it to every stream that selects it. It combines the streams' resolution requests into one request for each
-/// trackable.
+/// Delivers the updates that the gateway's subscriber receives from the broker to any number of live streams over HTTP.
+/// The hub encodes each update once, and delivers it to every stream that shows it. It combines the streams' requests
+/// for a resolution into one request for each trackable.
 package final class LiveHub: Service {
     private struct Shared {
         var state: LiveHubState
         var pool = RequestPool()
         var streams: [LiveStreamID: LiveStream] = [:]
-        /// The streams that name their trackables, by trackable.
+        /// The streams that show a known list of trackables, by trackable.
         var named: [TrackableID: [LiveStreamID: LiveStream]] = [:]
-        /// The streams that do not name their trackables: those of everything, or of a geographic area.
+        /// The streams without a list of trackables: they show all trackables, or those in a geographic area.
         var open: [LiveStreamID: LiveStream] = [:]
         /// The number of streams that were opened so far.
         var openings = 0
-        /// The number of changes after which a stream has another deadline: its expiry or its cut.
+        /// A counter of changes to the deadlines of streams, such as an earlier end. The loop that handles the
+        /// deadlines waits for a change of this counter.
         var deadlineChanges = 0
         var isFinished = false
     }
@@ -41,7 +42,7 @@ package final class LiveHub: Service {
     private let clockAhead: @Sendable () -> Void
     private let history: KeptHistory
     private let logger: Logger
-    /// Reports that a stream was opened or ended.
+    /// A signal that wakes the waiting tasks, for example after a stream was opened or ended.
     private let streamChanges = WakeSignal()
     private let clock = DeviceClock()
 
@@ -50,13 +51,14 @@ package final class LiveHub: Service {
     /// - Parameters:
     ///   - events: The subscriber's event stream.
     ///   - history: The history; `nil` for none.
-    ///   - isSettled: Returns `true` if the subscriber receives everything that happens.
+    ///   - isSettled: Returns `true` if the subscriber receives everything that is published.
     ///   - settling: Waits until `isSettled` is `true`; returns `false` after the given deadline.
-    ///   - overfull: Called when trackables are not watched because there are too many.
-    ///   - dropped: Receives the number of updates that a stream loses because its reader is too slow.
-    ///   - cleared: Receives the trackable whose position was cleared, and its last known position.
-    ///   - clockAhead: Called for each point whose device's clock is ahead by more than ``LivePosition/maximumAhead``.
-    ///   - request: Requests a resolution from the publisher, or withdraws the request (`nil`).
+    ///   - overfull: Called when the subscriber ignores a trackable because it watches too many already.
+    ///   - dropped: Receives the number of updates that a stream loses because its client reads too slowly.
+    ///   - cleared: Receives the trackable whose position was cleared at the broker, and its last known position.
+    ///   - clockAhead: Called for each point whose time is ahead of the gateway's clock by more than
+    ///     ``LivePosition/maximumAhead``.
+    ///   - request: Requests a resolution from the publisher of a trackable, or withdraws the request (`nil`).
     package init(
         events: AsyncStream<SubscriberEvent>, history: (any HistoryStore)? = nil,
         logger: Logger = Logger(label: "godwit.live"),
@@ -81,7 +83,7 @@ package final class LiveHub: Service {
         self.logger = logger
     }
 
-    /// Creates the hub of a subscriber. The caller runs the subscriber.
+    /// Creates the hub for a subscriber. The caller runs the subscriber.
     package convenience init<Transport: MessageTransport>(
         _ subscriber: AssetSubscriber<Transport>, history: (any HistoryStore)? = nil,
         overfull: @escaping @Sendable () -> Void = {},
@@ -129,7 +131,7 @@ package final class LiveHub: Service {
     ///   - selection: The trackables and positions that the stream shows.
     ///   - caller: The caller that reads the stream.
     ///   - last: The id of the last event that the client received on an earlier stream; `nil` for none.
-    ///   - cut: Closes the client's connection.
+    ///   - cut: A function that closes the client's connection.
     /// - Returns: The stream; `nil` if there are too many streams or the gateway is shutting down.
     package func open(
         _ selection: LiveSelection, for caller: Caller, after last: LiveEventID?, cut: @escaping @Sendable () -> Void
@@ -169,20 +171,21 @@ package final class LiveHub: Service {
         }
     }
 
-    /// The longest time that ``settled()`` waits.
+    /// The longest time that ``settled()`` waits for the subscriber.
     private static let patience = Duration.seconds(10)
 
-    /// Waits until the subscriber receives everything that is published, and a recorder has had a second to store the
-    /// updates up to that moment.
+    /// Waits until the subscriber receives everything that is published. Then it waits one more second, so that a
+    /// recorder can store the updates before this moment. Returns at once if the subscriber already receives
+    /// everything.
     ///
-    /// - Returns: `true` if the subscriber received everything within ten seconds.
+    /// - Returns: `true` if the subscriber receives everything within ten seconds; otherwise `false`.
     package func settled() async -> Bool {
         guard !self.isSettled() else { return true }
         guard await self.settling(self.clock.moment.now.advanced(by: Self.patience)) else { return false }
         return (try? await Task.sleep(for: Self.recorderLag)) != nil
     }
 
-    /// The time within which a recorder is assumed to have stored an update.
+    /// The time after which a recorder is assumed to have stored an update.
     private static let recorderLag = Duration.seconds(1)
 
     /// The number of trackables of which the gateway has received a message.
@@ -215,15 +218,17 @@ package final class LiveHub: Service {
         self.streamChanges.notify()
     }
 
-    /// The number of streams that were opened so far.
+    /// The number of streams that were opened so far. A task that must check the callers of new streams compares it
+    /// with an earlier value.
     var openings: Int { self.shared.withLock { $0.openings } }
 
-    /// Waits for a condition that depends on ``openings``, until a deadline.
+    /// Waits until `condition` is `true` or the deadline has passed. The condition is evaluated again after a stream
+    /// was opened or ended, and after ``notifyWaiting()``.
     func waitForStreams(until deadline: MonotonicTime?, for condition: () -> Bool) async {
         _ = await self.streamChanges.wait(until: deadline, for: condition)
     }
 
-    /// Has a task in ``waitForStreams(until:for:)`` evaluate its condition again.
+    /// Wakes the tasks in ``waitForStreams(until:for:)``, so that they evaluate their conditions again.
     func notifyWaiting() { self.streamChanges.notify() }
 
     // MARK: - Requests
@@ -259,8 +264,8 @@ package final class LiveHub: Service {
 
     // MARK: - What happens
 
-    /// Delivers an event of the subscriber to the streams under the lock. Therefore a stream receives every update
-    /// after its opening, in order, and before the next heartbeat.
+    /// Handles an event of the subscriber: delivers it to the streams. It holds the lock, so that each stream receives
+    /// all updates after its opening, in order.
     private func happened(_ event: SubscriberEvent) {
         if case .badMessage(_, let error) = event, error.code == .overloaded { self.overfull() }
         self.shared.withLock { self.deliver(event, to: &$0) }
@@ -275,7 +280,8 @@ package final class LiveHub: Service {
         self.deliver(update, to: &shared)
     }
 
-    /// Judges the clock of a device by its newest point, which arrived over HTTP.
+    /// Checks the time of a device's newest point, which arrived over HTTP. A time too far in the future means that the
+    /// device's clock is ahead.
     package func received(_ point: Location, of id: TrackableID) {
         self.shared.withLock { self.judge(point, of: id, in: &$0) }
     }
@@ -304,7 +310,10 @@ package final class LiveHub: Service {
         if lost > 0 { self.dropped(lost) }
     }
 
-    /// Clears the live positions that neither the broker nor the history has, unless a newer one arrived meanwhile.
+    /// Clears each live position that neither the broker nor the history has. A position that arrives during the check
+    /// remains.
+    ///
+    /// - Parameter kept: The trackables with a retained position at the broker.
     private func forget(allBut kept: Set<TrackableID>) async {
         let missing = self.shared.withLock { $0.state.positions }.filter { !kept.contains($0.key) }
         for id in await self.history.gone(of: Array(missing.keys)) {
@@ -316,8 +325,8 @@ package final class LiveHub: Service {
         }
     }
 
-    /// Clears and then delivers again each live position of a trackable whose earlier records were erased while the
-    /// gateway was not connected, so that clients discard the erased ones.
+    /// Makes clients discard positions that were erased while the gateway was not connected to the broker. For each
+    /// affected trackable, clears the live position and then delivers the last position again.
     private func forgetErased() async {
         let moved = self.shared.withLock { $0.state.takeMoved() }
         for id in await self.history.erased(of: moved) {
@@ -329,10 +338,12 @@ package final class LiveHub: Service {
         }
     }
 
-    /// The shortest time between two passes over all streams, so that many openings cause few passes.
+    /// The shortest time between two checks of the deadlines of all streams. It limits the work when many streams are
+    /// opened.
     static let pause = Duration.seconds(1)
 
-    /// Ends expired streams, cuts readers that do not take the end, and sends heartbeats, each at its deadline.
+    /// Performs the periodic work until it is cancelled. Ends streams whose access has expired, closes the connections
+    /// of clients that do not read the end of their stream, and sends heartbeats.
     private func tick() async {
         var nextBeat = self.clock.moment.now.advanced(by: Self.heartbeat)
         while !Task.isCancelled {

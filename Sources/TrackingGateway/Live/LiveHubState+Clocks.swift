@@ -1,21 +1,23 @@
 package import TrackingCore
 
-/// The detection of devices whose clock is ahead of the gateway's by more than ``LivePosition/maximumAhead``.
+/// The detection of devices with a clock that is ahead of the gateway's clock by more than
+/// ``LivePosition/maximumAhead``.
 extension LiveHubState {
-    /// The result of judging a device's clock by its newest point.
+    /// The result of comparing the time of a device's newest point with the gateway's clock.
     package struct ClockJudgement: Hashable, Sendable {
-        /// The number of seconds by which the point's time is too far ahead of the gateway's clock; `nil` if it is not.
+        /// The number of seconds by which the point's time is ahead of the gateway's clock, if that is too far;
+        /// otherwise `nil`.
         package var lead: Int?
-        /// `true` if this is the first such point of the trackable, which is logged.
+        /// `true` if this is the first point of the trackable with a time too far ahead. Only the first is logged.
         package var isFirst = false
-        /// The update for live streams: the device's lead began, changed or ended; `nil` for no change.
+        /// The update for live streams if the number of seconds ahead began, changed or ended; `nil` for no change.
         package var update: LiveUpdate?
     }
 
-    /// The smallest change of a device's lead, in seconds, that is delivered to live streams.
+    /// The smallest change of the number of seconds ahead that live streams are informed about.
     private static let leadStep = 5
 
-    /// Judges the clock of a device by its newest point.
+    /// Compares the time of a device's newest point with the gateway's clock, to detect a device whose clock is ahead.
     package mutating func judge(_ point: Location, of id: TrackableID, at wall: UnixTime) -> ClockJudgement {
         guard wall >= ClockTrust.buildFloor else { return ClockJudgement() }
         switch LivePosition.fault(of: point, at: wall) {

@@ -7,14 +7,16 @@ package import TrackingSubscriber
 package struct LiveHubState: Sendable {
     /// The first updates that a new live stream delivers.
     package enum Opening: Hashable, Sendable {
-        /// The client has received nothing yet: the current state of the trackables, in the order of the updates.
+        /// The client has received nothing yet. The stream begins with the current state of the trackables, ordered by
+        /// event number.
         case snapshot([LiveUpdate])
-        /// The client's earlier stream was interrupted: every update since then.
+        /// The client's earlier stream was interrupted. The stream begins with every update since then.
         case resumed([LiveUpdate])
-        /// The client's earlier stream was interrupted, and some of the updates since then are no longer available. The
-        /// client gets the positions that were `cleared` meanwhile, the history since the interruption, and the current
-        /// state. With `isAnew`, the client's last event is from another run of the gateway, and the client discards
-        /// its earlier data first.
+        /// The client's earlier stream was interrupted, and some of the updates since then are no longer available.
+        ///
+        /// The stream begins with the clearings of positions since then (`cleared`), the history since the time
+        /// `since`, and the current state. If `isAnew` is `true`, the client's last event came from another run of the
+        /// gateway. The client then first discards its earlier data.
         case gap(since: UnixTime, isAnew: Bool, cleared: [LiveUpdate] = [], [LiveUpdate])
     }
 
@@ -24,17 +26,18 @@ package struct LiveHubState: Sendable {
     private var lastTime = UnixTime(0)
     private var latest: [TrackableID: [LiveUpdate.Kind: LiveUpdate]] = [:]
     private var places: [TrackableID: Coordinate] = [:]
-    /// The positions of the trackables at the time when the connection was lost.
+    /// The positions that the trackables had when the connection to the broker was lost.
     private var lost: [TrackableID: Location] = [:]
-    /// The last clearing of the position of each trackable.
+    /// For each trackable, the last update that cleared its position.
     private var clearings: [TrackableID: LiveUpdate] = [:]
-    /// The trackables whose publisher was present when its presence was last known.
+    /// The trackables whose publisher was present, as far as the gateway last knew.
     private var published: Set<TrackableID> = []
     private var ring: UpdateRing
     private let maximumTrackables: Int
-    /// The number of seconds by which the clock of each trackable's device is ahead, as delivered to live streams.
+    /// For each trackable whose device has a clock that is ahead: the number of seconds ahead that live streams were
+    /// last informed about.
     var leads: [TrackableID: Int] = [:]
-    /// The trackables of which a device with a clock that is ahead was logged.
+    /// The trackables with a device clock that is ahead and was already logged.
     var reported: Set<TrackableID> = []
 
     /// Creates a state without any known trackable.
@@ -78,12 +81,13 @@ package struct LiveHubState: Sendable {
     /// The trackables with a known position or a present publisher.
     package var present: Set<TrackableID> { self.published.union(self.positions.keys) }
 
-    /// Returns the event id of the last update, combined with the given time.
+    /// Returns an event id with the number of the last update and the given time.
     package func position(at wall: UnixTime) -> LiveEventID {
         LiveEventID(epoch: self.epoch, number: self.number, time: wall)
     }
 
-    /// Turns an event of the subscriber into an update for live streams; `nil` if streams do not deliver this event.
+    /// Handles an event of the subscriber. Changes the state, and returns the update for live streams; `nil` if streams
+    /// do not deliver this event.
     package mutating func happened(_ event: SubscriberEvent, at wall: UnixTime) -> LiveUpdate? {
         switch event {
         case .location(let id, let received): return self.moved(id, received, at: wall)
@@ -118,16 +122,16 @@ package struct LiveHubState: Sendable {
         }
     }
 
-    /// Returns the trackables whose position changed since the connection was lost, with the time of their earlier
-    /// position. Called once the subscriber is connected again.
+    /// Returns the trackables whose position has changed since the connection to the broker was lost. The value of each
+    /// is the time of its position at the loss. The caller calls this once the subscriber is connected again.
     package mutating func takeMoved() -> [TrackableID: UnixTime] {
         defer { self.lost = [:] }
         return self.lost.filter { id, before in self.latest[id]?[.position]?.location.map { $0 != before } ?? false }
             .mapValues(\.time)
     }
 
-    /// Returns the updates that clear the position of a trackable and deliver its last value again, because earlier
-    /// records were erased while the gateway was not connected.
+    /// Returns two updates for a trackable whose earlier records were erased while the gateway was not connected. The
+    /// first clears the trackable's position, and the second delivers its last position again.
     package mutating func beginAnew(_ id: TrackableID, at wall: UnixTime) -> [LiveUpdate] {
         guard let last = self.latest[id]?[.position], last.location != nil,
             let cleared = self.locationCleared(id, at: wall)
@@ -154,9 +158,10 @@ package struct LiveHubState: Sendable {
         return .resumed(missed.flatMap { self.delivered($0, to: selection) })
     }
 
-    /// Returns the updates that a live stream delivers for one update. When a trackable enters the stream's geographic
-    /// area, the trackable's other state comes first, without event ids, so that a client that resumes does not go back
-    /// behind this update.
+    /// Returns the updates to deliver to a stream because of a new update: none, or this update.
+    ///
+    /// If the update moves the trackable into the stream's geographic area, the trackable's other current state comes
+    /// before it, such as its trip.
     package func delivered(_ update: LiveUpdate, to selection: LiveSelection) -> [LiveUpdate] {
         guard selection.wants(update) else { return [] }
         guard selection.isEntered(by: update) else { return [update] }
@@ -166,29 +171,30 @@ package struct LiveHubState: Sendable {
         return known.sorted { $0.id.number < $1.id.number }.map(\.withoutID) + [update]
     }
 
-    /// Returns the current state of the selected trackables in the order of the event numbers, so that an interrupted
-    /// stream can resume from any of them.
+    /// Returns the current state of the trackables that a stream shows, in the order of the event numbers. An
+    /// interrupted stream can resume from any of these events.
     private func snapshot(_ selection: LiveSelection) -> [LiveUpdate] {
         let ids = selection.named.map { $0.filter { self.latest[$0] != nil } } ?? self.trackables
         return ids.flatMap { id in (self.latest[id] ?? [:]).values.filter { self.isRetained($0, selection) } }
             .sorted { $0.id.number < $1.id.number }
     }
 
-    /// Returns the clearings of positions after an event number, without event ids. A client whose stream is
-    /// interrupted again therefore receives all of them again.
+    /// Returns the updates after an event number that cleared a position of a trackable in the stream. They have no
+    /// event ids, so that a client whose stream is interrupted again receives all of them again.
     private func cleared(after number: UInt64, for selection: LiveSelection) -> [LiveUpdate] {
         self.clearings.values.filter { $0.id.number > number && selection.wants($0) }.map(\.withoutID)
     }
 
-    /// Returns `true` if a new live stream begins with this update. For a geographic area, the trackable's current
-    /// place decides.
+    /// Returns `true` if this update belongs to the current state with which a new live stream begins. In a stream of a
+    /// geographic area, the current place of the trackable must be inside the area.
     private func isRetained(_ update: LiveUpdate, _ selection: LiveSelection) -> Bool {
         guard case .box(let box) = selection.wanted else { return selection.wants(update) }
         guard selection.mayDeliver(update), let place = self.places[update.trackable] else { return false }
         return box.contains(place)
     }
 
-    /// Notes the presence of a trackable's publisher. An unknown presence, as without a connection, changes nothing.
+    /// Stores if the publisher of a trackable is present. An unknown presence, as during a loss of the connection,
+    /// changes nothing.
     private mutating func note(_ status: PublisherPresence.Status, of id: TrackableID) {
         switch status {
         case .present: self.published.insert(id)
@@ -197,7 +203,8 @@ package struct LiveHubState: Sendable {
         }
     }
 
-    /// Returns the gateway's time if its clock is set; otherwise `nil`, so that no device's clock is judged by it.
+    /// Returns the gateway's time; `nil` if the gateway's clock was not set. Without a set clock, the gateway cannot
+    /// detect wrong clocks of devices.
     private static func judging(_ wall: UnixTime) -> UnixTime? { wall >= ClockTrust.buildFloor ? wall : nil }
 
     private mutating func moved(
@@ -218,8 +225,8 @@ package struct LiveHubState: Sendable {
                 location: received.update.location, isLate: received.isLate, frame: frame))
     }
 
-    /// Clears the position of a trackable. Streams that resume later receive neither its earlier positions nor its
-    /// events with their places.
+    /// Clears the position of a trackable. Also removes the trackable's earlier positions and events from the updates
+    /// that interrupted streams can still receive.
     private mutating func locationCleared(_ id: TrackableID, at wall: UnixTime) -> LiveUpdate? {
         guard self.latest[id] != nil else { return nil }
         self.latest[id]?[.clock] = nil
@@ -245,8 +252,9 @@ package struct LiveHubState: Sendable {
                 location: nil, isLate: isLate, frame: frame))
     }
 
-    /// Returns the update that delivers the lead of a device's clock in seconds; `nil` once the clock is no longer
-    /// ahead.
+    /// Returns the update that informs live streams about a device's clock.
+    ///
+    /// - Parameter lead: The number of seconds by which the clock is ahead; `nil` if it is no longer ahead.
     mutating func clockUpdate(_ lead: Int?, of id: TrackableID, at wall: UnixTime) -> LiveUpdate {
         self.delivered(.clock, of: id, lead.map { JSONValue.object(["ahead": .number(Double($0))]).json }, at: wall)
     }

@@ -5,8 +5,8 @@ import TrackingCore
 struct LiveQuery: Hashable, Sendable {
     /// The trackables or the geographic area that the stream shows.
     let wanted: LiveSelection.Wanted
-    /// The id of the last event that the client received, for clients that cannot set the header `Last-Event-ID`; `nil`
-    /// for none.
+    /// The id of the last event that the client received on an earlier stream; `nil` for none. Clients that cannot set
+    /// the header `Last-Event-ID` send the id in the query.
     let last: LiveEventID?
 
     /// Reads a query without its question mark: `trackables=a,b`, `trackable=a` or `bbox=west,south,east,north`, and

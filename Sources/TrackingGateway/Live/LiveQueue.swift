@@ -1,32 +1,38 @@
 import NIOCore
 import TrackingCore
 
-/// The updates that wait for the slow client of one live stream, in order and bounded. Beyond ``few`` updates, the
-/// queue contains only the newest update of each replaceable kind for each trackable, and every event. Beyond
-/// ``maximum`` updates or ``maximumBytes`` bytes, the stream ends.
+/// The updates that wait to be written to the client of one live stream, in order.
+///
+/// The queue is bounded for slow clients. When it is long, it removes outdated updates: an update is outdated when a
+/// newer one of the same kind and the same trackable waits. Tracking events are never outdated. If more than
+/// ``maximum`` updates or ``maximumBytes`` bytes remain, the stream ends.
 package struct LiveQueue: Sendable {
     private struct Key: Hashable {
         let trackable: TrackableID
         let kind: LiveUpdate.Kind
     }
 
-    /// The number of updates that wait before replaced updates are removed.
+    /// The number of waiting updates above which the queue first removes outdated updates.
     package static let few = 1_024
-    /// The largest number of waiting updates.
+    /// The largest number of updates that may remain after outdated updates were removed. The stream ends when more
+    /// remain.
     package static let maximum = 65_536
 
-    /// The number of bytes that wait before replaced updates are removed.
+    /// The number of waiting bytes above which the queue first removes outdated updates: 8 MiB.
     package static let fewBytes = 8_388_608
-    /// The largest number of waiting bytes: 32 MiB.
+    /// The largest number of bytes that may remain after outdated updates were removed, 32 MiB. The stream ends when
+    /// more remain.
     package static let maximumBytes = 33_554_432
 
     private var waiting: [LiveUpdate] = []
     /// The approximate number of bytes of the waiting updates.
     package private(set) var bytes = 0
-    /// The number of waiting updates above which replaced updates are removed next. It is twice the number that
-    /// remained the last time, so that the cost of each update stays low.
+    /// The number of waiting updates above which the queue next removes outdated updates. After each removal, this
+    /// limit becomes twice the number of updates that remained, but at least ``few``. So removals are rare, and their
+    /// cost per update stays low.
     private var limit = LiveQueue.few
-    /// The number of waiting bytes above which replaced updates are removed next.
+    /// The number of waiting bytes above which the queue next removes outdated updates. After each removal, this limit
+    /// becomes twice the number of bytes that remained.
     private var byteLimit = LiveQueue.fewBytes
 
     /// Creates an empty queue for a live stream.
@@ -35,9 +41,9 @@ package struct LiveQueue: Sendable {
     /// The number of waiting updates.
     package var count: Int { self.waiting.count }
 
-    /// Appends an update, and removes replaced updates if the queue is long.
+    /// Appends an update. A long queue then removes its outdated updates.
     ///
-    /// - Returns: `false` if the queue exceeds its limits even so.
+    /// - Returns: `false` if the queue still exceeds the largest number of updates or bytes after the removal.
     package mutating func append(_ update: LiveUpdate) -> Bool {
         self.waiting.append(update)
         self.bytes += Self.size(of: update)
@@ -61,7 +67,8 @@ package struct LiveQueue: Sendable {
         return self.waiting
     }
 
-    /// Removes the waiting positions that are late, and the updates that a newer one replaces.
+    /// Removes outdated updates, for which a newer update of the same kind and trackable waits. Also removes late
+    /// positions, which arrived after a newer position.
     private mutating func thin() {
         var seen: Set<Key> = []
         var kept: [LiveUpdate] = []

@@ -13,8 +13,10 @@ package struct LiveRoutes: Sendable {
     /// Creates the routes of live streams.
     ///
     /// - Parameters:
-    ///   - hub: The hub that delivers the updates.
-    ///   - history: The history, for streams that were interrupted for longer than the hub remembers; `nil` for none.
+    ///   - hub: The source of the updates. It also stores the most recent ones, from which an interrupted stream
+    ///     resumes.
+    ///   - history: The database of recorded points. It fills longer interruptions, of which the hub no longer has all
+    ///     updates; `nil` for none.
     package init(hub: LiveHub, history: (any HistoryStore)? = nil) {
         self.hub = hub
         self.history = history
@@ -119,7 +121,8 @@ package struct LiveRoutes: Sendable {
 }
 
 extension Resolution {
-    /// The only resolution that a share link may request. The page requests the same one (`SHARED` in `Page/live.js`).
+    /// The only resolution that the holder of a share link may request for the shared trackable. The script of the map
+    /// page requests the same resolution (`SHARED` in `Page/live.js`).
     static var ofShareLinks: Resolution {
         // Every member is in range.
         try! Resolution(accuracy: .high, desiredInterval: .seconds(2), minimumDisplacement: 5)

@@ -10,8 +10,8 @@ package struct LiveSelection: Hashable, Sendable {
         case everything
         /// The given trackables.
         case these(Set<TrackableID>)
-        /// All trackables inside a geographic area. The update with which a trackable leaves the area is delivered as
-        /// well.
+        /// All trackables inside a geographic area. When a trackable leaves the area, its first position outside is
+        /// delivered too.
         case box(GeoBox)
     }
 
@@ -19,8 +19,8 @@ package struct LiveSelection: Hashable, Sendable {
     package var wanted: Wanted
     /// The trackables that the caller may read.
     package var reads: TrackableScope
-    /// The time span that a share link shows; `nil` for no limit. Positions outside of it, and updates that reveal
-    /// another time, are not delivered.
+    /// The time span that a share link shows; `nil` for a caller without this limit. Positions of another time are not
+    /// delivered. Neither are presence, trips and events, because they may contain other times.
     package var span: Range<UnixTime>?
 
     /// Creates the selection of a live stream.
@@ -30,7 +30,8 @@ package struct LiveSelection: Hashable, Sendable {
         self.span = span
     }
 
-    /// The trackables that the selection names; `nil` if it names none: everything, or a geographic area.
+    /// The trackables that a live stream shows, if they can be listed by id. `nil` for a stream of a geographic area,
+    /// and for a stream of everything whose caller may read every trackable.
     var named: Set<TrackableID>? {
         switch (self.wanted, self.reads) {
         case (.these(let ids), _): ids.filter { self.reads.contains($0) }
@@ -39,7 +40,8 @@ package struct LiveSelection: Hashable, Sendable {
         }
     }
 
-    /// Returns `true` if the live stream delivers this update.
+    /// Returns `true` if the live stream delivers this update: the caller may receive it, and the client selected its
+    /// trackable or the area of its position.
     func wants(_ update: LiveUpdate) -> Bool {
         guard self.mayDeliver(update) else { return false }
         switch self.wanted {
@@ -50,10 +52,12 @@ package struct LiveSelection: Hashable, Sendable {
         }
     }
 
-    /// Returns `true` if the caller may receive this update, whatever its place.
+    /// Returns `true` if the caller may receive this update. The check covers the caller's trackables and time span,
+    /// not the stream's geographic area.
     func mayDeliver(_ update: LiveUpdate) -> Bool { self.reads.contains(update.trackable) && self.isInSpan(update) }
 
-    /// Returns `true` if the trackable enters the stream's geographic area with this position.
+    /// Returns `true` if this position is inside the stream's geographic area and the trackable's previous position was
+    /// not. Returns `false` for a stream without an area.
     func isEntered(by update: LiveUpdate) -> Bool {
         guard case .box(let box) = self.wanted, update.kind == .position, !update.isLate,
             let place = update.place, box.contains(place)
@@ -61,15 +65,20 @@ package struct LiveSelection: Hashable, Sendable {
         return update.placeBefore.map { !box.contains($0) } ?? true
     }
 
-    /// Returns `true` if the live stream shows this recorded point.
+    /// Returns `true` if the live stream shows this recorded point: its time is within the time span of the share link,
+    /// and its place is within the stream's geographic area. Each condition applies only to a stream that has such a
+    /// limit.
     func wants(_ point: Location) -> Bool {
         if let span = self.span, !span.contains(point.time) { return false }
         if case .box(let box) = self.wanted { return box.contains(point.coordinate) }
         return true
     }
 
-    /// Returns the bytes of an update for this stream. For a share link, a position is reduced to ``shown(_:)`` without
-    /// skipped points, and a resolution to the members that give the time of the next position.
+    /// Returns the bytes of an update for this stream.
+    ///
+    /// For a share link, the bytes contain less. A position has only the values of ``shown(_:)``, without the earlier
+    /// points that it otherwise brings along. A resolution has only the resolution itself and the longest time until
+    /// the next position.
     func frame(of update: LiveUpdate) -> ByteBuffer {
         guard self.span != nil else { return update.frame }
         if update.kind == .resolution {
@@ -84,7 +93,8 @@ package struct LiveSelection: Hashable, Sendable {
         return LiveFrame.position(bare, of: update.trackable, as: update.id) ?? ByteBuffer()
     }
 
-    /// Returns a point as this stream may show it: complete, or reduced for a share link.
+    /// Returns a point with the values that this stream may show: all of them, or only place, time and movement for a
+    /// share link.
     func shown(_ point: Location) -> Location { self.span == nil ? point : point.shared }
 
     private func isInSpan(_ update: LiveUpdate) -> Bool {

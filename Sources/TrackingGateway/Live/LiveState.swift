@@ -1,13 +1,15 @@
 package import TrackingCore
 
-/// The current state of the trackables as received from the broker, for the routes of the API.
+/// The current state of the trackables, as the gateway received it from the broker. The API routes read it through
+/// these functions.
 package struct LiveState: Sendable {
     /// The current state of one trackable.
     package struct Known: Sendable {
         /// The last known position of the trackable; `nil` for none.
         package var position: Location?
-        /// The other known parts of the state, by name: `state`, `presence`, `resolution`, `trip`, `clock`. Each is
-        /// JSON text, as the live stream delivers it.
+        /// The other known parts of the state, by name. The names are `state` (the summary, such as `ONLINE`),
+        /// `presence` (of the publisher), `resolution` (in force), `trip`, and `clock` (the device's clock is ahead).
+        /// Each value is JSON text, as the live stream delivers it.
         package var members: [String: [UInt8]]
 
         /// Creates the state of one trackable.
@@ -17,7 +19,7 @@ package struct LiveState: Sendable {
         }
     }
 
-    /// Returns the state of a trackable; `nil` if no message about it was received.
+    /// Returns the current state of a trackable; `nil` if the gateway received no message about it.
     package var known: @Sendable (TrackableID) -> Known?
     /// Returns the last known position of each trackable that has one.
     package var positions: @Sendable () -> [TrackableID: Location]
@@ -25,12 +27,12 @@ package struct LiveState: Sendable {
     package var present: @Sendable () -> Set<TrackableID>
     /// Returns `true` while the gateway is connected to the broker.
     package var isConnected: @Sendable () -> Bool
-    /// Returns the time since the broker last dropped a message; `nil` if it dropped none, or does not report its
-    /// count.
+    /// Returns the time since the broker last dropped a message, by the broker's own count of dropped messages. `nil`
+    /// if it dropped none, or does not publish the count.
     package var timeSinceDrop: @Sendable () -> Duration? = { nil }
 
-    /// Creates the functions that read the current state. Without `present`, the trackables with a known position count
-    /// as present.
+    /// Creates the functions that read the current state. If `present` is omitted, exactly the trackables with a known
+    /// position count as present.
     package init(
         known: @escaping @Sendable (TrackableID) -> Known?,
         positions: @escaping @Sendable () -> [TrackableID: Location],
@@ -42,6 +44,7 @@ package struct LiveState: Sendable {
         self.isConnected = isConnected
     }
 
-    /// The live state of a gateway without a subscriber: no trackable is known.
+    /// The live state of a gateway that does not subscribe to the broker: no trackable is known, and `isConnected`
+    /// returns `false`.
     package static let none = LiveState(known: { _ in nil }, positions: { [:] }, isConnected: { false })
 }

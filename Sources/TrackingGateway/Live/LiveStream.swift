@@ -1,12 +1,13 @@
 import Synchronization
 package import TrackingCore
 
-/// One live stream of the hub: its waiting updates and its end. The hub adds updates, and one task writes them to the
-/// client.
+/// One live stream over HTTP: its updates that wait to be written, and the reason for its end.
+///
+/// The gateway's hub adds updates for all streams. One task for each stream writes them to the client.
 package final class LiveStream: Sendable {
-    /// The reason for the end of a live stream, which its client receives.
+    /// The reason for the end of a live stream. A client that is still connected receives it in the last event.
     package enum Ending: String, Hashable, Sendable {
-        /// The client closed its connection.
+        /// The client closed its connection. No last event is written.
         case closed
         /// The client reads too slowly: its waiting updates exceeded their limits.
         case tooSlow = "too-slow"
@@ -16,13 +17,14 @@ package final class LiveStream: Sendable {
         case shutdown
     }
 
-    /// The next part of a live stream to write.
+    /// The next thing that the task of a live stream must do.
     package enum Step: Hashable, Sendable {
         /// Write these updates, in order.
         case updates([LiveUpdate])
-        /// Write a heartbeat after a quiet time, with the stream's position.
+        /// Write a heartbeat, because nothing was written for a while. It contains the event id from which the client
+        /// can resume the stream.
         case heartbeat(LiveEventID)
-        /// Write the reason for the end, and end the stream.
+        /// Write the reason for the end to the client, and end the stream.
         case ended(Ending)
     }
 
@@ -32,11 +34,13 @@ package final class LiveStream: Sendable {
         var queue = LiveQueue()
         var heartbeat: LiveEventID?
         var ending: Ending?
-        /// The time by which the reader must take the end; `nil` until ``LiveStream/check(at:)`` finds the end.
+        /// The time at which the connection is closed if the stream's task has still not read the reason for the end.
+        /// `nil` until ``LiveStream/check(at:)`` finds that the stream has ended.
         var cut: MonotonicTime?
         var waiter: CheckedContinuation<Void, Never>?
 
-        /// Removes and returns the next part of the stream to write; `nil` if there is none.
+        /// Removes and returns the next thing to write: the end, the first updates, the waiting updates or a heartbeat,
+        /// in this order of priority. `nil` if nothing waits.
         mutating func take() -> Step? {
             if let ending = self.ending { return .ended(ending) }
             if !self.opening.isEmpty {
@@ -47,7 +51,7 @@ package final class LiveStream: Sendable {
             return self.heartbeat.take().map { .heartbeat($0) }
         }
 
-        /// `true` if nothing of the stream waits to be written.
+        /// `true` if nothing waits to be written: no update, no heartbeat and no end.
         var isIdle: Bool {
             self.ending == nil && self.opening.isEmpty && self.queue.count == 0 && self.heartbeat == nil
         }
@@ -61,14 +65,16 @@ package final class LiveStream: Sendable {
     package let opened: UnixTime
     /// The trackables and positions that the stream shows.
     package let selection: LiveSelection
-    /// The time from which the client needs the history; `nil` if the hub has all updates that the client missed.
+    /// The time from which the stream must read the history, to replace updates that its interrupted client missed.
+    /// `nil` if the gateway still has all missed updates in memory, or if the client had no earlier stream.
     package let gap: UnixTime?
-    /// The clearings of positions that the client receives before the records that it missed.
+    /// The updates that report cleared positions, from the time of the client's interruption. The client receives them
+    /// first, before the history, and discards the earlier positions of these trackables.
     package let cleared: [LiveUpdate]
-    /// `true` if the client has data of another run of the gateway, which it must discard.
+    /// `true` if the client must discard its earlier data. It received them from another run of the gateway, or the
+    /// gateway's clock was set back since then.
     package let isAnew: Bool
-    /// `true` if the client's earlier data remain valid, so that the stream delivers only the updates that the client
-    /// missed.
+    /// `true` if a client that reconnects keeps its earlier data. The stream then adds to these data.
     package let isResumed: Bool
     private let state: Mutex<State>
     private let cut: @Sendable () -> Void
@@ -76,7 +82,7 @@ package final class LiveStream: Sendable {
     /// Creates a live stream.
     ///
     /// - Parameters:
-    ///   - opening: The first updates of the stream.
+    ///   - opening: The updates with which the stream begins: the current state, or the updates since an interruption.
     ///   - cut: Closes the connection of a client that does not read.
     init(
         id: LiveStreamID, caller: Caller, selection: LiveSelection, opened: UnixTime, opening: LiveHubState.Opening,
@@ -102,9 +108,10 @@ package final class LiveStream: Sendable {
         self.cut = cut
     }
 
-    /// Adds an update that waits to be written.
+    /// Adds an update to the updates that wait to be written.
     ///
-    /// - Returns: The number of updates that are lost because too many wait; the stream ends then.
+    /// - Returns: The number of lost updates: 0, or the number of all waiting updates if they exceed their limits. The
+    ///   stream then ends as too slow.
     func deliver(_ update: LiveUpdate) -> Int {
         let lost = self.state.withLock { state in
             guard state.ending == nil else { return 0 }
@@ -121,8 +128,8 @@ package final class LiveStream: Sendable {
         self.wake()
     }
 
-    /// Ends the live stream. Only the first call has an effect on the reason. The connection of a client that reads too
-    /// slowly is closed, because it would not receive the reason.
+    /// Ends the live stream with a reason. The reason of the first call counts; later calls do not change it. With the
+    /// reason `tooSlow`, the connection is closed at once, because the client would not read the reason.
     package func end(_ ending: Ending) {
         self.state.withLock { $0.ending = $0.ending ?? ending }
         self.wake()
@@ -132,13 +139,14 @@ package final class LiveStream: Sendable {
     /// `true` once the live stream has ended.
     var isOver: Bool { self.state.withLock { $0.ending != nil } }
 
-    /// The time in which a reader must take the end.
+    /// The time that a client has to read the rest of an ended stream. After this time, its connection is closed.
     static let grace = Duration.seconds(5)
 
-    /// Ends the stream when its span is over. A reader that has not taken an end within ``grace`` may still have unread
-    /// data that it may no longer read, so its connection is closed.
+    /// Ends the stream when the time span of its share link is over. If the stream ended earlier, for any reason,
+    /// closes the connection of a client that has not read the end within ``grace``. Such a connection may still
+    /// contain data that the client may no longer read.
     ///
-    /// - Returns: The time of the next check; `nil` if none is due.
+    /// - Returns: The time of the next check; `nil` if none is necessary.
     func check(at moment: Moment) -> MonotonicTime? {
         if let end = self.selection.span?.upperBound {
             guard moment.wall >= end else { return moment.now.advanced(by: end.since(moment.wall)) }
@@ -154,7 +162,8 @@ package final class LiveStream: Sendable {
         return isOverdue ? nil : due
     }
 
-    /// Waits for the next part of the stream to write, and returns it. Only one task may call this function.
+    /// Waits until something must be written to the client, and returns it. Only one task may call this function.
+    /// Cancelling the task ends the stream.
     package func next() async -> Step {
         await withTaskCancellationHandler {
             while true {

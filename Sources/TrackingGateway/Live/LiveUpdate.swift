@@ -1,40 +1,43 @@
 package import NIOCore
 package import TrackingCore
 
-/// One numbered update of a trackable for live streams, encoded once for all clients.
+/// One numbered update about a trackable, such as a new position. It is encoded once as a server-sent event, and the
+/// same bytes are written to all live streams.
 package struct LiveUpdate: Sendable, Hashable {
     /// The kind of a live update, which is also the name of the server-sent event.
     package enum Kind: String, Hashable, Sendable, CaseIterable {
         case position, state, presence, resolution, trip, event, clock
 
-        /// `true` if a newer update of this kind replaces an older one of the same trackable. Tracking events are not
-        /// replaced.
+        /// `true` if a newer update of this kind makes an older one of the same trackable unnecessary. `false` only for
+        /// tracking events, because each of them counts.
         package var isReplaced: Bool { self != .event }
     }
 
-    /// The event id of the update: its number and its time.
+    /// The event id of the update. It consists of the run of the gateway, the number of the update and its time.
     package let id: LiveEventID
     /// The trackable that the update is about.
     package let trackable: TrackableID
     /// The kind of the update.
     package let kind: Kind
-    /// The last known coordinate of the trackable; `nil` for none.
+    /// The coordinate of the trackable's newest position after this update, whatever the kind of the update; `nil` if
+    /// it is unknown.
     package let place: Coordinate?
     /// The trackable's coordinate before this update; the same as `place` unless this is a new position.
     package let placeBefore: Coordinate?
-    /// The position of an update of kind `position`, without the skipped points; `nil` if the position was cleared, and
-    /// for other kinds.
+    /// The position of an update of kind `position`, without the earlier points that its message also contains. `nil`
+    /// if the update clears the position, and for other kinds.
     package let location: Location?
-    /// `true` if a newer position was delivered before. A late position is part of the history, and never the current
-    /// position.
+    /// `true` if a newer value was received before this update. A late position belongs to the history, and never
+    /// becomes the current position.
     package let isLate: Bool
-    /// The update as the bytes of a server-sent event.
+    /// The update encoded as a server-sent event.
     package let frame: ByteBuffer
 
-    /// `true` if the bytes of the update contain its event id.
+    /// `true` if the encoded event begins with its event id.
     var hasID: Bool { self.frame.readableBytesView.starts(with: Array("id: ".utf8)) }
 
-    /// The same update without the event id in its bytes.
+    /// The same update, encoded without the event id. A client that receives it does not change the id from which it
+    /// resumes.
     var withoutID: LiveUpdate {
         let bytes = self.frame.readableBytesView
         guard self.hasID, let end = bytes.firstIndex(of: UInt8(ascii: "\n")) else {
@@ -45,7 +48,8 @@ package struct LiveUpdate: Sendable, Hashable {
             location: self.location, isLate: self.isLate, frame: ByteBuffer(bytes: bytes[(end + 1)...]))
     }
 
-    /// Returns the same update with a new event id and no earlier place, to deliver it again after a clearing.
+    /// Returns the same update with a new event id and without the trackable's previous coordinate. It is used to
+    /// deliver a position once more after an update that cleared the position.
     func again(as id: LiveEventID) -> LiveUpdate {
         var frame = ByteBuffer(string: "id: \(id)\n")
         frame.writeImmutableBuffer(self.withoutID.frame)
@@ -63,18 +67,21 @@ package struct LiveUpdate: Sendable, Hashable {
         return Array(bytes[start..<end].dropFirst("\ndata: ".utf8.count))
     }
 
-    /// `true` if the update clears the value of its kind.
+    /// `true` if the update reports that the trackable no longer has a value of this kind, such as a position or a
+    /// trip.
     var isCleared: Bool { self.payload == JSONValue.object(["trackable": .text(self.trackable.rawValue)]).json }
 }
 
-/// The id of an event in a live stream. It is unique across restarts of the gateway. Its time is the one from which the
-/// history is read if the stream cannot resume.
+/// The id of an event in a live stream. A client sends it when it reconnects, to resume after this event.
 ///
-/// Its text is `<epoch>-<number>-<milliseconds>`, with the epoch in sixteen hexadecimal digits.
+/// The id consists of the gateway's run, a number within the run, and a time. If the gateway no longer has the events
+/// after this one, it reads the history from that time. Its text is `<epoch>-<number>-<milliseconds>`; the epoch is the
+/// run's random id in sixteen hexadecimal digits.
 package struct LiveEventID: Hashable, Sendable, CustomStringConvertible {
-    /// The random id of the gateway's run.
+    /// The random id of the gateway's run, which differs after each start of the program.
     package var epoch: UInt64
-    /// The number of the update in the gateway's run, from 1; 0 is before all updates.
+    /// The number of the update within the gateway's run. The first update has 1; the id 0 is a position before all
+    /// updates.
     package var number: UInt64
     /// The time of the update on the gateway's clock, with millisecond precision.
     package var time: UnixTime

@@ -3,20 +3,20 @@ import NIOCore
 import TrackingCore
 import TrackingStore
 
-/// Writes one live stream to its client: the greeting, the history since an interruption, the first updates, and then
-/// the hub's updates. Only one task may use a writer.
+/// Writes one live stream to its HTTP client: a greeting, the history since an interruption, the first updates, and
+/// then each new update. Only one task may use a writer.
 ///
-/// A task keeps the memory of its deepest call until it ends, and this task waits for hours. Work that happens once is
-/// therefore in functions that are not inlined, and the waiting functions make few nested calls.
+/// A task keeps the memory of its deepest call until it ends, and this task lives for hours. Therefore functions that
+/// run only once are not inlined.
 struct LiveWriter {
     let stream: LiveStream
     let hub: LiveHub
     let history: (any HistoryStore)?
 
-    /// The approximate number of bytes up to which updates are combined into one write.
+    /// The approximate number of bytes up to which small updates are combined into one write.
     private static let chunk = 65_536
 
-    /// Writes until the live stream has ended, and then closes it.
+    /// Writes to the client until the live stream has ended, and then removes the stream from the hub.
     ///
     /// - Throws: The error of a lost connection.
     @concurrent func write(to writer: inout any ResponseBodyWriter) async throws {
@@ -36,8 +36,11 @@ struct LiveWriter {
         }
     }
 
-    /// Returns the greeting of a live stream: the stream's id, with which the client requests resolutions, the caller's
-    /// tag and the gateway's time.
+    /// Returns the greeting, the first event of a live stream.
+    ///
+    /// The greeting contains the stream's id, with which the client requests resolutions, the interval of heartbeats
+    /// and the gateway's time. It also contains a tag that differs between callers with different access. A page that
+    /// receives another tag than before discards its data.
     @inline(never) private func hello() -> ByteBuffer {
         var members: [String: JSONValue] = [
             "stream": .text(self.stream.id.description), "heartbeat": .number(LiveHub.heartbeat.inSeconds),
@@ -66,8 +69,8 @@ struct LiveWriter {
         while !rest.isEmpty, !self.stream.isOver { try await writer.write(self.together(&rest)) }
     }
 
-    /// Combines the bytes of small updates into one buffer. The bytes of a single update are returned unchanged,
-    /// because all streams share them.
+    /// Removes updates from the front of the list and returns their bytes in one buffer, up to about `chunk` bytes. The
+    /// buffer of a single update is returned without a copy.
     @inline(never) private func together(_ updates: inout ArraySlice<LiveUpdate>) -> ByteBuffer {
         guard let first = updates.popFirst() else { return ByteBuffer() }
         var buffer = self.stream.selection.frame(of: first)

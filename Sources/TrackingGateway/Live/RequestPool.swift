@@ -1,13 +1,13 @@
 package import TrackingCore
 
-/// The resolution requests of all live streams. The gateway requests the finest resolution of all streams for each
-/// trackable.
+/// The resolution requests of all live streams. For each trackable, the gateway sends one request to the publisher: the
+/// finest resolution that any stream requests.
 package struct RequestPool: Sendable {
-    /// A change of the gateway's resolution request to a publisher.
+    /// A change of the one request that the gateway sends to the publisher of a trackable.
     package struct Change: Hashable, Sendable {
         /// The trackable of the request.
         package let trackable: TrackableID
-        /// The finest resolution that the streams request; `nil` to withdraw the gateway's request.
+        /// The finest resolution that the live streams now request; `nil` if the gateway must withdraw its request.
         package let resolution: Resolution?
     }
 
@@ -20,16 +20,16 @@ package struct RequestPool: Sendable {
     /// Creates a pool without requests.
     package init() {}
 
-    /// Returns `true` if a stream may request a resolution of this trackable: it already does, or it requests fewer
-    /// than ``maximumTrackables``.
+    /// Returns `true` if a live stream may request a resolution of this trackable. A stream may request resolutions of
+    /// at most ``maximumTrackables`` trackables; a repeated request for one of them is always allowed.
     package func hasRoom(for trackable: TrackableID, of stream: LiveStreamID) -> Bool {
         guard let asked = self.asked[stream], !asked.contains(trackable) else { return true }
         return asked.count < Self.maximumTrackables
     }
 
-    /// Sets a stream's resolution request for a trackable, in place of its earlier one.
+    /// Sets a live stream's resolution request for a trackable, in place of the stream's earlier one.
     ///
-    /// - Returns: The change of the gateway's request; `nil` if it stays the same.
+    /// - Returns: The resulting change of the gateway's request to the publisher; `nil` if that request stays the same.
     package mutating func ask(
         _ resolution: Resolution, for trackable: TrackableID, by stream: LiveStreamID
     ) -> Change? {
@@ -37,17 +37,17 @@ package struct RequestPool: Sendable {
         return self.change(trackable) { $0.set(stream.member, to: resolution) }
     }
 
-    /// Withdraws a stream's resolution request for a trackable.
+    /// Withdraws a live stream's resolution request for a trackable.
     ///
-    /// - Returns: The change of the gateway's request; `nil` if it stays the same.
+    /// - Returns: The resulting change of the gateway's request to the publisher; `nil` if that request stays the same.
     package mutating func drop(_ trackable: TrackableID, by stream: LiveStreamID) -> Change? {
         self.asked[stream]?.remove(trackable)
         return self.change(trackable) { $0.remove(stream.member) }
     }
 
-    /// Withdraws all resolution requests of a stream that ended.
+    /// Withdraws all resolution requests of a live stream that has ended.
     ///
-    /// - Returns: The changes of the gateway's requests.
+    /// - Returns: The resulting changes of the gateway's requests to publishers.
     package mutating func ended(_ stream: LiveStreamID) -> [Change] {
         (self.asked.removeValue(forKey: stream) ?? []).compactMap { self.drop($0, by: stream) }
     }
@@ -64,7 +64,8 @@ package struct RequestPool: Sendable {
 
 /// The id of a live stream: 128 random bits, known only to its caller.
 package struct LiveStreamID: Hashable, Sendable, CustomStringConvertible {
-    /// The identity under which the stream's requests are counted, as if it were a subscriber.
+    /// The stream's id in the form of a subscriber's id. The resolution requests of streams are counted by it, as those
+    /// of subscribers are.
     let member: SubscriberID
 
     /// The id of the live stream as text.

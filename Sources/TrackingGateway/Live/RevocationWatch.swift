@@ -6,14 +6,16 @@ import TrackingRuntime
 
 /// Ends the live streams of callers whose token or share link was revoked or has expired.
 ///
-/// The watch checks the callers after each commit to the gateway's database, after the opening of a stream, and when
-/// the access of a caller ends.
+/// The service checks the permissions of all callers with an open stream. It does so after each commit to the gateway's
+/// database, after a stream was opened, and when a permission expires.
 final class RevocationWatch: Service {
-    /// The shortest time between two checks: the longest time that a stream outlives its caller's access.
+    /// The shortest time between two checks of the callers' permissions. A stream may continue for this time after its
+    /// caller lost the permission.
     static let pause = Duration.seconds(1)
-    /// The time until a check is repeated after the database could not be read.
+    /// The time after which the check is repeated when the database could not be read.
     private static let retry = Duration.seconds(2)
-    /// The longest wait for the end of an access. The system clock, which ends are compared with, can be set meanwhile.
+    /// The longest wait until the next check when a permission has an expiry time. The wait is limited because the
+    /// system clock may be set in the meantime.
     private static let longestWait = Duration.seconds(60)
 
     private let hub: LiveHub
@@ -56,9 +58,10 @@ final class RevocationWatch: Service {
         }
     }
 
-    /// Ends the streams without access. If the database cannot be read, streams continue.
+    /// Checks the permissions of all callers with an open stream, and ends the streams of those without. If the
+    /// database cannot be read, the streams continue.
     ///
-    /// - Returns: The time of the next look; `nil` if no caller's access has an end.
+    /// - Returns: The time of the next check; `nil` if no caller's permission has an expiry time.
     private func look() async -> MonotonicTime? {
         let moment = self.clock.moment
         var waits: [Duration] = []

@@ -1,15 +1,16 @@
 import NIOCore
 
-/// The most recent updates of all trackables, from which interrupted live streams resume, in the order of their numbers
-/// and bounded by count and bytes.
+/// The most recent updates of all trackables, in the order of their numbers. A live stream that was interrupted resumes
+/// from them. Their count and their bytes are limited.
 struct UpdateRing: Sendable {
     private var updates: [LiveUpdate] = []
-    /// The index in `updates` of the oldest update that is still available.
+    /// The index in `updates` of the oldest update that still counts. Those before it are removed later, many at once.
     private var head = 0
     private var bytes = 0
     private let maximumCount: Int
     private let maximumBytes: Int
-    /// The number of the newest update that is no longer available; 0 if all are.
+    /// The highest number up to which updates were dropped; 0 if all updates of this run are available. A stream can
+    /// resume only from this number or a later one.
     private(set) var forgotten: UInt64 = 0
 
     init(count: Int, bytes: Int) {
@@ -36,13 +37,14 @@ struct UpdateRing: Sendable {
         }
     }
 
-    /// Removes all updates. Streams cannot resume from before this number, which is that of the last update.
+    /// Removes all updates. From now on, no stream can resume from an update before `number`, the number of the last
+    /// update.
     mutating func forget(through number: UInt64) {
         (self.updates, self.head, self.bytes, self.forgotten) = ([], 0, 0, number)
     }
 
-    /// Removes updates that no stream may deliver any more, such as erased positions. Streams can still resume from
-    /// before them.
+    /// Removes the matching updates, such as erased positions, which no stream may deliver any more. Streams can still
+    /// resume from earlier updates; they do not receive the removed ones.
     mutating func remove(where isGone: (LiveUpdate) -> Bool) {
         self.updates.removeFirst(self.head)
         self.head = 0
@@ -50,7 +52,8 @@ struct UpdateRing: Sendable {
         self.bytes = self.updates.reduce(0) { $0 + $1.frame.readableBytes }
     }
 
-    /// Returns the updates after a number; `nil` if some of them are no longer available.
+    /// Returns the updates with a higher number than the given one; `nil` if some of them were dropped because of the
+    /// limits.
     func after(_ number: UInt64) -> ArraySlice<LiveUpdate>? {
         guard number >= self.forgotten else { return nil }
         var (low, high) = (self.head, self.updates.count)

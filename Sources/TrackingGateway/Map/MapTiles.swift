@@ -8,7 +8,8 @@ package enum MapTiles: Sendable {
     /// A file of tiles, which the gateway serves.
     case file(TileFile)
 
-    /// The address, zoom levels and attribution of the tiles as JSON, for the map page.
+    /// The description of the tiles for the map page, as JSON: the address, the attribution and, for a file, the zoom
+    /// levels.
     var description: JSONValue {
         switch self {
         case .server(let url): url.description
@@ -20,18 +21,21 @@ package enum MapTiles: Sendable {
         }
     }
 
-    /// The origin of the tile server, for the content security policy; `nil` if the gateway serves the tiles.
+    /// The origin of the tile server, for the page's content security policy; `nil` if the gateway itself serves the
+    /// tiles.
     var origin: String? { if case .server(let url) = self { url.origin } else { nil } }
 }
 
 /// The address of the tiles on a tile server.
 public struct TileURL: Hashable, Sendable {
-    /// The address with `{z}`, `{x}` and `{y}`; with `{r}` if the server has images for high-resolution screens, and
-    /// with `{s}.` in front of the host if the server has several names.
+    /// The address with the placeholders `{z}`, `{x}` and `{y}`. It may also have `{r}`, for servers with images for
+    /// high-resolution screens, and `{s}.` in front of the host, for servers with several names.
     public let template: String
-    /// The origins of the tiles, in the syntax of a content security policy.
+    /// The origin that the browser loads tiles from, in the syntax of a content security policy. It includes all
+    /// subdomains of the host if the address has `{s}.`.
     let origin: String
-    /// The attribution that the map shows, as HTML; `nil` if it is unknown.
+    /// The attribution that the map must show, as HTML. It is known only for OpenStreetMap's own servers; otherwise
+    /// `nil`.
     let attribution: String?
 
     /// Reads the address of a tile server.
@@ -84,7 +88,7 @@ public struct TileURL: Hashable, Sendable {
         #"© <a href="https://www.openstreetmap.org/copyright">OpenStreetMap</a> contributors"#
 }
 
-/// The zoom level, column and row of a map tile.
+/// The coordinates of a map tile: its zoom level, column and row.
 package struct TilePlace: Hashable, Sendable {
     /// The zoom level of the tile, 0…24.
     package let zoom: Int

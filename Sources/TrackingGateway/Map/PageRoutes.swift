@@ -54,7 +54,8 @@ package struct PageRoutes: Sendable {
         "session.js": PackageResources.session_js, "text.js": Self.textModule,
     ]
 
-    /// The script `text.js`, with the limit ``LivePosition/maximumAhead`` inserted.
+    /// The page's script `text.js`, with the number of seconds of ``LivePosition/maximumAhead`` inserted: the time by
+    /// which a position may be ahead of the clock.
     private static var textModule: [UInt8] {
         let limit = "\(LivePosition.maximumAhead.components.seconds)"
         let source = String(decoding: PackageResources.text_js, as: UTF8.self)

@@ -8,11 +8,12 @@ import TrackingStore
 
 /// The API route of a trackable's recorded points.
 extension APIRoutes {
-    /// The greatest value of the parameter `max-points`. The selected points are in memory while the rest is read.
+    /// The largest permitted value of the query parameter `max-points`, the number of points to which an answer is
+    /// thinned. It is limited because the selected points stay in memory until the whole history was read.
     private static let maximumPoints = 20_000
 
-    /// Answers with the recorded points of a trackable, as a stream. The next page is read once the previous page has
-    /// been sent.
+    /// Answers with the recorded points of a trackable as a stream of bytes. Points are read from the history in
+    /// portions; the next portion is read once the previous one was sent.
     func points(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
         let id = try context.readableTrackable()
         let caller = try context.requireCaller()
@@ -45,9 +46,9 @@ extension APIRoutes {
     }
 }
 
-/// The recorded points of a query, read from the history page by page.
+/// The recorded points of a query, read from the history in portions ("pages").
 struct PointPages: Sendable {
-    /// The number of points that are read from the history at once.
+    /// The number of points of one portion that is read from the history.
     static let size = 2000
 
     private let history: any HistoryStore
@@ -76,7 +77,8 @@ struct PointPages: Sendable {
         self.leftOut = LeftOutPoints(query, in: history)
     }
 
-    /// Returns `true` if points are missing in the track before the given point.
+    /// Returns `true` if recorded points are missing in the track directly before the given point, so that it must not
+    /// be connected with the previous one.
     mutating func isInterrupted(
         _ step: TrackContinuity.Step, before point: Location
     ) async throws(TrackingError) -> Bool {
@@ -87,7 +89,7 @@ struct PointPages: Sendable {
         }
     }
 
-    /// Returns the points of the next page; `nil` after the last page.
+    /// Returns the next portion of points; `nil` after the last one.
     ///
     /// - Throws: `Problem` if the caller may no longer read the history, and the errors of the history.
     mutating func read() async throws -> [StoredPoint]? {
@@ -101,14 +103,13 @@ struct PointPages: Sendable {
     }
 }
 
-/// The recorded points of a query in an output format, as bytes, page by page.
+/// The recorded points of a query as the bytes of a file in an output format. The bytes are produced in portions.
 struct HistoryPieces: Sendable {
     private enum Stage {
         case begin, points, done
     }
 
-    /// A part of the points that remain after thinning to `max-points`, and a flag that indicates whether the track is
-    /// interrupted before them.
+    /// A portion of the points that remain after thinning.
     private struct KeptPart: Sendable {
         var isInterrupted: Bool
         var points: ArraySlice<Location>
@@ -118,17 +119,20 @@ struct HistoryPieces: Sendable {
     private var writer: HistoryWriter
     private var continuity: TrackContinuity
     private let maximumPoints: Int?
-    /// The remaining points after thinning that are not written yet; `nil` before thinning, or without `max-points`.
+    /// The points that remain after thinning and are not written yet. `nil` as long as the points are not thinned, and
+    /// for a query without `max-points`.
     private var kept: ArraySlice<KeptPart>?
     private var stage = Stage.begin
 
     /// Creates the output of a query.
     ///
     /// - Parameters:
-    ///   - pages: The pages of the query.
+    ///   - pages: The points of the query.
     ///   - format: The output format.
-    ///   - maximumPoints: The largest number of points, to which the track is thinned; `nil` for all points.
-    ///   - coverage: The known ranges of sequence numbers, by stream.
+    ///   - maximumPoints: The largest number of points of the output. A longer track is thinned to this number; `nil`
+    ///     for all points.
+    ///   - coverage: For each stream of a publisher's log, the ranges of record numbers that the history has stored. A
+    ///     missing number interrupts the track.
     init(_ pages: PointPages, format: HistoryFormat, maximumPoints: Int?, coverage: [StreamID: StreamCoverage]) {
         self.pages = pages
         self.writer = HistoryWriter(format, of: pages.query.trackable)

@@ -92,7 +92,7 @@ extension TrackableScope {
 }
 
 extension Caller {
-    /// Returns `true` if the caller may read a record of the given time, which a share link limits.
+    /// Returns `true` if the caller may read a record of the given time. Only share links are limited to a time span.
     fileprivate func sees(_ time: UnixTime) -> Bool { self.span?.contains(time) ?? true }
 }
 

@@ -68,16 +68,16 @@ extension APIRoutes {
     }
 }
 
-/// The place after which the next page of events begins: the time, number and stream of the last event of the page
-/// before. It remains valid when later events are recorded.
+/// A position in the list of a trackable's events, after which the next page of an answer begins. It names the time,
+/// the number and the stream of the last event on the previous page. It stays valid when further events are recorded.
 struct EventCursor {
-    /// The last event of the page before, with the members that the history uses.
+    /// The last event on the previous page. Only its time, number and stream are meaningful.
     let event: TrackingEvent
 
     /// Creates a cursor after an event.
     init(_ event: TrackingEvent) { self.event = event }
 
-    /// Reads the ``text`` of a cursor; `nil` without a text.
+    /// Reads a cursor from the ``text`` that a client sent back; `nil` if the client sent none.
     ///
     /// - Throws: `Problem` (400) if the text is not a cursor.
     init?(_ text: String?) throws(Problem) {
@@ -90,14 +90,15 @@ struct EventCursor {
         self.event = TrackingEvent(id: "-", stream: stream, seq: seq, time: UnixTime(time), kind: .action)
     }
 
-    /// The cursor as text. The stream is encoded like a topic level, whose characters a query allows.
+    /// The cursor as text, for the query parameter `after`. The id of the stream is encoded so that the text needs no
+    /// percent-encoding.
     var text: String {
         let stream = (try? TrackableID(self.event.stream.rawValue))?.topicLevel ?? ""
         return "\(self.event.time.seconds)_\(self.event.seq)_\(stream)"
     }
 }
 
-/// A JSON list that is written to an answer in pieces.
+/// A JSON list that is written to an HTTP answer in pieces, while its elements are still being produced.
 private struct JSONListBuffer {
     private var buffer: ByteBuffer
     private var isFirst = true

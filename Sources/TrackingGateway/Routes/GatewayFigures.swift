@@ -2,8 +2,8 @@ import CoreMetrics
 import TrackingCore
 import TrackingRules
 
-/// The metrics of a gateway except those of its HTTP requests: counters, and current values that are set for each
-/// request of `/metrics`.
+/// The metrics of a gateway, except those of its HTTP requests. Counters are incremented when something happens.
+/// Current values, such as the number of open streams, are set for each request of `/metrics`.
 struct GatewayFigures: Sendable {
     private let metrics: any MetricsFactory
     private let ruleEvents: Counter
@@ -39,7 +39,7 @@ struct GatewayFigures: Sendable {
         [("webhook", "\(number + 1)"), ("host", "\(webhook)")]
     }
 
-    /// Counts an event in which trackables were not watched because there are too many.
+    /// Counts a report that the gateway ignores trackables because there are too many to watch.
     func leftTrackablesAlone() { self.overfull.increment() }
 
     /// Counts updates that a live stream lost because its client read too slowly.
@@ -51,10 +51,11 @@ struct GatewayFigures: Sendable {
     /// Counts a point of a device whose clock is more than a minute ahead of the gateway's.
     func countPointAhead() { self.pointsAhead.increment() }
 
-    /// Counts an event of a rule that was published on the event topic of its trackable.
+    /// Counts an event that was published because a rule of the gateway became true, such as "enters the fence depot".
     func countRuleEvent() { self.ruleEvents.increment() }
 
-    /// Returns a function that makes records durable as `take` does, and counts the accepted and rejected records.
+    /// Wraps `take`, the function that stores ingested records durably. The returned function does the same, and also
+    /// counts the accepted, rejected and corrected records.
     func counted(_ take: @escaping PhoneRoutes.Take) -> PhoneRoutes.Take {
         { (id, batch) async throws(TrackingError) in
             do throws(TrackingError) {

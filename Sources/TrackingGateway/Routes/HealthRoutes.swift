@@ -47,7 +47,8 @@ package struct HealthRoutes: Sendable {
     /// - Parameters:
     ///   - checks: The conditions for the program to be ready.
     ///   - metrics: The metrics that `/metrics` shows.
-    ///   - lookUp: Updates the metrics of the current state. Called for each request of `/metrics`.
+    ///   - lookUp: Sets the metrics of current values, such as the number of open streams. Called for each request of
+    ///     `/metrics` before the answer.
     package init(
         checks: [Check], metrics: PrometheusRegistry, lookUp: @escaping @Sendable () async -> Void = {}
     ) {

@@ -8,7 +8,8 @@ enum OtherMethods {
         .get, .head, .post, .put, .patch, .delete, .options, .trace, .connect, .query,
     ]
 
-    /// Adds the unsupported methods to every path of a router. Call this function after all other routes were added.
+    /// Adds routes that answer 405 for every path of the router and every method that the path does not support. Call
+    /// this function after all other routes were added.
     static func add(to router: Router<GatewayRequestContext>) {
         for (path, routes) in Dictionary(grouping: router.routes, by: \.path.description) {
             var has = Set(routes.map(\.method))

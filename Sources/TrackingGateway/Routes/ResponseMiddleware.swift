@@ -14,7 +14,8 @@ package struct ResponseMiddleware: RouterMiddleware {
     private let metrics: any MetricsFactory
     private let warnings = Warnings()
 
-    /// The limit of log messages about failed requests, shared by the requests of all connections.
+    /// The limit of the rate of warnings about requests that failed because of the gateway. It is shared by the
+    /// requests of all connections.
     private final class Warnings: Sendable {
         let limit = Mutex(WarningLimit<String>())
         let clock = DeviceClock()

@@ -6,7 +6,7 @@ enum CSVColumn: String, CaseIterable, Sendable {
     case trackable, time, latitude, longitude, altitude, accuracy, speed, bearing, battery, stream, seq
     case accuracyVertical, accuracyBearing, accuracySpeed, floor, mode, motion, tripId, source, extra
 
-    /// Returns the field of this column; empty when the value is unknown.
+    /// Returns the value of a point in this column as a CSV field; empty when the value is unknown.
     func field(_ point: Location, of trackable: TrackableID) -> String {
         let text = self.text(point, of: trackable)
         switch self {

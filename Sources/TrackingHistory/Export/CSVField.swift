@@ -6,16 +6,18 @@ import TrackingCore
 /// such a text is prefixed with an apostrophe, which marks a text in spreadsheets. ``unprotected(_:)`` removes it.
 /// Numbers remain numbers.
 package enum CSVField {
-    /// Returns the field of a text: protected, and with control characters escaped.
+    /// Returns a text as a CSV field. An apostrophe before it prevents spreadsheets from executing it as a formula, if
+    /// it begins like one. Control characters are escaped.
     package static func text(_ text: String) -> String { self.quoted(self.protected(text.printable)) }
 
-    /// Returns the field of a JSON value, with control characters in its texts escaped.
+    /// Returns a JSON value as a CSV field. Control characters in its texts are escaped. An apostrophe prevents
+    /// spreadsheets from executing it as a formula, if it begins like one.
     package static func json(_ json: String) -> String { self.quoted(self.protected(json.printableJSON)) }
 
-    /// Returns the field of a number, a time or another value that Godwit itself generates.
+    /// Returns a number, a time or another value that Godwit itself generates as a CSV field. It gets no apostrophe.
     package static func value(_ text: String) -> String { self.quoted(text) }
 
-    /// Returns the text of a field without its protection.
+    /// Returns the text of a CSV field without the apostrophe that ``text(_:)`` put before a text like a formula.
     static func unprotected(_ field: String) -> String {
         guard field.utf8.first == self.apostrophe, self.isProtected(field) else { return field }
         return String(field.dropFirst())
@@ -25,7 +27,8 @@ package enum CSVField {
 
     private static func protected(_ text: String) -> String { self.isProtected(text) ? "'" + text : text }
 
-    /// Returns `true` for a text that begins like a formula after any number of apostrophes.
+    /// Returns `true` for a text that a spreadsheet could execute as a formula, and for such a text after one or more
+    /// apostrophes.
     private static func isProtected(_ text: String) -> Bool {
         guard let first = text.utf8.first(where: { $0 != self.apostrophe }) else { return false }
         return "=+-@\t\r".utf8.contains(first)

@@ -1,7 +1,7 @@
 import TrackingCore
 
-/// Writes CSV by RFC 4180: a header, commas, CR LF line ends, quotes where necessary. Texts are protected; see
-/// ``CSVField``.
+/// Writes CSV by RFC 4180: a header, commas, CR LF line ends, quotes where necessary. Texts that begin like a formula
+/// get an apostrophe, so that spreadsheets do not execute them; see ``CSVField``.
 struct CSVWriter: PointWriter {
     private let trackable: TrackableID
 

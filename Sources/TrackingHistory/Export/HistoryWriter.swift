@@ -7,9 +7,9 @@ public import TrackingCore
 ///     for point in points { try output.write(writer.append(point)) }
 ///     try output.write(writer.finish())
 ///
-/// The writer holds at most ``TrackPiece/limit`` points, however long the history is. Pass the points in order of time.
-/// Equal points give equal bytes. Numbers are written so that they parse to the same values; unknown and non-finite
-/// values are omitted.
+/// Pass the points in order of time. The writer holds at most ``TrackPiece/limit`` points in memory, however long the
+/// history is. The same points always give the same bytes. Numbers are written so that reading them gives the same
+/// values. Unknown and non-finite values are omitted.
 public struct HistoryWriter: Sendable {
     private var writer: any PointWriter
     private var lastStream: StreamID?
@@ -28,11 +28,11 @@ public struct HistoryWriter: Sendable {
             }
     }
 
-    /// Returns the bytes before the first point. Call it once.
+    /// Returns the beginning of the output, before the first point. Call this function once.
     public mutating func begin() -> [UInt8] { Array(self.writer.begin().utf8) }
 
-    /// Returns the bytes of the next point. When its stream differs from that of the previous point, the track is
-    /// interrupted as by ``interrupt()``.
+    /// Returns the bytes of the next point. If the point comes from another stream (another life of the publisher's
+    /// log) than the previous point, the track is interrupted between them, as by ``interrupt()``.
     public mutating func append(_ point: Location) -> [UInt8] {
         let isOther = point.stream != nil && self.lastStream != nil && point.stream != self.lastStream
         let interruption = isOther ? self.writer.interrupt() : ""
@@ -40,15 +40,17 @@ public struct HistoryWriter: Sendable {
         return Array(interruption.utf8) + self.writer.append(point)
     }
 
-    /// Interrupts the track because points are missing between the last point and the next one. Formats that draw a
-    /// track leave a gap.
+    /// Interrupts the track, because points are missing between the last point and the next one. Formats that draw a
+    /// track leave a gap there.
+    ///
+    /// - Returns: The bytes that the format needs for the interruption.
     public mutating func interrupt() -> [UInt8] { Array(self.writer.interrupt().utf8) }
 
-    /// Returns the bytes after the last point. Call it once.
+    /// Returns the end of the output, after the last point. Call this function once.
     public mutating func finish() -> [UInt8] { Array(self.writer.finish().utf8) }
 }
 
-/// A writer of one export format.
+/// A type that writes points in one export format. A ``HistoryWriter`` uses the type of its format.
 protocol PointWriter: Sendable {
     mutating func begin() -> String
     mutating func append(_ point: Location) -> [UInt8]

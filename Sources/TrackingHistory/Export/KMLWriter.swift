@@ -2,9 +2,9 @@ import TrackingCore
 
 /// Writes KML 2.2: a Placemark for each uninterrupted piece of the track, made of `gx:Track`s.
 ///
-/// The schema requires all times of a `gx:Track` before all its positions. So a long track consists of several
-/// `gx:Track`s in one `gx:MultiTrack`, which interpolates between them. Points without an altitude are drawn on the
-/// ground.
+/// A `gx:Track` has all its times before all its positions, so the writer holds its points in memory. Therefore a long
+/// piece consists of several `gx:Track`s in one `gx:MultiTrack`, and viewers connect them. If a point of a `gx:Track`
+/// has no altitude, the whole `gx:Track` is drawn on the ground.
 struct KMLWriter: PointWriter {
     private let name: String
     private var piece = TrackPiece()

@@ -17,8 +17,8 @@ struct TextWriter: PointWriter {
     }
 }
 
-/// Writes one Feature on each line, as in the protocol. Line ends in an `extra`, where they are white space, become
-/// spaces.
+/// Writes one GeoJSON Feature on each line, with all members of the protocol. The member `extra`, free JSON of the
+/// point's source, may contain line ends; they are replaced by spaces.
 struct JSONLinesWriter: PointWriter {
     func append(_ point: Location) -> [UInt8] {
         LocationCodec.encodeFeature(point).map { $0 == 0x0A || $0 == 0x0D ? 0x20 : $0 } + [0x0A]

@@ -3,9 +3,10 @@ import TrackingCore
 /// Writes OGC Moving Features JSON 1.0 (19-045r3): a FeatureCollection with a `MovingPoint` for each piece of the
 /// track.
 ///
-/// The format requires the times of a `MovingPoint` before its positions, and each time only once. So only the first of
-/// several points with one time is written, and a long track consists of several features, each beginning at the end of
-/// the previous one. A track is divided at the antimeridian, because readers interpolate linearly in degrees.
+/// A `MovingPoint` has all its times before all its positions, so the writer holds its points in memory. Therefore a
+/// long track consists of several features; each begins with the last point of the previous one. The format permits
+/// each time only once, so only the first of several points with one time is written. A track is divided at the
+/// antimeridian, because readers interpolate linearly in degrees.
 struct MovingFeaturesWriter: PointWriter {
     private let name: String
     private var piece = TrackPiece()

@@ -1,16 +1,18 @@
 public import TrackingCore
 
-/// Detects missing points between consecutive points of a history.
+/// Detects missing points between consecutive points of a history. It uses the numbers that a publisher gives to its
+/// records, without gaps, in each stream (one life of its log).
 public struct TrackContinuity: Sendable {
-    /// The relation of a point to the previous one.
+    /// The result of comparing a point with the previous one: whether records between them are missing.
     public enum Step: Hashable, Sendable {
-        /// No missing record is known between the two points.
+        /// No record is missing between the two points: their numbers are consecutive, or there is no previous point.
         case next
-        /// Only stored records are between the points: trips, events, and points that were not selected, since the
-        /// given time. Also used when one of the points has no number, so that missing records cannot be detected.
+        /// The history has every record between the two points, or a point has no number, so that nothing can be
+        /// proved. The records between are trips, events, or points that the query did not select. `since` is the time
+        /// of the previous point.
         case passedOver(since: UnixTime)
-        /// A record that is not stored is between the points. Also used when the point has another stream than the last
-        /// numbered point, so that missing records cannot be excluded.
+        /// A record between the two points is missing in the history. Also used when the point is of another stream
+        /// than the previous numbered point, because missing records cannot be excluded then.
         case missing
     }
 
@@ -19,10 +21,13 @@ public struct TrackContinuity: Sendable {
     /// The time of the previous point, numbered or not.
     private var lastTime: UnixTime?
 
-    /// Makes a detector from the coverage of the streams.
+    /// Makes a detector for a history.
+    ///
+    /// - Parameter coverage: For each stream, the known states of record numbers, such as stored or gone. Only stored
+    ///   records count as present.
     public init(_ coverage: [StreamID: StreamCoverage]) { self.coverage = coverage }
 
-    /// Advances to the next point of the history, and returns its relation to the previous one.
+    /// Compares the next point of the history with the previous one, and remembers it for the next comparison.
     public mutating func step(to point: Location) -> Step {
         defer { self.lastTime = point.time }
         guard let stream = point.stream, let seq = point.seq else {

@@ -1,14 +1,16 @@
 import TrackingCore
 
-/// The points of a piece of a track, for formats that write all times before all positions. A long track is divided
-/// into several pieces to limit memory; each begins with the last point of the previous piece.
+/// The points of one piece of a track, collected for formats that write all times before all positions. A piece has at
+/// most ``limit`` points, to limit the memory. Each further piece begins with the last point of the previous one, so
+/// that the track stays connected.
 struct TrackPiece: Sendable {
     /// The maximum number of points of one piece.
     static let limit = 500
 
     private(set) var points: [Location] = []
 
-    /// Adds a point and returns the piece that it completes; returns `nil` when the piece is incomplete.
+    /// Adds a point to the piece. Returns the points of the piece if it now has ``limit`` points, and begins the next
+    /// piece; otherwise returns `nil`.
     mutating func append(_ point: Location) -> [Location]? {
         self.points.append(point)
         guard self.points.count == Self.limit else { return nil }
@@ -16,9 +18,10 @@ struct TrackPiece: Sendable {
         return self.points
     }
 
-    /// Ends the track and returns its remaining points; `nil` when there are none.
+    /// Ends the track and returns its remaining points; `nil` when all points were returned before.
     ///
-    /// - Parameter hasGiven: `true` when a previous piece contained the first remaining point.
+    /// - Parameter hasGiven: `true` when earlier pieces of this track were returned. The first remaining point was then
+    ///   the last point of the earlier piece, and alone it is not returned.
     mutating func finish(hasGiven: Bool) -> [Location]? {
         defer { self.points = [] }
         return self.points.count > (hasGiven ? 1 : 0) ? self.points : nil

@@ -21,8 +21,8 @@ struct CSVCutter: Sendable {
     private var line = 1
     private var startLine = 1
     private var isQuoted = false
-    /// `true` when the last byte of a quoted field was a quotation mark. The mark ends the field, or is the first of
-    /// two that stand for one.
+    /// `true` when the last byte of a quoted field was a quotation mark. The next byte decides its meaning: with
+    /// another quotation mark it stands for one, otherwise it ends the field.
     private var isQuoteOpen = false
     private var isSkipping = false
     private var followsReturn = false
@@ -108,7 +108,8 @@ struct CSVCutter: Sendable {
         }
     }
 
-    /// Reads a byte of a quoted field. When the field has ended before the byte, the caller processes the byte.
+    /// Reads a byte inside a quoted field. The first byte after the closing quotation mark only ends the quotation; the
+    /// caller then processes that byte as an unquoted one.
     private mutating func takeQuoted(_ byte: UInt8) {
         let isQuote = byte == UInt8(ascii: "\"")
         if self.isQuoteOpen {

@@ -1,6 +1,7 @@
 import TrackingCore
 
-/// Reads CSV with a header: Godwit's own columns, or other columns with names in ``PointDraft``.
+/// Reads CSV with a header line. The columns are found by their names: Godwit's own, or the other common names that
+/// ``PointDraft`` knows, such as `lat`.
 struct CSVReader: RecordingDecoder {
     private(set) var failure: TrackingError?
     private var cutter = CSVCutter()
@@ -68,8 +69,9 @@ struct CSVReader: RecordingDecoder {
         }
     }
 
-    /// Returns a number or time without surrounding spaces. When the separator is `;` or a tab, a decimal comma becomes
-    /// a point.
+    /// Returns a field in the form that its column needs. Numbers and times lose surrounding spaces. In a file with the
+    /// separator `;` or tab, a decimal comma becomes a point. Text loses the apostrophe that protects it from being a
+    /// formula.
     private func cleaned(_ field: String, in column: String) -> String {
         switch PointDraft.meaning(of: column) {
         case nil, .tripID: return CSVField.unprotected(field)

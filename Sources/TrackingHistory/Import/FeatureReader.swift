@@ -45,9 +45,11 @@ struct FeatureReader: RecordingDecoder {
         }
     }
 
-    /// Returns the point of a Feature of other software. Returns `nil` for objects other than points that Overland
-    /// sends among its points: a trip, a visit, a pause, a moment without a position. In other files, the same names
-    /// are ordinary properties.
+    /// Returns the point of a Feature that other software wrote. Returns `nil` for the Features in a batch of the app
+    /// Overland that are not points: trips, visits, pauses, and fixes without a position.
+    ///
+    /// - Parameter isOverland: `true` for a Feature in a batch of Overland. In other files, these Features are ordinary
+    ///   points.
     private static func point(_ bytes: [UInt8], isOverland: Bool) throws(BadPoint) -> Location? {
         guard let feature = try? JSONValue(json: bytes), feature.object != nil else {
             throw BadPoint("the value is not a JSON object, or its nesting is too deep")

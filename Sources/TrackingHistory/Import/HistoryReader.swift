@@ -6,8 +6,8 @@ public import TrackingCore
 /// An invalid point is reported with its line and the reason, and reading continues. The reader holds at most one
 /// record of the file, which has at most 128 KB.
 ///
-/// Points have no `seq` and no stream, because those named a record in the log of the publisher. So a point is
-/// identified by trackable, time and position, and reading a file twice gives the same points.
+/// A publisher's record number (`seq`) and stream id in the file are ignored. Therefore only trackable, time and
+/// position identify a point, and reading a file twice gives the same points.
 public struct HistoryReader: Sendable {
     /// A format that can be read.
     public enum Format: String, Hashable, Sendable, CaseIterable {
@@ -50,11 +50,11 @@ public struct HistoryReader: Sendable {
             }
     }
 
-    /// The error after which reading cannot continue, because the file does not have the format; `nil` while reading
-    /// continues. Points before the error were returned.
+    /// The error because of which reading stopped: the file does not have the expected format. `nil` while there is
+    /// none. Points before the error were returned.
     public var failure: TrackingError? { self.decoder.failure }
 
-    /// Appends bytes and returns the events that they complete: fixes and rejected inputs.
+    /// Reads further bytes of the file. Returns an event for each point that they complete, and for each invalid one.
     public mutating func append(_ bytes: ArraySlice<UInt8>) -> [SourceEvent] {
         self.decoder.append(self.text.append(bytes))
     }

@@ -1,22 +1,22 @@
-/// Splits a sequence of JSON texts into values: the elements of the named lists of each object, or the whole object
-/// when it has no such list. The bytes may arrive in pieces of any size. The sequence may also be one list of objects.
+/// Splits a sequence of JSON objects into values, while the bytes arrive in pieces of any size. The values are the
+/// elements of certain lists of each object, such as `features`, or the object itself if it has no such list. The
+/// sequence may also be one JSON array of objects.
 ///
-/// The cutter examines only brackets and strings; the decoder of a value checks its grammar. After a line end inside a
-/// string, or a bracket in an impossible position, the text counts as broken and another one begins. So a damaged line
-/// affects little more than itself. A value has at most ``limit`` bytes, and so has the part of an object before its
-/// list.
+/// The cutter examines only brackets and strings; the grammar of a value is checked later. A line end inside a string,
+/// or a bracket in an impossible position, ends the current object as broken, and the next object begins. So a damaged
+/// line affects little more than itself. A value above ``limit`` bytes is dropped.
 struct JSONCutter: Sendable {
-    /// An item of the input, with the number of its first line.
+    /// An item that the cutter found, with the number of its first line in the input.
     enum Piece: Hashable, Sendable {
-        /// An element of the list with this name; without a name, an object that has no such list.
+        /// A value: an element of the list with this name, or a whole object that has no such list (`nil`).
         case value([UInt8], of: String?, line: Int)
-        /// The end of an object that had one of the lists.
+        /// The end of an object whose list elements were returned before.
         case emptied
         /// A value above ``JSONCutter/limit`` bytes, which were dropped.
         case tooLong(line: Int)
-        /// Bytes other than white space outside of objects. Reported once for each line.
+        /// Bytes outside of objects that are not white space, or a broken object. Reported once for each line.
         case notJSON(line: Int)
-        /// The end of the input within a text.
+        /// The end of the input inside an object or inside the enclosing array.
         case brokenOff(line: Int)
     }
 
@@ -24,7 +24,7 @@ struct JSONCutter: Sendable {
     static let limit = 131_072
 
     private let lists: Set<String>
-    /// The bytes of the current value, or of the part of an object before its list.
+    /// The bytes of the current value. Before a list, they are the part of the object that precedes the list.
     private var bytes: [UInt8] = []
     private var isTooLong = false
     private var startLine = 1
@@ -33,20 +33,19 @@ struct JSONCutter: Sendable {
     /// The name of the current list, whose elements are returned; `nil` outside of a list.
     private var list: String?
     private var isInList: Bool { self.list != nil }
-    /// `true` when the object had a list, so that its remainder is not a value.
+    /// `true` when the current object had one of the lists. The bytes of the object after its list are then ignored.
     private var hadList = false
     private var isInString = false
     private var isEscaped = false
-    /// The last string of the object itself, outside of its values. When a colon follows it, it is the name of the
-    /// current member.
+    /// The last string at the top level of the current object. If a colon follows, the string is the name of a member.
     private var name: [UInt8] = []
     private var isNamed = false
     private var badLine = 0
-    /// `true` at the beginning of the input.
+    /// `true` until the input's first object, array or invalid byte has begun.
     private var isFirst = true
-    /// `true` while the whole input is one JSON array that has not ended.
+    /// `true` while an array that encloses all objects of the input has not ended.
     private var isWhole = false
-    /// The last byte outside of strings other than white space.
+    /// The last byte outside of strings that is not white space.
     private var previous: UInt8 = 0
 
     init(lists: Set<String>) { self.lists = lists }
@@ -60,7 +59,7 @@ struct JSONCutter: Sendable {
         return pieces
     }
 
-    /// Ends the input. Reports a text that is not complete.
+    /// Ends the input. Returns an item if an object, or the array around all objects, has not ended.
     mutating func finish() -> [Piece] {
         guard self.depth > 0 || self.isWhole else { return [] }
         defer { self.giveUp() }
@@ -166,7 +165,7 @@ struct JSONCutter: Sendable {
         }
     }
 
-    /// Reports the current JSON text as broken, and begins the next one.
+    /// Reports the current object as broken and leaves it, so that the next object can begin.
     private mutating func giveUp(_ pieces: inout [Piece]) {
         if self.badLine != self.startLine { pieces.append(.notJSON(line: self.startLine)) }
         self.badLine = self.startLine
@@ -203,7 +202,8 @@ struct JSONCutter: Sendable {
         self.isTooLong = false
     }
 
-    /// Ends an element of a list that is neither an object nor a list, at a comma or bracket.
+    /// Ends an element of a list at a comma or bracket, if the element is a plain value such as a number. Elements that
+    /// are objects or arrays end at their own brackets.
     private mutating func endScalar(_ pieces: inout [Piece]) {
         guard self.isTooLong || self.bytes.contains(where: { $0 > 0x20 }) else { return self.clear() }
         if self.bytes.first.map({ $0 == UInt8(ascii: "{") || $0 == UInt8(ascii: "[") }) != true {

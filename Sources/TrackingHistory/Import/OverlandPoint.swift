@@ -1,15 +1,15 @@
 package import TrackingCore
 
-/// The decoder of points in Overland's batches, for the conventions of its iOS and Android versions.
+/// Decodes the points in batches of the phone app Overland, as its versions for iOS and Android write them.
 package enum OverlandPoint {
-    /// Returns the point of a Feature.
+    /// Makes a point from the members of a GeoJSON Feature in a batch of the app Overland.
     ///
     /// - Parameters:
     ///   - properties: The properties of the Feature.
     ///   - geometry: The geometry of the Feature.
     ///   - isSwapped: `true` when the latitude precedes the longitude in the coordinates.
-    ///   - source: The properties as source text; `nil` when they were not read from JSON.
-    /// - Throws: ``BadPoint`` with the missing or wrong member, without a coordinate.
+    ///   - source: The unparsed JSON text of the properties; `nil` when they were not read from JSON.
+    /// - Throws: ``BadPoint`` that names the missing or wrong member. It never contains a coordinate.
     package static func location(
         _ properties: [String: JSONValue], _ geometry: JSONValue?, isSwapped: Bool = false, source: JSONSource?
     ) throws(BadPoint) -> Location {
@@ -60,14 +60,16 @@ package enum OverlandPoint {
         "speed_accuracy": .accuracySpeed, "course_accuracy": .accuracyBearing, "battery_level": .battery,
     ]
 
-    /// Returns `true` when a property corresponds to a value of a point.
+    /// Returns `true` for the name of a property that becomes a value of the point. Other properties are added to its
+    /// `extra`.
     private static func isKnown(_ name: String) -> Bool {
         self.names[name] != nil
             || ["altitude", "vertical_accuracy", "altitude_accuracy", "motion", "trip_id"].contains(name)
     }
 
-    /// Returns the coordinates: longitude, latitude and further numbers; `nil` when there are none. Very old versions
-    /// for iOS wrote an object.
+    /// Returns the coordinates of a Feature's geometry: longitude, latitude and possible further numbers. `nil` when
+    /// there are none. Very old versions of the app for iOS wrote an object with the members `longitude` and
+    /// `latitude`.
     package static func coordinates(_ geometry: JSONValue?) -> [JSONValue]? {
         switch geometry?["coordinates"] {
         case .list(let list): list.count >= 2 ? list : nil
@@ -94,20 +96,22 @@ package enum OverlandPoint {
         return accuracy < 0 || (accuracy == 0 && properties["altitude"]?.lenientNumber == -1)
     }
 
-    /// Returns the state of the battery. Very old versions wrote a Boolean for charging.
+    /// Returns the state of the battery as text. Very old versions of the app wrote a Boolean: `true` becomes
+    /// `charging`, and `false` becomes `unplugged`.
     package static func batteryState(_ value: JSONValue) -> JSONValue {
         value.flag.map { .text($0 ? "charging" : "unplugged") } ?? value
     }
 }
 
-/// The kinds of motion in the vocabularies of iOS and Android.
+/// The kinds of motion that a phone reported, such as walking. The words of Android are translated to those of the
+/// protocol.
 package struct PhoneMotion {
-    /// The kinds of motion that the protocol defines, as a JSON array.
+    /// The reported kinds of motion that the protocol defines, as a JSON array of its words.
     package let known: JSONValue
-    /// `true` when the phone's list contains kinds of motion that the protocol does not define.
+    /// `true` when the phone also reported kinds of motion that the protocol does not define.
     package let hasUnknown: Bool
 
-    /// Makes the kinds of motion from a list of words or a single word.
+    /// Reads the phone's kinds of motion from a JSON list of words or a single word.
     package init(_ value: JSONValue) {
         let words = value.list?.compactMap(\.text) ?? value.text.map { [$0] } ?? []
         let ours = words.map { Self.android[$0] ?? $0 }

@@ -38,7 +38,7 @@ struct OwnTracksReader: RecordingDecoder {
         }
     }
 
-    /// Returns the point of a message; `nil` for another kind of message.
+    /// Returns the point of an OwnTracks message; `nil` for a message that is not a location.
     private static func point(_ members: [String: JSONValue], _ source: JSONSource) throws(BadPoint) -> Location? {
         guard let kind = members["_type"]?.text else { throw BadPoint("the message has no _type") }
         guard kind != "encrypted" else {

@@ -1,19 +1,21 @@
 package import TrackingCore
 
 /// A point under construction from named values: CSV columns, GeoJSON properties or OwnTracks members. Values with
-/// unknown names are added to `extra` as far as there is room.
+/// unknown names become members of the point's `extra`, a JSON object of limited size. When they exceed that size, the
+/// largest are left out.
 package struct PointDraft {
-    /// The meaning of a named value for a point.
+    /// The meaning of a named value, such as the altitude of the point.
     package enum Meaning: Sendable {
         case time, latitude, longitude, altitude, accuracyHorizontal, accuracyVertical, bearing, accuracyBearing
         case speed, accuracySpeed, kilometresPerHour, floor, battery, batteryPercent, mode, motion, tripID, source
         case extra
-        /// The value is ignored: the point's source provides it in another way, or it names a record in another
-        /// device's log.
+        /// The value is ignored. It names a record in a publisher's log, or the reader gets it from another part of the
+        /// file.
         case nothing
     }
 
-    /// The known names in lower case, without `_`, `-` and spaces. `docs/reference/history.md` lists them.
+    /// The known names of values and their meanings. A name is in lower case, without `_`, `-` and spaces.
+    /// `docs/reference/history.md` lists all names.
     static let names: [String: Meaning] = {
         let table: [(Meaning, [String])] = [
             (.time, ["time", "timestamp", "datetime", "recordedat", "utc", "tst"]),
@@ -42,21 +44,22 @@ package struct PointDraft {
     private var longitude: Double?
     private var isPlaceGiven = false
     private var rest = Location(coordinate: PointDraft.anywhere, time: UnixTime(0))
-    /// The members to add to `extra`, as source text.
+    /// The values with unknown names, as JSON text, which become members of the point's `extra`.
     private var unknown: [String: ArraySlice<UInt8>] = [:]
 
     // Latitude and longitude are in range.
     private static let anywhere = Coordinate(latitude: 0, longitude: 0)!
 
-    /// Makes a draft without values.
+    /// Makes a point under construction that has no values yet.
     package init() {}
 
-    /// Sets a value by its name.
+    /// Sets a value of the point by its name in the file.
     ///
     /// - Parameters:
-    ///   - name: The name of the value. A value with an unknown name is added to `extra`.
+    ///   - name: The name of the value. A value with an unknown name becomes a member of the point's `extra`.
     ///   - value: The value.
-    ///   - source: The value as source text, for `extra`; `nil` for a value that was not read from JSON.
+    ///   - source: The JSON text of the value, which is copied to `extra` unchanged; `nil` for a value that was not
+    ///     read from JSON.
     package mutating func set(_ name: String, to value: JSONValue, source: ArraySlice<UInt8>? = nil) {
         guard let meaning = Self.meaning(of: name) else {
             return self.addExtra(name, source: source ?? value.json[...])
@@ -64,18 +67,18 @@ package struct PointDraft {
         self.set(meaning, to: value, source: source)
     }
 
-    /// Adds a member with a value as source text to `extra`.
+    /// Adds a value, given as JSON text, to the members of the point's `extra`.
     package mutating func addExtra(_ name: String, source: ArraySlice<UInt8>) { self.unknown[name] = source }
 
-    /// Sets a value by its meaning.
+    /// Sets a value of the point by its meaning.
     ///
-    /// A value of the wrong type is unknown, and so is a negative magnitude: many programs write -1 for an unknown
-    /// value. Only ``location()`` checks the mandatory values.
+    /// A value of the wrong type counts as unknown. So does a negative value where only magnitudes make sense, because
+    /// many programs write -1 for "unknown". Only ``location()`` checks that time and position are present.
     ///
     /// - Parameters:
     ///   - meaning: The meaning of the value.
     ///   - value: The value.
-    ///   - source: The value as source text, for `extra`; `nil` for a value that was not read from JSON.
+    ///   - source: The JSON text of the value, for the meaning `extra`; `nil` for a value that was not read from JSON.
     package mutating func set(_ meaning: Meaning, to value: JSONValue, source: ArraySlice<UInt8>? = nil) {
         let number = value.lenientNumber
         let magnitude = number.flatMap { $0 >= 0 ? $0 : nil }
@@ -105,7 +108,7 @@ package struct PointDraft {
 
     /// Returns the finished point.
     ///
-    /// - Throws: ``BadPoint`` with the missing or wrong value, without a coordinate.
+    /// - Throws: ``BadPoint`` that names the missing or wrong value. It never contains a coordinate.
     package func location() throws(BadPoint) -> Location {
         guard let latitude = self.latitude, let longitude = self.longitude else {
             throw BadPoint(
@@ -136,8 +139,9 @@ package struct PointDraft {
         return location
     }
 
-    /// Returns the members that fit into an event's detail. Members that nest too deep are omitted, then the largest
-    /// ones until the rest has the size of an `extra`.
+    /// Returns the members that fit into the detail of a tracking event. Members with too many levels of nesting are
+    /// omitted. Then the largest members are omitted until the rest has at most the permitted size of a point's
+    /// `extra`.
     package static func fitting(_ members: [String: JSONValue]) -> [String: JSONValue] {
         var fitting = members.filter { $0.value.depth < WireLimits.maximumExtraDepth }
         guard JSONValue.object(fitting).json.count > Location.maximumExtraBytes else { return fitting }
@@ -150,8 +154,8 @@ package struct PointDraft {
         return fitting
     }
 
-    /// Returns the time for RFC 3339 text or Unix time; `nil` for other values. Numbers from 1e11 on are milliseconds
-    /// (as seconds, they would be in the year 5138).
+    /// Returns the time that a value denotes, as RFC 3339 text or as a number of Unix time; `nil` for other values. A
+    /// number counts as milliseconds from 1e11 on, and as seconds below.
     package static func time(_ value: JSONValue) -> UnixTime? {
         if let number = value.lenientNumber {
             guard number.magnitude <= 1e14 else { return nil }
@@ -174,29 +178,34 @@ package struct PointDraft {
         return value.object == nil ? nil : source.map { Array($0) } ?? value.json
     }
 
-    /// Returns a charge as a fraction when it was given in percent: a number above 1 and up to 100.
+    /// Returns a battery charge as a fraction if it was given in percent: a number above 1 and up to 100 is divided by
+    /// a hundred. `nil` for other numbers, which may be fractions already.
     private static func percentage(_ value: JSONValue) -> Double? {
         value.lenientNumber.flatMap { $0 > 1 && $0 <= 100 ? $0 / 100 : nil }
     }
 
-    /// Returns the number of properties that the point represents in corrected form: battery charges in percent.
+    /// Returns the number of properties whose value must be corrected in the point. These are battery charges in
+    /// percent, which become fractions.
     package static func corrections(in properties: [String: JSONValue]) -> Int {
         properties.count(where: { Self.meaning(of: $0.key) == .battery && Self.percentage($0.value) != nil })
     }
 }
 
-/// The reason why a value of a file is not a point. The reader adds the number of the line.
+/// The error that a value of a file is not a valid point. The reader adds the number of the line when it reports the
+/// error.
 package struct BadPoint: Error {
-    /// The missing or wrong value, without a coordinate.
+    /// The reason as text. It names the missing or wrong value, and never contains a coordinate.
     package let reason: String
 
     init(_ reason: String) { self.reason = reason }
 }
 
 extension PointDraft {
-    /// Returns the point of a Feature that contains only properties of the protocol, without `seq` and stream; `nil`
-    /// for any other Feature. It is decoded without a tree of values. Other Features need ``point(feature:source:)``,
-    /// which preserves unknown properties.
+    /// Returns the point of a GeoJSON Feature that has only members of Godwit's own protocol; `nil` for any other
+    /// Feature. Its record number (`seq`) and stream are removed.
+    ///
+    /// This is the fast way to read Godwit's own files. Use ``point(feature:source:)`` for other Features; it preserves
+    /// unknown properties.
     package static func ownPoint(_ json: ArraySlice<UInt8>) -> Location? {
         guard var location = try? LocationCodec.decodeWholeFeature(json) else { return nil }
         location.seq = nil
@@ -204,12 +213,13 @@ extension PointDraft {
         return location
     }
 
-    /// Returns the point of a GeoJSON Feature of any program. See also `LocationCodec.hasNullCoordinate(_:)`.
+    /// Returns the point of a GeoJSON Feature of any program. Check the text with `LocationCodec.hasNullCoordinate(_:)`
+    /// before.
     ///
     /// - Parameters:
     ///   - feature: The Feature.
-    ///   - source: The properties as source text; `nil` when they were not read from JSON.
-    /// - Throws: ``BadPoint`` with the missing or wrong value, without a coordinate.
+    ///   - source: The unparsed JSON text of the properties; `nil` when they were not read from JSON.
+    /// - Throws: ``BadPoint`` that names the missing or wrong value. It never contains a coordinate.
     package static func point(feature: JSONValue, source: JSONSource?) throws(BadPoint) -> Location {
         guard feature["type"]?.text == "Feature" else { throw BadPoint("the value is not a GeoJSON Feature") }
         guard feature["geometry"]?["type"]?.text == "Point",

@@ -1,18 +1,18 @@
-/// Converts UTF-16 text to UTF-8 when it begins with a byte order mark, and returns other text unchanged. The bytes may
-/// arrive in pieces of any size.
+/// Converts the text of a file to UTF-8. Text that begins with a UTF-16 byte order mark is converted; other text is
+/// returned unchanged. The bytes may arrive in pieces of any size.
 struct UnicodeText: Sendable {
     private enum Encoding: Sendable {
-        /// Fewer than two bytes were read. Can transition to: `other`, `utf16`.
+        /// The encoding is not known yet, because fewer than two bytes were read. Can transition to: `other`, `utf16`.
         case unknown
         case utf16(isBigEndian: Bool)
         case other
     }
 
     private var encoding = Encoding.unknown
-    /// The bytes of an incomplete character.
+    /// The bytes that were read but not converted yet, such as the first half of a UTF-16 character.
     private var rest: [UInt8] = []
 
-    /// Appends bytes and returns the text that they complete.
+    /// Adds bytes of the file, and returns the UTF-8 text of all characters that are complete.
     mutating func append(_ bytes: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
         if case .other = self.encoding { return bytes }
         self.rest += bytes
@@ -35,7 +35,7 @@ struct UnicodeText: Sendable {
         return Array(String(decoding: units, as: UTF16.self).utf8)[...]
     }
 
-    /// Ends the text and returns the bytes of an incomplete character unchanged.
+    /// Ends the file, and returns the bytes that were not converted, unchanged.
     mutating func finish() -> ArraySlice<UInt8> {
         defer { self.rest = [] }
         return self.rest[...]

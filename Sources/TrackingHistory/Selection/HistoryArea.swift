@@ -3,7 +3,8 @@ public import TrackingCore
 
 /// An area between two meridians and two parallels, edges included.
 public struct BoundingBox: Hashable, Sendable {
-    /// The south-west corner. When it is east of the other corner, the box crosses the antimeridian.
+    /// The south-west corner. When its longitude is greater than that of the other corner, the box crosses the
+    /// antimeridian.
     public let southWest: Coordinate
     /// The north-east corner.
     public let northEast: Coordinate
@@ -24,19 +25,19 @@ public struct BoundingBox: Hashable, Sendable {
             let north = numbers[3]
         else {
             throw TrackingError(
-                .invalidConfiguration, "a box is WEST,SOUTH,EAST,NORTH in degrees, as in -8.7,52.6,-8.5,52.7")
+                .invalidConfiguration, "the box must be WEST,SOUTH,EAST,NORTH in degrees, as in -8.7,52.6,-8.5,52.7")
         }
         guard let southWest = Coordinate(latitude: south, longitude: west),
             let northEast = Coordinate(latitude: north, longitude: east)
         else {
             throw TrackingError(
                 .invalidConfiguration,
-                "a box is WEST,SOUTH,EAST,NORTH: west and east are -180 to 180 degrees, south and north -90 to 90")
+                "the box must be WEST,SOUTH,EAST,NORTH: west and east -180 to 180 degrees, south and north -90 to 90")
         }
         guard let box = BoundingBox(southWest: southWest, northEast: northEast) else {
             throw TrackingError(
                 .invalidConfiguration,
-                "a box is WEST,SOUTH,EAST,NORTH: south must not exceed north")
+                "the box must be WEST,SOUTH,EAST,NORTH: its south exceeds its north")
         }
         self = box
     }
@@ -68,7 +69,7 @@ extension GeoBox {
         let area = GeoBox(
             south: southWest.latitude, west: southWest.longitude, north: northEast.latitude, east: northEast.longitude)
         guard let area else {
-            throw TrackingError(.invalidConfiguration, "a box is WEST,SOUTH,EAST,NORTH in degrees")
+            throw TrackingError(.invalidConfiguration, "the box must be WEST,SOUTH,EAST,NORTH in degrees")
         }
         self = area
     }
@@ -87,7 +88,8 @@ public struct Surroundings: Hashable, Sendable {
     ///   of the Earth's circumference.
     public init(center: Coordinate, radius: Meters) throws(TrackingError) {
         guard radius.value > 0, radius.value <= 20_100_000 else {
-            throw TrackingError(.invalidConfiguration, "a distance from a place is above 0 m and at most 20,100,000 m")
+            throw TrackingError(
+                .invalidConfiguration, "the distance from a place must be above 0 m and at most 20,100,000 m")
         }
         self.center = center
         self.radius = radius
@@ -103,10 +105,11 @@ public struct Surroundings: Hashable, Sendable {
         else {
             throw TrackingError(
                 .invalidConfiguration,
-                "a place is LATITUDE,LONGITUDE in degrees (-90 to 90, -180 to 180), as in 52.63,-8.66")
+                "the place must be LATITUDE,LONGITUDE in degrees (-90 to 90, -180 to 180), as in 52.63,-8.66")
         }
         guard let radius = Double(decimal: metres) else {
-            throw TrackingError(.invalidConfiguration, "a distance is a number of metres, not '\(metres.prefix(40))'")
+            throw TrackingError(
+                .invalidConfiguration, "the distance must be a number of metres, not '\(metres.prefix(40))'")
         }
         try self.init(center: center, radius: Meters(radius))
     }
@@ -114,7 +117,8 @@ public struct Surroundings: Hashable, Sendable {
     /// Returns `true` when the area contains a coordinate.
     public func contains(_ place: Coordinate) -> Bool { place.distance(to: self.center) <= self.radius }
 
-    /// A box that contains the whole area, for an index search.
+    /// The box around the whole area. A database with an index of coordinates is searched with it before the exact
+    /// distances are compared.
     public var boundingBox: BoundingBox {
         let angle = self.radius.value / Coordinate.meanEarthRadius.value * 180 / .pi
         // The box is enlarged by a millionth of a degree, so that rounding does not exclude its edge.
@@ -132,7 +136,9 @@ public struct Surroundings: Hashable, Sendable {
         return box
     }
 
-    /// Returns the extent in longitude, in degrees, of a circle with this angle that contains no pole.
+    /// Returns half of the circle's extent in longitude, in degrees, for a circle that contains no pole.
+    ///
+    /// - Parameter angle: The radius of the circle as an angle at the Earth's centre, in degrees.
     private func width(_ angle: Double) -> Double {
         let ratio = sin(angle * .pi / 180) / cos(self.center.latitude * .pi / 180)
         return asin(min(1, ratio)) * 180 / .pi + 1e-6

@@ -1,38 +1,35 @@
 public import TrackingCore
 
-/// Reduces a history to at most N points in one pass, with memory for N points, and provides a bound of the error.
+/// Reduces a track to at most ``maximumPoints`` points in one pass. It needs memory only for the remaining points, and
+/// provides an upper ``bound`` of the error.
 ///
-/// The first and the last point remain. Of the others, the point with the least *synchronized distance* is dropped.
-/// That is the distance of the point from the simplified track at the same time, which moves evenly along the great
-/// circle between the points before and after it. The algorithm is SQUISH-E with a fixed number of points (J. Muckell,
-/// P. W. Olsen, J.-H. Hwang, C. T. Lawson, S. S. Ravi: "Compression of trajectory data: a comprehensive evaluation and
-/// new approach", GeoInformatica 18, 2014). A dropped point adds its priority to that of its neighbours, so that a
-/// priority is never below the greatest distance that dropping the point can cause.
+/// The first and the last point always remain. When there are too many points, the one with the least priority is
+/// dropped. The priority of a point is roughly the distance that the track loses without it. It is measured between the
+/// point and the simplified track at the same time; between two remaining points, the simplified track moves evenly
+/// along the great circle. A dropped point passes its priority on to its two neighbours, so that errors add up.
+/// Altitudes are ignored.
 ///
-/// ``bound`` is the greatest priority of a dropped point. No dropped point was further from the simplified track at its
-/// time. On a sphere, this holds while two neighbouring segments together are no longer than half the circumference,
-/// because within that length two great circles from one point diverge. For longer segments, half the circumference is
-/// used as the distance, which no distance exceeds. Altitudes are ignored.
-///
-/// When two remaining points have the same time, the simplified track is at both of them at that time.
+/// The algorithm is SQUISH-E with a fixed number of points (J. Muckell, P. W. Olsen, J.-H. Hwang, C. T. Lawson, S. S.
+/// Ravi: "Compression of trajectory data: a comprehensive evaluation and new approach", GeoInformatica 18, 2014).
 ///
 /// At an interruption of the track (``interrupt()``), the points on both sides remain, and no distance is measured
-/// across it. When there are more such points than N, the shortest interruptions are closed.
+/// across it. When there are more such points than the maximum, the shortest interruptions are closed first.
 public struct HistorySimplifier: Sendable {
-    /// The maximum number of points of the result.
+    /// The largest number of points that remain.
     public let maximumPoints: Int
     /// The number of points that were appended.
     public private(set) var count = 0
-    /// The greatest distance of a dropped point from the simplified track at the same time; 0 when no point was
-    /// dropped.
+    /// An upper bound of the error, in metres: at its time, no dropped point was further from the simplified track. 0
+    /// when no point was dropped.
     public private(set) var bound: Meters = 0
 
-    /// A remaining point, and the slots of the points before and after it; -1 for none.
+    /// A remaining point, with the indices in `nodes` of the remaining points before and after it; -1 for none.
     private struct Node: Sendable {
         var point: Location
         var previous: Int
         var next: Int
-        /// The greatest priority of the dropped points that were next to this point, in metres.
+        /// The greatest priority of the dropped neighbours of this point, in metres. It is added to the point's own
+        /// distance.
         var inherited = 0.0
         /// `true` when the track is interrupted before this point.
         var beginsPiece: Bool
@@ -42,16 +39,16 @@ public struct HistorySimplifier: Sendable {
 
     private var nodes: [Node] = []
     private var heap: IndexedHeap
-    /// The points after an interruption, ordered by the duration of the interruption.
+    /// The first points after the interruptions of the track, ordered by the duration of the interruption.
     private var interruptions: IndexedHeap
     private var isInterrupted = false
     private var last = -1
     private var free = -1
 
-    /// Half the circumference, the greatest distance between two coordinates.
+    /// Half the circumference of the Earth in metres, the greatest possible distance between two coordinates.
     private static let farthest = Coordinate.meanEarthRadius.value * .pi
 
-    /// The greatest permitted value of ``maximumPoints``, which limits the memory.
+    /// The greatest permitted value of ``maximumPoints``. It limits the memory.
     public static let maximumLimit = 1_000_000
 
     /// Makes a simplifier with a result of at most `maximumPoints` points.
@@ -88,7 +85,7 @@ public struct HistorySimplifier: Sendable {
         if self.count > self.maximumPoints { self.dropLeast() }
     }
 
-    /// The number of points in memory, for tests of its maximum.
+    /// The number of points in memory. Tests compare it with the maximum.
     var heldPoints: Int { self.nodes.count }
 
     /// The points of the simplified track, in order.
@@ -117,8 +114,8 @@ public struct HistorySimplifier: Sendable {
         return self.free
     }
 
-    /// Drops the point with the least priority. One exists: more than two points are present, and after all
-    /// interruptions are closed, all but the first and last have a priority.
+    /// Drops the point with the least priority, and passes its priority on to its neighbours. If all points are
+    /// protected by interruptions, interruptions are closed first.
     private mutating func dropLeast() {
         guard let (slot, priority) = self.leastOfAll() else { return }
         let node = self.nodes[slot]
@@ -132,7 +129,8 @@ public struct HistorySimplifier: Sendable {
         }
     }
 
-    /// Removes and returns the point with the least priority. Closes interruptions until there is one.
+    /// Removes the point with the least priority from the heap and returns it. If no point has a priority, closes the
+    /// shortest interruptions until one has.
     private mutating func leastOfAll() -> (slot: Int, priority: Double)? {
         while true {
             if let least = self.heap.popMin() { return least }
@@ -143,7 +141,8 @@ public struct HistorySimplifier: Sendable {
         }
     }
 
-    /// Sets the priority of a point; the first and last point of a piece have none.
+    /// Computes the priority of a point: its distance from the track without it, plus the priority inherited from
+    /// dropped neighbours. The first and the last point of an uninterrupted piece have no priority and are not dropped.
     private mutating func rank(_ slot: Int) {
         let node = self.nodes[slot]
         guard node.previous >= 0, node.next >= 0, !node.beginsPiece, !self.nodes[node.next].beginsPiece else { return }
@@ -152,7 +151,8 @@ public struct HistorySimplifier: Sendable {
         self.heap.set(slot, to: .init(priority: node.inherited + distance, number: node.number))
     }
 
-    /// Returns the synchronized distance of `point` from the segment between two others, in metres.
+    /// Returns the distance in metres between `point` and the position at its time of something that moves evenly from
+    /// `start` to `end`.
     static func distance(of point: Location, from start: Location, to end: Location) -> Double {
         let place = point.coordinate
         let lengths = (

@@ -12,7 +12,8 @@ public enum HistoryTime {
     public static func moment(_ text: String, now: UnixTime) throws(TrackingError) -> UnixTime {
         if text == "now" { return now }
         if text.contains("-") || text.contains(":") { return try self.date(text) }
-        return now.advanced(by: .zero - (try self.span(text, "a time is RFC 3339 (2026-05-04T09:30:00Z), now, or")))
+        let rule = "the time must be RFC 3339 (2026-05-04T09:30:00Z), now, or"
+        return now.advanced(by: .zero - (try self.span(text, rule)))
     }
 
     /// Parses a duration: one or several integers with `s`, `m`, `h`, `d` or `w`, for example `1h30m`. The duration is
@@ -20,7 +21,7 @@ public enum HistoryTime {
     ///
     /// - Throws: `TrackingError.Code.invalidConfiguration` with the expected notation.
     public static func span(_ text: String) throws(TrackingError) -> Duration {
-        try self.span(text, "a span of time is")
+        try self.span(text, "the span of time must be")
     }
 
     private static let units: [(letter: Character, seconds: Int)] = [
@@ -43,12 +44,13 @@ public enum HistoryTime {
             seconds += number * unit.seconds
             guard seconds <= self.longest else {
                 throw TrackingError(
-                    .invalidConfiguration, "'\(text.prefix(40))' is too long: a span of time is at most 1,000 years")
+                    .invalidConfiguration,
+                    "the span of time '\(text.prefix(40))' is too long: at most 1,000 years are allowed")
             }
         }
         guard !text.isEmpty else { throw refusal }
         guard seconds > 0 else {
-            throw TrackingError(.invalidConfiguration, "a span of time is above 0, not '\(text.prefix(40))'")
+            throw TrackingError(.invalidConfiguration, "the span of time must be above 0, not '\(text.prefix(40))'")
         }
         return .seconds(seconds)
     }

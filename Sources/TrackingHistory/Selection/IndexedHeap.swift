@@ -1,8 +1,7 @@
-/// A binary heap of slots (numbers from 0 on), each with a key that can change. The slot with the least key is found at
-/// once. Slots with equal priorities are ordered by number, so that equal calls give an equal order. All operations
-/// cost O(log n).
+/// A binary heap of slots, the numbers 0 ..< `capacity`. Each slot in the heap has a key, which can change later. The
+/// slot with the least key is found at once; inserting, changing and removing cost O(log n).
 struct IndexedHeap: Sendable {
-    /// The key that orders slots.
+    /// The key by which slots are ordered: the priority first, and the number for equal priorities.
     struct Key: Comparable, Sendable {
         var priority: Double
         var number: Int
@@ -23,7 +22,7 @@ struct IndexedHeap: Sendable {
         self.keys = Array(repeating: Key(priority: 0, number: 0), count: capacity)
     }
 
-    /// Inserts a slot or changes its key.
+    /// Inserts a slot with a key, or changes the key of a slot that is already in the heap.
     mutating func set(_ slot: Int, to key: Key) {
         self.keys[slot] = key
         if self.places[slot] < 0 {
@@ -34,7 +33,7 @@ struct IndexedHeap: Sendable {
         self.siftDown(from: self.places[slot])
     }
 
-    /// Removes and returns the least slot; returns `nil` when the heap is empty.
+    /// Removes the slot with the least key, and returns it with its priority; returns `nil` when the heap is empty.
     mutating func popMin() -> (slot: Int, priority: Double)? {
         guard let least = self.slots.first, let last = self.slots.popLast() else { return nil }
         self.places[least] = -1

@@ -12,15 +12,16 @@ public struct DetectedTrip: Hashable, Sendable {
     public private(set) var points = 1
     /// The greatest distance of a point from the start of the trip.
     public private(set) var farthest: Meters = 0
-    /// The greatest speed of the trip's points, in metres a second; `nil` when no point has a speed.
+    /// The greatest speed that a point of the trip contains, in metres a second; `nil` when no point contains a speed.
     private var recordedSpeed: Double?
-    /// The greatest speed between points at least ``speedStretch`` apart, in metres a second.
+    /// The greatest speed computed from positions, in metres a second. It is computed between points that are at least
+    /// ``speedStretch`` seconds apart.
     private var measuredSpeed = 0.0
-    /// The first point of the stretch whose speed is measured next.
+    /// The first of the two points between which the next speed is computed.
     private var stretchStart: Location
 
-    /// The minimum duration of a measured stretch, in seconds. Over a shorter time, a receiver's noise looks like
-    /// speed.
+    /// The minimum time between two points from which a speed is computed, in seconds. Over a shorter time, the
+    /// receiver's noise looks like speed.
     private static let speedStretch = 10.0
 
     init(start: Location) {
@@ -39,8 +40,9 @@ public struct DetectedTrip: Hashable, Sendable {
         return seconds > 0 ? self.distance.value / seconds : nil
     }
 
-    /// The greatest speed of a point, in metres a second. Without speeds in the points, the greatest speed along a
-    /// straight line over at least ten seconds; `nil` for a shorter trip.
+    /// The greatest speed during the trip, in metres a second: the greatest speed that a point contains. If no point
+    /// contains one, it is computed from positions at least ten seconds apart; `nil` for a trip shorter than ten
+    /// seconds.
     public var topSpeed: Double? {
         if let speed = self.recordedSpeed { return speed }
         guard self.duration.inSeconds >= Self.speedStretch else { return nil }

@@ -1,29 +1,31 @@
 public import TrackingCore
 
-/// Detects trips and stops in the points of a history without recorded trips (`docs/reference/history.md`, "Trips and
-/// stops"). Append the points in order of time; the detector holds a bounded number of them.
+/// Detects trips and stops in the points of a history (`docs/reference/history.md`, "Trips and stops"). Append the
+/// points in order of time. The detector holds a bounded number of them.
 ///
 /// - A stop begins when all points during ``Rules/stopDuration`` are within ``Rules/stopRadius`` of the first of them.
-///   It ends with the first point that is further from the middle of the stop.
-/// - A trip extends from the last point of a stop to the first point of the next one.
-/// - After a gap longer than ``Rules/maximumGap``, the path is unknown. When the next point is further away than
-///   ``Rules/stopRadius``, the trip or stop ends with the last point before the gap, and a new one begins. Otherwise,
-///   the trackable was stationary.
-/// - Points with an accuracy radius above ``Rules/maximumAccuracy`` are ignored, and so are points that are not later
-///   than the previous one. A trip that never leaves ``Rules/stopRadius`` around its start is dropped.
+///   It ends before the first point that is further than this radius from the mean position of the stop.
+/// - A trip extends from the last point of a stop to the first point of the next stop.
+/// - When there are no points for longer than ``Rules/maximumGap``, the path is unknown. If the next point is further
+///   away than ``Rules/stopRadius``, the trip or stop ends before the gap, and a new one begins after it.
+/// - Points with an accuracy radius above ``Rules/maximumAccuracy`` are ignored. So are points that are not later than
+///   the previous one.
+/// - A trip that never leaves ``Rules/stopRadius`` around its start is dropped.
 public struct TripDetector: Sendable {
-    /// The thresholds for stops and gaps.
+    /// The thresholds of the detection: radius and duration of a stop, the longest time without points, and the least
+    /// accuracy.
     public struct Rules: Hashable, Sendable {
-        /// The radius of a stop, > 0 m.
+        /// The radius of a stop in metres, > 0.
         public var stopRadius: Meters = 200
         /// The minimum duration of a stop, > 0.
         public var stopDuration: Duration = .seconds(180)
-        /// The longest time between two points across which the path counts as known, > 0.
+        /// The longest time without points across which the trackable's path counts as known, > 0. Trips and stops end
+        /// at a longer one, unless the trackable did not move.
         public var maximumGap: Duration = .seconds(600)
-        /// The greatest accuracy radius of a point that counts, > 0 m.
+        /// The greatest accuracy radius in metres of a point that is not ignored, > 0.
         public var maximumAccuracy: Meters = 200
 
-        /// Makes the default rules.
+        /// Makes rules with the default thresholds.
         public init() {}
     }
 
@@ -33,33 +35,35 @@ public struct TripDetector: Sendable {
         case stop(DetectedStop)
     }
 
-    /// A point that may begin a stop, with the trip up to it.
+    /// A point of the current trip at which a stop may have begun, and the trip up to this point.
     private struct Candidate: Sendable {
         let point: Location
         let trip: DetectedTrip
     }
 
     private enum State: Sendable {
-        /// No point was appended since the beginning or the last gap. Can transition to: `moving`.
+        /// There is no current trip or stop: no point was appended since the beginning, or since a long time without
+        /// points. Can transition to: `moving`.
         case unknown
-        /// The trackable has not been in one place for long enough. Can transition to: `stopped`, `unknown`.
+        /// A trip is in progress, because the trackable has not stayed in one place for the duration of a stop. Can
+        /// transition to: `stopped`, `unknown`.
         case moving(DetectedTrip, candidates: [Candidate])
-        /// The trackable is in one place. Can transition to: `moving`, `unknown`.
+        /// A stop is in progress. Can transition to: `moving`, `unknown`.
         case stopped(DetectedStop)
     }
 
-    /// The thresholds for stops and gaps.
+    /// The thresholds of the detection.
     public let rules: Rules
     private var state = State.unknown
     private var lastPoint: Location?
 
-    /// The minimum time between two possible begins of a stop, as a fraction of ``Rules/stopDuration``. It limits their
-    /// number.
+    /// The minimum time between two stored points at which a stop may have begun, as a fraction of
+    /// ``Rules/stopDuration``. It limits the number of these points.
     private static let candidateShare = 1.0 / 180
 
-    /// Makes a detector without points.
+    /// Makes a detector to which no point was appended yet.
     ///
-    /// - Throws: `TrackingError.Code.invalidConfiguration` when a rule is not above zero.
+    /// - Throws: `TrackingError.Code.invalidConfiguration` when a threshold is not above zero.
     public init(rules: Rules = Rules()) throws(TrackingError) {
         guard rules.stopRadius.value > 0, rules.maximumAccuracy.value > 0, rules.stopDuration > .zero,
             rules.maximumGap > .zero
@@ -140,8 +144,9 @@ public struct TripDetector: Sendable {
         return self.finding(first.trip)
     }
 
-    /// Removes possible begins of a stop that are too far from a later point, up to the first that is near all later
-    /// ones, including the new one.
+    /// Updates the points at which a stop may have begun, for a new point. The earliest of them must have all later
+    /// points, and the new one, within the radius of a stop. Points before it are removed, because the trackable has
+    /// left their surroundings. The new point is added, unless the last one is only moments older.
     private func consider(_ new: Candidate, for candidates: inout [Candidate]) {
         // All candidates were near the first one. Its replacement must be near all that follow.
         let kept = candidates.indices.first { index in

@@ -1,25 +1,29 @@
 public import TrackingCore
 
-/// Lists the trips and stops of a history: recorded trips, and trips and stops detected in the points of the time
-/// between them. Append the points between ``from`` and ``to`` in order of time; each call returns the entries that
-/// have ended.
+/// Lists the trips and stops of a history. Recorded trips are those that a publisher began and ended. In the time
+/// between them, trips and stops are detected in the points.
+///
+/// Append the points between ``from`` and ``to`` in order of time. Each call returns the trips and stops that have
+/// ended.
 public struct TripListing: Sendable {
     /// A trip or stop of the history.
     public enum Entry: Hashable, Sendable {
-        /// A recorded trip, with the greatest speed of its points in m/s; `nil` when they have none.
+        /// A recorded trip. `topSpeed` is the greatest speed of its points in metres a second; `nil` when it is
+        /// unknown.
         case recorded(Trip, topSpeed: Double?)
-        /// A detected trip or stop.
+        /// A trip or stop that was detected in the points.
         case found(TripDetector.Finding)
     }
 
-    /// A recorded trip during which points are appended.
+    /// A recorded trip that has begun before the point that was appended last, and has not ended.
     private struct Open: Sendable {
         let trip: Trip
-        /// The distance and the speeds of the points appended during the trip so far; `nil` before the first.
+        /// The distance and the speeds of the points that were appended during the trip so far; `nil` before the first
+        /// point.
         var track: DetectedTrip?
 
-        /// The end of the trip. A trip without a recorded end counts as over at the time when it would have ended
-        /// automatically.
+        /// The end of the trip, in seconds since 1970. A trip whose end was not recorded counts as over after the time
+        /// of silence after which a publisher ends a trip by itself.
         var end: Double {
             if let end = self.trip.end { return end.seconds }
             let last = self.trip.start.seconds + self.trip.duration
@@ -36,25 +40,26 @@ public struct TripListing: Sendable {
         }
     }
 
-    /// The time from which points are needed. It may precede the requested time, because a recorded trip may have begun
-    /// earlier. `nil` for no limit.
+    /// The time from which points must be appended; `nil` for all earlier points. It is before the requested time when
+    /// a recorded trip began earlier.
     public let from: UnixTime?
-    /// The time before which points are needed; `nil` for no limit.
+    /// The time before which points must be appended; `nil` for all later points. It is after the requested time when a
+    /// recorded trip ended later.
     public let to: UnixTime?
-    /// The requested time. Trips and stops are detected only within it.
+    /// The requested time, in seconds since 1970. Trips and stops are detected only within it.
     private let asked: Range<Double>
     private var upcoming: ArraySlice<Trip>
     private var open: [Open] = []
     private var detector: TripDetector
 
-    /// Makes a listing without points.
+    /// Makes a listing of a requested time, before any point is appended.
     ///
     /// - Parameters:
     ///   - recorded: The recorded trips that overlap the requested time, in any order.
     ///   - from: The begin of the requested time; `nil` for no limit.
     ///   - to: The end of the requested time; `nil` for no limit.
-    ///   - rules: The thresholds for detected stops.
-    /// - Throws: `TrackingError.Code.invalidConfiguration` when a rule is not above zero.
+    ///   - rules: The thresholds for detected trips and stops.
+    /// - Throws: `TrackingError.Code.invalidConfiguration` when a threshold is not above zero.
     public init(
         recorded: [Trip], from: UnixTime? = nil, to: UnixTime? = nil, rules: TripDetector.Rules = .init()
     ) throws(TrackingError) {
@@ -83,8 +88,10 @@ public struct TripListing: Sendable {
         self.begin(before: nil) + self.close(before: nil)
     }
 
-    /// Begins the recorded trips up to a time; all with `nil`. A detected trip or stop ends where a recorded trip
-    /// begins.
+    /// Opens each recorded trip that starts at or before `time`, or all of them if `time` is `nil`. A detected trip or
+    /// stop in progress ends where a recorded trip begins.
+    ///
+    /// - Returns: The trips and stops that ended thereby.
     private mutating func begin(before time: UnixTime?) -> [Entry] {
         var entries: [Entry] = []
         while let next = self.upcoming.first, time.map({ next.start <= $0 }) ?? true {

@@ -1,16 +1,16 @@
 public import TrackingCore
 
-/// The common representation of a trip or a stop for output.
+/// A trip or a stop in a common form for output as a line of a table or as JSON.
 public struct TripRow: Hashable, Sendable {
-    /// The kind of the row: `recorded` (a recorded trip), `trip` or `stop` (both detected).
+    /// The kind of the entry: `recorded` for a recorded trip; `trip` or `stop` if it was detected in the points.
     public private(set) var kind: String
     /// The recorded trip; `nil` for a detected trip or stop.
     public private(set) var trip: Trip?
-    /// The start time.
+    /// The start time of the trip or stop.
     public private(set) var start: UnixTime
-    /// The end time; `nil` while a recorded trip is in progress.
+    /// The end time of the trip or stop; `nil` while a recorded trip is in progress.
     public private(set) var end: UnixTime?
-    /// The duration in seconds.
+    /// The duration of the trip or stop in seconds.
     public private(set) var duration: Double
     /// The distance of a trip in metres; `nil` for a stop.
     public private(set) var distance: Double?
@@ -18,10 +18,11 @@ public struct TripRow: Hashable, Sendable {
     public private(set) var averageSpeed: Double?
     /// The greatest speed in metres a second; `nil` for a stop or when unknown.
     public private(set) var topSpeed: Double?
-    /// The start and end position of a trip, or the middle of a stop.
+    /// The positions of the entry: start and end of a trip, or the mean position of a stop. An element is `nil` when
+    /// the position is unknown.
     public private(set) var places: [Coordinate?]
 
-    /// Makes the representation of an entry.
+    /// Makes the common form of a listed trip or stop.
     public init(_ entry: TripListing.Entry) {
         switch entry {
         case .recorded(let trip, let topSpeed):
@@ -46,7 +47,7 @@ public struct TripRow: Hashable, Sendable {
         }
     }
 
-    /// The JSON representation: times in seconds since 1970, positions as `[longitude, latitude]`.
+    /// The trip or stop as a JSON object, with times in seconds since 1970 and positions as `[longitude, latitude]`.
     public var value: JSONValue {
         var members: [String: JSONValue] = [
             "kind": .text(self.kind == "stop" ? "stop" : "trip"), "recorded": .flag(self.trip != nil),

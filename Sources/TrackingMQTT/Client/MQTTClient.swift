@@ -1,8 +1,8 @@
-public import TrackingCore
+package import TrackingCore
 
 /// The broker's answer to a message that it accepted.
-public enum PublishReason: Hashable, Sendable {
-    /// The broker is responsible for the message.
+package enum PublishReason: Hashable, Sendable {
+    /// The broker accepted the message and is now responsible for its delivery.
     case success
     /// The broker accepted the message, and no client has subscribed to its topic. Only MQTT 5 reports this.
     case noMatchingSubscribers
@@ -21,12 +21,12 @@ public enum PublishReason: Hashable, Sendable {
 /// The client is an actor on the thread of its event loop. Use an ``MQTTTransport`` directly for thousands of messages
 /// a second, or to be informed when connections begin and end.
 ///
-/// While the messages of a subscription are not read, the client stops reading from the broker at the limits of
-/// ``MQTTConfiguration``, so no message is lost. The broker's answers arrive behind messages on the same connection.
-/// While the client waits for an answer, it holds up to twice the limits.
-public actor MQTTClient {
+/// No message is lost while the program does not read a subscription. The client then stops reading from the broker
+/// when the unread messages reach the limits of ``MQTTConfiguration``. While a call waits for the broker's answer,
+/// which comes behind these messages, the client reads on up to twice the limits.
+package actor MQTTClient {
     private enum Link {
-        /// Since the last connection, no attempt to connect has failed or succeeded yet.
+        /// There is no connection, and since the start or the last loss no attempt to connect has succeeded or failed.
         case pending
         case up
         case down(TrackingError)
@@ -34,7 +34,7 @@ public actor MQTTClient {
     }
 
     /// The client's executor: the thread of the event loop.
-    public nonisolated var unownedExecutor: UnownedSerialExecutor { self.loop.asUnownedSerialExecutor() }
+    package nonisolated var unownedExecutor: UnownedSerialExecutor { self.loop.asUnownedSerialExecutor() }
 
     let loop: MQTTEventLoop
     private let transport: MQTTTransport
@@ -52,15 +52,15 @@ public actor MQTTClient {
     /// Creates a client. ``run()`` connects it.
     ///
     /// - Throws: `invalidConfiguration` with the name of the value; `inputUnreadable` for a certificate file.
-    public init(configuration: MQTTConfiguration, loop: MQTTEventLoop = .shared) throws(TrackingError) {
+    package init(configuration: MQTTConfiguration, loop: MQTTEventLoop = .shared) throws(TrackingError) {
         self.loop = loop
         self.limits = configuration.limits
         self.transport = try MQTTTransport(configuration: configuration, loop: loop, unmatched: self.unmatched)
     }
 
-    /// Connects and stays connected until ``close(within:)`` or until the task is cancelled. After a cancellation the
-    /// client disconnects without waiting for answers. Call it once.
-    public func run() async {
+    /// Connects, and reconnects after each loss, until ``close(within:)`` is called or the task is cancelled. After a
+    /// cancellation, the client disconnects at once, without waiting for the broker's answers. Call this function once.
+    package func run() async {
         await withTaskCancellationHandler {
             async let running: Void = self.transport.run()
             for await events in self.transport.events {
@@ -74,31 +74,32 @@ public actor MQTTClient {
         self.end()
     }
 
-    /// Closes the connection once the broker has answered everything sent before, or after `limit`; ``run()`` returns
-    /// then. Messages that arrive meanwhile for a full subscription are dropped.
-    public func close(within limit: Duration) {
+    /// Closes the client. It disconnects when the broker has answered everything that was sent before, or when `limit`
+    /// has passed. Then ``run()`` returns. Messages that arrive in the meantime are dropped if the unread messages of a
+    /// subscription reach twice the limits.
+    package func close(within limit: Duration) {
         self.beginClosing()
         self.transport.send([.close(within: limit)])
     }
 
-    /// `true` where the broker reports each publish that it refuses: the last connection speaks MQTT 5. A broker that
-    /// speaks MQTT 3.1.1 acknowledges a refused publish like any other.
-    public nonisolated var reportsRefusedPublishes: Bool { self.unmatched.acceptedVersion == .v5 }
+    /// `true` if the broker reports each publish that it refuses. This is so when the last connection used MQTT 5. In
+    /// MQTT 3.1.1, a broker acknowledges a refused publish like an accepted one.
+    package nonisolated var reportsRefusedPublishes: Bool { self.unmatched.acceptedVersion == .v5 }
 
-    /// The number of messages that were received for subscriptions and are not read. Messages in the connection's event
-    /// stream do not count.
-    public var waitingMessages: Int { self.inboxes.values.reduce(0) { $0 + $1.messages.count } }
+    /// The number of messages that wait in the program's subscriptions until the program reads them. Messages that the
+    /// client has not yet assigned to a subscription are not counted.
+    package var waitingMessages: Int { self.inboxes.values.reduce(0) { $0 + $1.messages.count } }
 
     // MARK: - Publishing
 
-    /// Publishes at QoS 1 and returns the broker's answer. Waits for the first or the next connection, but not while
-    /// the broker cannot be reached.
+    /// Publishes a message at QoS 1 and returns the broker's answer. Without a connection, the call waits for the
+    /// outcome of the current attempt to connect. If the last attempt has already failed, the call throws at once.
     ///
-    /// - Throws: The broker's refusal, with its reason; the reason why there is no connection; `connectionLost` when
-    ///   the connection was lost before the answer, so that the broker may have accepted the message or not; `stopped`
-    ///   after the end or a cancellation.
+    /// - Throws: The broker's refusal with its reason, or the reason why there is no connection. `connectionLost` when
+    ///   the connection was lost before the answer: the broker may have accepted the message or not. `stopped` after
+    ///   the client was closed or the task was cancelled.
     @discardableResult
-    public func publish(_ message: OutgoingMessage) async throws(TrackingError) -> PublishReason {
+    package func publish(_ message: OutgoingMessage) async throws(TrackingError) -> PublishReason {
         try await self.waitForLink()
         let token = self.nextToken()
         if let error = await self.outcome(of: token, .publish(message, token)) { throw error }
@@ -107,13 +108,14 @@ public actor MQTTClient {
 
     // MARK: - Subscribing
 
-    /// Subscribes at QoS 1, passes the messages to `body`, and unsubscribes when `body` returns. The client restores
-    /// the subscription after a lost connection. A message is delivered to each subscription that it matches.
+    /// Subscribes at QoS 1, passes the messages to `body`, and unsubscribes when `body` returns or throws. After a lost
+    /// connection, the client subscribes again by itself. A message that matches several subscriptions is delivered to
+    /// each of them.
     ///
     /// - Parameter filters: Topic filters; those of a shared subscription begin with `$share/`.
     /// - Throws: The broker's refusal of a filter; the reason why there is no connection, as for ``publish(_:)``; the
     ///   error of `body`.
-    public nonisolated func withSubscription<Value>(
+    package nonisolated func withSubscription<Value>(
         to filters: [String], _ body: (MQTTMessages) async throws -> Value
     ) async throws -> Value {
         let messages = try await self.subscribe(to: filters)
@@ -149,9 +151,11 @@ public actor MQTTClient {
         self.openGate()
     }
 
-    /// Returns the messages received for a subscription since the last call. Waits until there is one.
+    /// Returns the messages received for a subscription since the last call. Waits until there is at least one.
     ///
-    /// - Returns: `nil` at the end, or when the task is cancelled, which loses no message.
+    /// - Returns: `nil` when the subscription or the client has ended, or when the task is cancelled. A cancellation
+    ///   loses no message.
+    /// - Throws: The broker's refusal to restore the subscription after a lost connection.
     func messages(of id: TransportToken) async throws(TrackingError) -> [IncomingMessage]? {
         while let inbox = self.inboxes[id] {
             if !inbox.messages.isEmpty {
@@ -180,12 +184,14 @@ public actor MQTTClient {
     private func waitForLink() async throws(TrackingError) {
         while true {
             if self.isClosing || Task.isCancelled {
-                throw TrackingError(.stopped, "the MQTT client was closed. Create another client")
+                throw TrackingError(.stopped, "cannot use the MQTT client: it was closed. Create another client")
             }
             switch self.link {
             case .up: return
             case .down(let error): throw error
-            case .ended: throw TrackingError(.stopped, "the MQTT client was closed. Create another client")
+            case .ended:
+                throw TrackingError(
+                    .stopped, "cannot use the MQTT client: it was closed. Create another client")
             case .pending: break
             }
             let token = self.nextToken()
@@ -197,7 +203,7 @@ public actor MQTTClient {
         }
     }
 
-    /// Sends a command and returns the broker's answer: `nil` for success, otherwise the error.
+    /// Sends a command to the connection and waits for the broker's answer: `nil` for success, otherwise the error.
     private func outcome(of token: TransportToken, _ command: TransportCommand) async -> TrackingError? {
         self.openGate()
         return await withTaskCancellationHandler {
@@ -207,14 +213,17 @@ public actor MQTTClient {
             }
         } onCancel: {
             self.loop.call {
-                let error = TrackingError(.stopped, "the wait for the broker's answer was cancelled")
+                let error = TrackingError(
+                    .stopped,
+                    "the wait for the broker's answer was cancelled. The request may have been accepted")
                 self.assumeIsolated { $0.outcomes.removeValue(forKey: token)?.resume(returning: error) }
             }
         }
     }
 
-    /// Waits while the unread messages of a subscription reach a limit; that stops reading from the broker. Does not
-    /// wait while a caller awaits the broker's answer, because the answer comes behind the messages.
+    /// Waits while the unread messages of any subscription reach a limit. During the wait, the client reads nothing
+    /// from the broker. It does not wait while a call needs the broker's answer. If the unread messages then reach
+    /// twice a limit, that call fails.
     private func waitForRoom() async {
         while !self.isClosing, self.isFull(times: 1) {
             if self.isFull(times: 2), !self.outcomes.isEmpty {
@@ -250,7 +259,10 @@ public actor MQTTClient {
             self.subscribeAgain()
             self.wakeLinkWaiters()
         case .disconnected(let end):
-            let error = end.reason ?? TrackingError(.stopped, "the MQTT client was closed. Create another client")
+            let error =
+                end.reason
+                ?? TrackingError(
+                    .stopped, "cannot use the MQTT client: it was closed. Create another client")
             self.link = end.retry == nil ? .ended : end.failure.map { .down($0) } ?? .pending
             self.failOutcomes(end.lasted == nil ? error : Self.lost(error))
             self.resubscriptions = [:]
@@ -307,7 +319,7 @@ public actor MQTTClient {
     private func end() {
         self.beginClosing()
         self.link = .ended
-        self.failOutcomes(TrackingError(.stopped, "the MQTT client was closed. Create another client"))
+        self.failOutcomes(TrackingError(.stopped, "cannot use the MQTT client: it was closed. Create another client"))
         for id in self.inboxes.keys { self.inboxes[id]?.end() }
     }
 }

@@ -1,11 +1,11 @@
 import CMosquitto
-public import TrackingCore
+package import TrackingCore
 
-/// The messages of one subscription of an ``MQTTClient``, for one task. The sequence ends with the client, and throws
-/// when the broker refuses the subscription after a lost connection.
-public struct MQTTMessages: AsyncSequence, Sendable {
-    /// The position of one task in the messages.
-    public struct AsyncIterator: AsyncIteratorProtocol {
+/// The messages of one subscription of an ``MQTTClient``. Only one task may read them. The sequence ends when the
+/// client ends. It throws when the broker refuses to restore the subscription after a lost connection.
+package struct MQTTMessages: AsyncSequence, Sendable {
+    /// An iterator over the messages. Each message is returned by one iterator only.
+    package struct AsyncIterator: AsyncIteratorProtocol {
         let client: MQTTClient
         let id: TransportToken
         private var batch: ArraySlice<IncomingMessage> = []
@@ -15,16 +15,18 @@ public struct MQTTMessages: AsyncSequence, Sendable {
             self.id = id
         }
 
-        /// Returns the next message; `nil` at the end or when the task is cancelled, which loses no message.
-        public mutating func next() async throws(TrackingError) -> IncomingMessage? {
+        /// Returns the next message and waits until there is one. `nil` when the client has ended or the task is
+        /// cancelled; a cancellation loses no message.
+        package mutating func next() async throws(TrackingError) -> IncomingMessage? {
             if let message = self.batch.popFirst() { return message }
             guard let batch = try await self.client.messages(of: self.id) else { return nil }
             self.batch = batch[...]
             return self.batch.popFirst()
         }
 
-        /// Returns the next message; `nil` at the end or when the task is cancelled, which loses no message.
-        public mutating func next(
+        /// Returns the next message and waits until there is one. `nil` when the client has ended or the task is
+        /// cancelled; a cancellation loses no message.
+        package mutating func next(
             isolation actor: isolated (any Actor)?
         ) async throws(TrackingError) -> IncomingMessage? {
             if let message = self.batch.popFirst() { return message }
@@ -37,19 +39,20 @@ public struct MQTTMessages: AsyncSequence, Sendable {
     let client: MQTTClient
     let id: TransportToken
 
-    /// Creates an iterator. One task reads at a time.
-    public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(client: self.client, id: self.id) }
+    /// Creates an iterator. Only one task may read messages at a time.
+    package func makeAsyncIterator() -> AsyncIterator { AsyncIterator(client: self.client, id: self.id) }
 }
 
-/// The received and unread messages of one subscription.
+/// The messages that were received for one subscription and not yet read by the program.
 struct MessageInbox {
     let filters: [String]
-    /// The topic filters that the topics of received messages are compared with. Of a shared subscription, only the
-    /// filter behind the group's name.
+    /// The filters that decide whether a message belongs to the subscription. For a filter of a shared subscription,
+    /// `$share/GROUP/FILTER`, only the part `FILTER` is compared with topics.
     private let patterns: [String]
     var messages: [IncomingMessage] = []
     var bytes = 0
-    /// `true` once the broker has granted the subscription, which the client then restores on each new connection.
+    /// `true` once the broker has granted the subscription. The client subscribes again only to granted subscriptions
+    /// after a lost connection.
     var isGranted = false
     var isEnded = false
     var failure: TrackingError?

@@ -5,11 +5,12 @@ extension MQTTConfiguration {
     ///
     /// The files are read for each attempt to connect, so that a renewed certificate is used without a restart.
     public struct TLS: Hashable, Sendable {
-        /// The file of trusted authorities; `nil` for the authorities that the system trusts.
+        /// The path of the file with trusted certificate authorities; `nil` for the authorities that the system trusts.
         public var authorities: String?
-        /// The file of this client's certificate, followed by the certificates between it and its authority.
+        /// The path of the file with this client's certificate, followed by the intermediate certificates up to its
+        /// authority. `nil` if the client identifies itself otherwise.
         public var certificate: String?
-        /// The file of the private key of ``certificate``, without a passphrase.
+        /// The path of the file with the private key of ``certificate``, which must have no passphrase.
         public var key: String?
 
         /// Creates a value from file paths. A certificate requires a key, and a key requires a certificate.

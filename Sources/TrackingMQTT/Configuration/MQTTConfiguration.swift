@@ -12,15 +12,17 @@ public struct MQTTConfiguration: Sendable {
         case kept(for: Duration)
     }
 
-    /// The limits of memory for one connection: the sizes of the unread event stream at which reading from the broker
-    /// stops, and the size of the largest packet.
+    /// The limits of memory for one connection. Reading from the broker stops while the program has too many unread
+    /// events, by number or by bytes. A third limit is the size of a packet.
     public struct Limits: Hashable, Sendable {
-        /// The number of unread events at which reading from the connection stops. Reading resumes at half of it.
+        /// The number of unread events at which the client stops reading from the broker. Reading resumes when at most
+        /// half of it is left.
         public var waitingEvents = 8_192
-        /// The number of unread payload bytes at which reading from the connection stops. Reading resumes at half of
-        /// it.
+        /// The number of unread payload bytes at which the client stops reading from the broker. Reading resumes when
+        /// at most half of it is left.
         public var waitingBytes = 4 * 1_024 * 1_024
-        /// The largest packet that the broker may send on MQTT 5, in bytes, above 0. The broker drops larger ones.
+        /// The size in bytes of the largest packet that the client accepts on MQTT 5, above 0. The client announces it
+        /// when it connects, and the broker drops larger packets.
         public var packetSize = 300_000
 
         /// Creates the default limits.
@@ -33,49 +35,53 @@ public struct MQTTConfiguration: Sendable {
     public var client: ClientID
     /// The lifetime of the client's subscriptions and messages at the broker.
     public var session = Session.clean
-    /// The longest time without a packet to the broker, 5 to 60 s. The client then sends a ping.
+    /// The time without a packet from the client to the broker after which the client sends a ping, 5 to 60 s.
     public var keepAlive = Duration.seconds(30)
     /// The user name and password; `nil` for a broker that requires none.
     public var credentials: MQTTCredentials?
     /// The certificate files for endpoints with TLS.
     public var tls = TLS()
-    /// The only MQTT version to use; `nil` tries 5 and falls back to 3.1.1 where the broker's answer requires that.
+    /// The only MQTT version that the client uses. With `nil`, the client tries MQTT 5, and uses 3.1.1 if the broker's
+    /// answer shows that it does not support 5.
     public var version: ConnectionStateMachine.Version?
-    /// Returns the will: the message that the broker publishes when the connection ends without a DISCONNECT. The
-    /// closure is called for each attempt, with the number that the connection will have, on the loop's thread. It must
-    /// not block.
+    /// Returns the will, the message that the broker publishes when the connection ends without a DISCONNECT. The
+    /// closure is called for each attempt to connect, on the thread of the event loop, so it must not block. It
+    /// receives the number that the connection will have.
     public var will: (@Sendable (_ connection: Int) -> OutgoingMessage)?
-    /// The number of messages that the broker may send before the client acknowledges one of them, 1 to 65,535 (MQTT
-    /// 5).
+    /// The number of messages that the broker may send before the client acknowledges one of them, 1 to 65,535. It
+    /// applies only to MQTT 5.
     ///
-    /// Mosquitto queues the messages beyond this number, and drops those beyond its `max_queued_messages` (1000 if not
-    /// configured). With a small number, a subscription to many retained messages loses some of them.
+    /// A small number can lose retained messages of a large subscription. Mosquitto queues the messages beyond this
+    /// number, and drops those beyond its own setting `max_queued_messages` (1000 by default).
     public var receiveMaximum = 65_535
-    /// The number of the client's publishes that may wait for the broker's acknowledgement, 1 to 65,535. The broker may
-    /// allow fewer.
+    /// The number of publishes that may wait for the broker's acknowledgement at the same time, 1 to 65,535. The client
+    /// sends further publishes later. The broker may allow fewer.
     public var sendMaximum = 100
-    /// `true` to acknowledge the broker's messages only with `TransportCommand.acknowledge`, for a connection that
-    /// publishes nothing. In a kept session, the broker delivers unacknowledged messages again after the connection
-    /// ends. The client writes nothing while it withholds an acknowledgement, not even a ping: an acknowledgement
-    /// withheld for longer than half of ``keepAlive`` ends the connection.
+    /// `true` if the program itself decides when received messages are acknowledged, with
+    /// `TransportCommand.acknowledge`. Use it for a connection that publishes nothing, and with a kept session. The
+    /// broker then delivers unacknowledged messages again on the next connection.
+    ///
+    /// The client writes nothing to the broker while a received message is unacknowledged, not even a ping. If that
+    /// lasts longer than half of ``keepAlive``, the client ends the connection.
     public var withholdsAcknowledgements = false
     /// The limits of memory for the connection.
     public var limits = Limits()
-    /// The longest duration of an attempt to connect, from the lookup of the name to the broker's acceptance, TLS
-    /// included; above 0.
+    /// The time limit of one attempt to connect, above 0. It includes the lookup of the host name, TLS, and the
+    /// broker's acceptance.
     public var connectTimeout = Duration.seconds(4)
-    /// The longest time until the broker answers a publish or a subscription, after which the connection counts as
-    /// dead; above 0.
+    /// The time limit for the broker's answer to a publish or a subscription, above 0. Without an answer in this time,
+    /// the client counts the connection as lost.
     public var answerTimeout = Duration.seconds(10)
-    /// The wait before the second attempt to connect, above 0. Later waits grow from it, and each has a random part.
+    /// The wait between the first and the second attempt to connect, above 0. The wait grows with each further attempt.
+    /// A part of each wait is random.
     public var firstWait = Duration.milliseconds(500)
-    /// The longest wait between two attempts to connect, above 0. While the broker refuses the client's identity, the
-    /// longest wait is 15 minutes.
+    /// The longest wait between two attempts to connect, above 0. While the broker refuses the client's identity (its
+    /// credentials or rights), the longest wait is 15 minutes instead.
     public var longestWait = Duration.seconds(60)
-    /// A sentence with a remedy, appended to the error when another connection uses the same client id; `nil` appends
-    /// none.
+    /// A sentence with advice for the user. It is appended to the error that another program connected with the same
+    /// client id; `nil` appends none.
     public var takeoverRemedy: String?
-    /// The logger of connection changes; `nil` for none. Credentials and payloads are never logged.
+    /// The logger that reports connects and disconnects; `nil` for none. Credentials and payloads are never logged.
     public var logger: Logger?
 
     /// Creates a configuration with the default values of all other properties.
@@ -88,46 +94,51 @@ public struct MQTTConfiguration: Sendable {
         self.client = client
     }
 
-    /// Creates the configuration of a publisher's or subscriber's connection. It has the member's client id, and the
-    /// will that informs other members when the connection ends without an orderly farewell.
+    /// Creates the configuration for the connection of a publisher or subscriber (a "member"). It has the member's
+    /// client id and will. The will informs other members when the connection breaks.
     ///
     /// - Parameters:
     ///   - endpoints: The broker's endpoints, in the order of the attempts; not empty.
-    ///   - member: The client id, session and topic root of the publisher or subscriber.
+    ///   - member: The settings of the publisher or subscriber, which provide the client id and the will.
     public init(endpoints: [MQTTEndpoint], for member: some MemberConfiguration) {
         self.init(endpoints: endpoints, client: member.client)
         self.will = { connection in member.will(connection: connection) }
     }
 
-    /// Checks that every property is within its range.
+    /// Checks that every property is within its range, and that the certificate files are readable.
     ///
-    /// - Throws: `invalidConfiguration` with the name of the property and its range.
+    /// - Throws: `invalidConfiguration` with the name of the property and its range; `inputUnreadable` for a file that
+    ///   cannot be read.
     public func validate() throws(TrackingError) {
-        try Self.require(!self.endpoints.isEmpty, "a connection needs at least one broker")
+        try Self.require(!self.endpoints.isEmpty, "cannot connect: no broker is given. Give at least one endpoint")
         for endpoint in self.endpoints {
-            try Self.require((1...65535).contains(endpoint.port), "the port is 1 to 65535, not \(endpoint.port)")
-            try Self.require(!endpoint.host.isEmpty, "the broker's host is empty")
+            try Self.require(
+                (1...65535).contains(endpoint.port), "the broker's port must be 1 to 65535, not \(endpoint.port)")
+            try Self.require(!endpoint.host.isEmpty, "the broker's host must not be empty")
         }
         try Self.require(
-            (.seconds(5) ... .seconds(60)).contains(self.keepAlive), "keepAlive is 5 to 60 s, not \(self.keepAlive)")
+            (.seconds(5) ... .seconds(60)).contains(self.keepAlive),
+            "keepAlive must be 5 to 60 s, not \(self.keepAlive)")
         try Self.require(
-            (1...65535).contains(self.receiveMaximum), "receiveMaximum is 1 to 65535, not \(self.receiveMaximum)")
-        try Self.require((1...65535).contains(self.sendMaximum), "sendMaximum is 1 to 65535, not \(self.sendMaximum)")
+            (1...65535).contains(self.receiveMaximum), "receiveMaximum must be 1 to 65535, not \(self.receiveMaximum)")
+        try Self.require(
+            (1...65535).contains(self.sendMaximum), "sendMaximum must be 1 to 65535, not \(self.sendMaximum)")
         try Self.require(
             self.limits.waitingEvents > 0 && self.limits.waitingBytes > 0 && self.limits.packetSize > 0,
-            "limits are above 0")
+            "every limit of the MQTT connection must be above 0")
         try self.validateTimes()
         try Self.require(
             (self.tls.certificate == nil) == (self.tls.key == nil),
-            "a client certificate and its key are given together")
+            "the client certificate and its key must be given together")
         if case .kept(let duration) = self.session {
             let seconds = duration.components.seconds
-            try Self.require((1...4_294_967_294).contains(seconds), "a session is kept for 1 s or more")
+            try Self.require((1...4_294_967_294).contains(seconds), "the broker must keep the session for 1 s or more")
         }
         try self.validateText()
     }
 
-    /// The configuration of the connection's state machine.
+    /// The part of this configuration that the state machine of the connection needs: time limits, waits and names of
+    /// endpoints.
     var decisions: ConnectionStateMachine.Configuration {
         var decisions = ConnectionStateMachine.Configuration(
             endpoints: self.endpoints.count, pinnedVersion: self.version, connectTimeout: self.connectTimeout,
@@ -142,14 +153,14 @@ public struct MQTTConfiguration: Sendable {
             ("connectTimeout", self.connectTimeout), ("answerTimeout", self.answerTimeout),
             ("firstWait", self.firstWait), ("longestWait", self.longestWait),
         ]
-        for (name, time) in times { try Self.require(time > .zero, "\(name) is above 0 s, not \(time)") }
+        for (name, time) in times { try Self.require(time > .zero, "\(name) must be above 0 s, not \(time)") }
     }
 
     private func validateText() throws(TrackingError) {
         let credentials = [self.credentials?.user, self.credentials?.password].compactMap { $0 }
         try Self.require(
             credentials.allSatisfy { $0.utf8.count <= 65535 && !$0.utf8.contains(0) },
-            "a user name or password has at most 65535 bytes, none of them 0")
+            "the user name and the password must have at most 65535 bytes, none of them 0")
         for path in [self.tls.authorities, self.tls.certificate, self.tls.key].compactMap({ $0 })
         where !LocalFile.isReadable(path) {
             throw TrackingError(

@@ -11,9 +11,9 @@ public struct MQTTCredentials: Hashable, Sendable, CustomStringConvertible, Cust
         self.password = password
     }
 
-    /// A placeholder without the user name and the password.
+    /// A fixed text that contains neither the user name nor the password.
     public var description: String { "(credentials)" }
-    /// A placeholder without the user name and the password.
+    /// A fixed text that contains neither the user name nor the password.
     public var debugDescription: String { self.description }
 }
 

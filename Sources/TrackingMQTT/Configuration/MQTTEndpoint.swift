@@ -2,11 +2,11 @@ public import TrackingCore
 
 /// The address at which a broker accepts connections.
 public struct MQTTEndpoint: Hashable, Sendable, CustomStringConvertible {
-    /// A host name or an address; an IPv6 address without brackets.
+    /// A host name or an IP address. An IPv6 address has no brackets.
     public var host: String
     /// The TCP port, 1 to 65535.
     public var port: Int
-    /// `true` for an encrypted connection, on which the broker's certificate is checked against ``host``.
+    /// `true` for an encrypted connection (TLS). The broker's certificate must be issued for ``host``.
     public var isTLS: Bool
 
     /// Creates an endpoint.
@@ -27,10 +27,10 @@ public struct MQTTEndpoint: Hashable, Sendable, CustomStringConvertible {
         return "\(self.isTLS ? "mqtts" : "mqtt")://\(host):\(self.port)"
     }
 
-    /// Parses `mqtt[s]://[user[:password]@]host[:port]`.
+    /// Parses a broker's URL, `mqtt[s]://[user[:password]@]host[:port]`; `mqtts` means TLS.
     ///
-    /// The user and password may be percent-encoded. An IPv6 address is in brackets. The default port is 1883, with
-    /// `mqtts` 8883.
+    /// User and password may be percent-encoded. An IPv6 address is in brackets. The default port is 1883, and 8883
+    /// with `mqtts`.
     ///
     /// - Throws: `invalidConfiguration` with the reason; the message contains neither user nor password.
     public static func parse(
@@ -52,7 +52,7 @@ public struct MQTTEndpoint: Hashable, Sendable, CustomStringConvertible {
             rest = rest[rest.index(after: at)...]
         }
         guard !rest.contains(where: { "/?#".contains($0) }) else {
-            throw self.error("something follows the host and port; a / in a password is written %2F")
+            throw self.error("there is text after the host and port; in a password, write / as %2F")
         }
         let (host, port) = try self.hostAndPort(rest)
         return (MQTTEndpoint(host: host, port: port, isTLS: isTLS), credentials)
@@ -71,15 +71,19 @@ public struct MQTTEndpoint: Hashable, Sendable, CustomStringConvertible {
         var host = text
         var port: Substring?
         if text.first == "[" {
-            guard let end = text.lastIndex(of: "]") else { throw self.error("the [ of an IPv6 address is not closed") }
+            guard let end = text.lastIndex(of: "]") else {
+                throw self.error("the [ of the IPv6 address has no closing ]")
+            }
             host = text[text.index(after: text.startIndex)..<end]
             guard NumericAddress.isIPv6(String(host)) else { throw self.error("'\(host)' is not an IPv6 address") }
             let tail = text[text.index(after: end)...]
-            guard tail.isEmpty || tail.first == ":" else { throw self.error("after ] comes : and a port, or nothing") }
+            guard tail.isEmpty || tail.first == ":" else {
+                throw self.error("only : and a port may follow the ] of the IPv6 address")
+            }
             port = tail.isEmpty ? nil : tail.dropFirst()
         } else if let colon = text.firstIndex(of: ":") {
             (host, port) = (text[..<colon], text[text.index(after: colon)...])
-            guard port?.contains(":") == false else { throw self.error("an IPv6 address stands in brackets") }
+            guard port?.contains(":") == false else { throw self.error("an IPv6 address must be in brackets") }
         }
         guard !host.isEmpty else { throw self.error("the host is empty") }
         guard host.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7F }), host.utf8.count <= 255 else {
@@ -87,13 +91,13 @@ public struct MQTTEndpoint: Hashable, Sendable, CustomStringConvertible {
         }
         guard let port else { return (String(host), nil) }
         guard port.allSatisfy(\.isNumber), let number = Int(port), (1...65535).contains(number) else {
-            throw self.error("the port is 1 to 65535, not '\(port)'")
+            throw self.error("the port must be 1 to 65535, not '\(port)'")
         }
         return (String(host), number)
     }
 
     private static func error(_ what: String) -> TrackingError {
         TrackingError(
-            .invalidConfiguration, "the broker's address is mqtt[s]://[user[:password]@]host[:port]; \(what)")
+            .invalidConfiguration, "the broker's address must be mqtt[s]://[user[:password]@]host[:port]; \(what)")
     }
 }

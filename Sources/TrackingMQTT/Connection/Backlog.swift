@@ -1,7 +1,7 @@
 import TrackingCore
 
-/// The commands of one connection that the event loop has received and not yet performed, in order. They wait while the
-/// maximum number of publishes is unanswered.
+/// The commands that a connection has accepted from the program and not performed yet, in order. A publish waits while
+/// the maximum number of earlier publishes is unanswered, and all later commands wait behind it.
 struct Backlog {
     private var lists: [[TransportCommand]] = []
     private var list = 0
@@ -13,7 +13,7 @@ struct Backlog {
         if !commands.isEmpty { self.lists.append(commands) }
     }
 
-    /// The oldest command, which remains in the backlog.
+    /// The oldest waiting command; it is not removed.
     var first: TransportCommand? { self.isEmpty ? nil : self.lists[self.list][self.index] }
 
     mutating func removeFirst() {

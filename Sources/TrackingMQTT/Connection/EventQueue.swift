@@ -1,11 +1,11 @@
 import Synchronization
 import TrackingCore
 
-/// The queue of events from a connection to the role (publisher, subscriber or recorder) that reads them. The queue is
-/// bounded: when it is full, the event loop stops reading from the connection.
+/// The queue of events (connects, answers, messages) from a broker connection to the program that reads them: a
+/// publisher, subscriber or recorder. When the queue is full, the event loop stops reading from the connection.
 final class EventQueue: Sendable {
-    /// A part of the queue. A `.connected` event always begins a new chunk: commands that the role sends before it
-    /// receives that chunk are for the earlier connection.
+    /// A part of the queue with events of only one connection to the broker. The queue thereby knows the connection of
+    /// which its reader has received the last event. Commands that the reader sends are for that connection.
     private struct Chunk {
         var events: [TransportEvent]
         var bytes: Int
@@ -47,22 +47,23 @@ final class EventQueue: Sendable {
 
     init(limits: MQTTConfiguration.Limits) { self.limits = limits }
 
-    /// The number of the connection whose `.connected` event was delivered last; -1 before the first one.
+    /// The number of the connection whose events were read last; -1 before the first one.
     var knownConnection: Int { self.known.load(ordering: .acquiring) }
 
-    /// `true` while the queue is not full, so that the event loop may read from the connection.
+    /// `true` while the queue has room, so that the event loop may read from the connection. A full queue has room
+    /// again when half of it was read.
     var hasRoom: Bool { self.state.withLock { !$0.isFull } }
 
-    /// `true` when the queue exceeds twice its limits. The event loop then reads nothing at all from the connection,
-    /// not even the packets that show that the broker is alive.
+    /// `true` when the queue exceeds twice its limits. The event loop then reads nothing at all from the broker, not
+    /// even single packets that show that the broker is alive.
     var isOverfull: Bool {
         self.state.withLock {
             $0.count > 2 * self.limits.waitingEvents || $0.bytes > 2 * self.limits.waitingBytes
         }
     }
 
-    /// Sets the closure that is called once when the queue has room again, after ``append(_:bytes:connection:)``
-    /// returned `false`.
+    /// Sets the closure that informs the event loop that a full queue has room again. It is called once for each time
+    /// that the queue was full.
     func listen(_ onRoom: (@Sendable () -> Void)?) { self.state.withLock { $0.onRoom = onRoom } }
 
     /// Appends a batch of events of one connection.
@@ -82,7 +83,7 @@ final class EventQueue: Sendable {
         return hasRoom
     }
 
-    /// Ends the queue: no further events are appended.
+    /// Ends the queue. Its reader gets the remaining events, and then `nil`.
     func finish() {
         let waiter = self.state.withLock { state in
             state.isFinished = true
@@ -91,7 +92,8 @@ final class EventQueue: Sendable {
         waiter?.resume(returning: nil)
     }
 
-    /// Returns the next batch; `nil` at the end, or when the task is cancelled.
+    /// Returns the next batch of events, and waits until there is one; `nil` at the end of the queue, or when the task
+    /// is cancelled.
     func next() async -> [TransportEvent]? {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
@@ -105,8 +107,10 @@ final class EventQueue: Sendable {
         }
     }
 
-    /// Returns the batch of events that is available now. The outer `nil` means that none is, and the continuation
-    /// waits; `.some(nil)` means the end of the queue.
+    /// Returns the batch of events that can be read now, or stores the continuation until there is one.
+    ///
+    /// - Returns: The outer `nil` means that the continuation was stored, and `.some(nil)` means the end of the queue.
+    ///   The second element is a closure to call because the queue has room again.
     private func answer(
         _ state: inout State, to continuation: CheckedContinuation<[TransportEvent]?, Never>
     ) -> ([TransportEvent]??, (@Sendable () -> Void)?) {

@@ -18,15 +18,15 @@ extension MQTTConnection {
         }
     }
 
-    /// Closes the connection without a DISCONNECT, or abandons the attempt to connect.
+    /// Closes the connection without sending a DISCONNECT, or abandons the attempt to connect.
     func closeLink() {
         self.addresses.lookups += 1
         self.link = nil
         self.sink.reset()
     }
 
-    /// Closes an attempt to connect, or a connection, that exceeded its time limit. If an address did not answer, the
-    /// next attempt begins with the following address.
+    /// Closes a connection, or an attempt to connect, that exceeded its time limit. If the broker did not accept the
+    /// connection at an address, the next attempt begins with the host's next address.
     func abandon() {
         if let link = self.link, link.handle != nil, !link.isAccepted {
             self.addresses.offsets[link.attempt.endpoint, default: 0] += 1
@@ -71,7 +71,7 @@ extension MQTTConnection {
 
     // MARK: - The end of a handle
 
-    /// Handles the end of the connection or of the attempt to connect, for the reason in `result`.
+    /// Handles the end of the connection or of the attempt to connect. `result` contains the reason.
     func handleEnded(_ result: MosquittoResult) {
         guard let link = self.link else { return }
         let acceptance = self.sink.acceptance
@@ -110,7 +110,8 @@ extension MQTTConnection {
         if let error = link.tls?.verificationError(host: host) { return .unreachable(error) }
         if link.tls != nil, let complaint = self.sink.complaint {
             return .unreachable(
-                TrackingError(.tlsFailed, "the TLS handshake with \(link.endpoint) failed: \(complaint)"))
+                TrackingError(
+                    .tlsFailed, "the TLS handshake with \(link.endpoint) failed: \(complaint). Check the TLS settings"))
         }
         let advice = link.tls == nil ? ". If the broker requires TLS, begin its address with mqtts" : ""
         if let violation = result.violation {
@@ -118,19 +119,27 @@ extension MQTTConnection {
             return .unreachable(
                 TrackingError(
                     .brokerUnreachable,
-                    "\(link.endpoint) did not answer with a valid packet of \(link.attempt.version.name): \(violation)\(advice)"
-                ))
+                    """
+                    cannot connect: \(link.endpoint) sent no valid packet of \(link.attempt.version.name): \
+                    \(violation)\(advice)
+                    """))
         }
         if link.isUp {
             return .closedUnanswered(
                 TrackingError(
                     .brokerUnreachable,
-                    "\(link.endpoint) closed the connection without an answer to \(link.attempt.version.name)\(advice)")
-            )
+                    """
+                    cannot connect: \(link.endpoint) closed the connection without answering \
+                    \(link.attempt.version.name)\(advice)
+                    """))
         }
         // OpenSSL consumes the socket error, so the exact reason is unknown.
-        let reason = link.tls != nil && result.isByPeer ? "nothing listens there, or it closed before TLS" : result.text
-        return .unreachable(TrackingError(.brokerUnreachable, "\(link.endpoint) cannot be reached: \(reason)"))
+        let isUnclear = link.tls != nil && result.isByPeer
+        let reason = isUnclear ? "no program listens there, or it closed the connection before TLS" : result.text
+        return .unreachable(
+            TrackingError(
+                .brokerUnreachable,
+                "cannot connect to the broker at \(link.endpoint): \(reason). Check host and port"))
     }
 }
 

@@ -8,7 +8,7 @@ extension MQTTConnection {
         let level: Logger.Level = self.lastLoggedCode == nil ? .debug : .info
         self.lastLoggedCode = nil
         self.configuration.logger?.log(
-            level: level, "Broker connected",
+            level: level, "Client connected to the broker",
             metadata: [
                 "client": "\(self.configuration.client)", "endpoint": "\(link.endpoint)",
                 "version": "\(link.attempt.version.name)", "connection": "\(connection)",
@@ -16,7 +16,8 @@ extension MQTTConnection {
             ])
     }
 
-    /// Logs the rule of MQTT that a packet of the broker violated, never the packet's content.
+    /// Logs a warning that the broker sent a malformed packet, with the violated rule of MQTT. The content of the
+    /// packet is never logged.
     func logMalformed(_ result: MosquittoResult, _ link: Link) {
         self.configuration.logger?.warning(
             "Broker sent a malformed packet: the connection is closed and made again",
@@ -26,22 +27,23 @@ extension MQTTConnection {
             ])
     }
 
-    /// Logs a lost connection or a failed attempt to connect: once for each new reason, as a warning, or as an error if
-    /// an operator must act.
+    /// Logs a lost connection or a failed attempt to connect. A new reason is logged as a warning, or as an error if an
+    /// operator must act; a repeated reason only at the level `debug`.
     func logDisconnected(_ disconnection: Disconnection) {
         guard let logger = self.configuration.logger else { return }
         var metadata: Logger.Metadata = ["client": "\(self.configuration.client)"]
         if let retry = disconnection.retry { metadata["retry"] = "\(retry)" }
         if let lasted = disconnection.lasted { metadata["lasted"] = "\(lasted)" }
         guard let reason = disconnection.reason else {
-            return logger.debug("Broker connection closed in order", metadata: metadata)
+            return logger.debug("Connection to the broker closed in order, as requested", metadata: metadata)
         }
         metadata["reason"] = "\(reason.message)"
         metadata["code"] = "\(reason.code)"
         let isNew = self.lastLoggedCode != reason.code
         self.lastLoggedCode = reason.code
         let level: Logger.Level = reason.isForAnOperator ? .error : .warning
-        logger.log(level: isNew ? level : .debug, "Broker not connected", metadata: metadata)
+        logger.log(
+            level: isNew ? level : .debug, "Connection to the broker was lost or could not be made", metadata: metadata)
     }
 }
 

@@ -12,9 +12,9 @@ extension MQTTConnection {
         if self.readsOn || !readiness.isDisjoint(with: .failed) { self.readOn(handle) }
     }
 
-    /// Continues to connect the socket, and then to establish TLS.
+    /// Continues to connect the socket, and then continues the TLS handshake if TLS is used.
     ///
-    /// - Returns: `true` once both are connected.
+    /// - Returns: `true` once the connection is ready for MQTT.
     private func continueConnecting(_ handle: MosquittoHandle, _ readiness: Poller.Readiness) -> Bool {
         if !readiness.isDisjoint(with: .failed) {
             let error = godwit_socket_error(handle.descriptor)
@@ -60,14 +60,15 @@ extension MQTTConnection {
         }
     }
 
-    /// Schedules another read, because TLS holds decrypted bytes. The kernel reports only unread bytes of the socket.
+    /// Schedules another read of a TLS connection in the next pass of the event loop. TLS may hold bytes that it has
+    /// already taken from the socket, and the kernel does not report those.
     private func readOnLater() {
         if self.link?.handle?.tls != nil { self.loop.wake(self.key) }
     }
 
-    /// Handles the broker's acceptance of the connection.
+    /// Handles the broker's acceptance of the connection (the CONNACK), if it has arrived and was not handled before.
     ///
-    /// - Returns: `true` if the broker has just accepted it.
+    /// - Returns: `true` if it was handled by this call.
     private func noteAcceptance() -> Bool {
         guard let acceptance = self.sink.acceptance, acceptance.code == 0 else { return false }
         guard self.link?.isAccepted == false else { return false }
@@ -80,10 +81,11 @@ extension MQTTConnection {
 
     // MARK: - Silence
 
-    /// The time at which the missing rest of an incomplete packet counts as lost; `nil` while no packet is incomplete.
+    /// The time at which the connection is ended if a packet whose beginning has arrived is still incomplete; `nil`
+    /// while no packet is incomplete.
     var packetDeadline: MonotonicTime? { self.link?.arrival.deadline(self.configuration.answerTimeout) }
 
-    /// Ends a connection on which a packet has begun and its rest has not arrived in time.
+    /// Ends the connection if a packet has begun and its rest has not arrived within the answer timeout.
     func endStalledPacket() {
         guard let handle = self.link?.handle, self.link?.isAccepted == true else { return }
         let isReading = self.readsOn
@@ -91,10 +93,12 @@ extension MQTTConnection {
             at: handle.received, isIncomplete: handle.packetCheck.isIncomplete, isReading: isReading, now: self.now)
         guard let deadline = self.packetDeadline, deadline <= self.now else { return }
         self.handleEnded(
-            MosquittoResult(violation: "the rest of a packet did not come within \(self.configuration.answerTimeout)"))
+            MosquittoResult(
+                violation: "the rest of a packet did not arrive within \(self.configuration.answerTimeout)"))
     }
 
-    /// The interval at which libmosquitto checks for a due ping: short enough for the ping to be in time.
+    /// The interval at which libmosquitto is asked to send a ping if one is due. It is a quarter of the keep-alive
+    /// time, so that the ping is in time.
     var keepAliveInterval: Duration { self.configuration.keepAlive / 4 }
 
     func keepAlive() {

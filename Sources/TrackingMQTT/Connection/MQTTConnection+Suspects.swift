@@ -2,28 +2,32 @@ import CMosquitto
 import Logging
 import TrackingCore
 
-/// A subscription that is sent in several SUBSCRIBE packets: it is long, the broker accepts only smaller packets, or
-/// one of its filters is suspected to make the broker close the connection and is therefore sent alone.
+/// A subscription that is sent in several SUBSCRIBE packets, one after the other. This is necessary when the list of
+/// filters is long or the broker accepts only smaller packets. It is also necessary when a filter is suspected: the
+/// broker may have closed the connection because of it. A suspected filter is sent alone.
 struct SplitSubscription {
-    /// The largest number of filter bytes in one packet, for any broker.
+    /// The largest number of bytes of filters in one SUBSCRIBE packet.
     static let maximumBytes = 8_192
 
-    /// The broker's answers so far, in the order of the filters: `nil` for a granted filter, else the refusal.
+    /// The broker's answers so far, in the order of the filters: `nil` for a granted filter, otherwise the reason of
+    /// the refusal.
     var refusals: [TrackingError?] = []
-    /// `true` while a part of the subscription was sent and the broker has not answered it.
+    /// `true` while one of the packets was sent and the broker has not answered it.
     var isSent = false
-    /// The largest number of filter bytes in one packet that this broker is believed to accept.
+    /// The largest number of bytes of filters in one packet for this subscription. It is reduced when a packet is too
+    /// large for the broker.
     var bytes = Self.maximumBytes
 }
 
-/// Topics and filters to which the broker may respond by closing the connection.
+/// The handling of suspects: topics and filters because of which the broker may have closed the connection.
 extension MQTTConnection {
     func hasSuspect(_ filters: [String]) -> Bool {
         !self.sink.suspects.isEmpty
             && filters.contains { self.sink.suspects.verdict(on: $0, now: self.now) == .sendAlone }
     }
 
-    /// Returns the reason why a filter is not sent to the broker; `nil` for a filter that may be sent.
+    /// Returns the reason for which the client does not send this filter to the broker: MQTT forbids it, or the broker
+    /// closed the connection three times after it. `nil` for a filter that may be sent.
     func refusal(ofFilter filter: String) -> TrackingError? {
         guard MosquittoHandle.isValid(filter: filter) else {
             return TrackingError(
@@ -34,10 +38,10 @@ extension MQTTConnection {
         return error
     }
 
-    /// Sends the next part of a subscription that needs several packets. The method is called again after each part's
-    /// answers.
+    /// Sends the next SUBSCRIBE packet of a subscription that needs several. Call this method again after the broker's
+    /// answer to each packet.
     ///
-    /// - Returns: `true` once the last answer has arrived.
+    /// - Returns: `true` once the whole subscription was answered, and its result was delivered.
     func subscribeInParts(_ filters: [String], _ token: TransportToken, on handle: MosquittoHandle) -> Bool {
         var split = self.sending.split ?? SplitSubscription()
         if split.isSent, let answers = self.sink.partAnswers {
@@ -75,8 +79,9 @@ extension MQTTConnection {
         return true
     }
 
-    /// Returns the filters of the next SUBSCRIBE packet, at most `limit` bytes, up to the first filter that is
-    /// suspected or refused.
+    /// Returns the filters of the next SUBSCRIBE packet: as many as fit into `limit` bytes. A filter that is suspected,
+    /// because the broker may have closed the connection after it, is returned alone. The list ends before a filter
+    /// that must not be sent.
     private func part(of filters: ArraySlice<String>, bytes limit: Int) -> [String] {
         let first = Array(filters.prefix(1))
         guard !self.hasSuspect(first) else { return first }
@@ -88,21 +93,22 @@ extension MQTTConnection {
         return first + further
     }
 
-    /// Returns `true` for a list of filters that needs several packets. Brokers limit a packet's size, and close the
-    /// connection on a larger one.
+    /// Returns `true` for a list of filters that is too long for one SUBSCRIBE packet. Brokers limit the size of
+    /// packets, and close the connection on larger ones.
     static func areLong(_ filters: [String]) -> Bool { self.bytes(of: filters) > SplitSubscription.maximumBytes }
 
-    /// Returns the number of bytes of filters in a SUBSCRIBE packet, each with its length and its options.
+    /// Returns the number of bytes that filters need in a SUBSCRIBE packet, including three bytes for each filter's
+    /// length and options.
     static func bytes(of filters: [String]) -> Int { filters.reduce(0) { $0 + $1.utf8.count + 3 } }
 
-    /// Registers the topics and filters that the broker left unanswered when it closed an accepted connection, as
-    /// possible reasons for the close.
+    /// Suspects the topics and filters that were unanswered when the broker closed the connection, because one of them
+    /// may be the reason. Does nothing when the close has another reason.
     func suspectUnanswered(_ result: MosquittoResult) {
         guard result.isByPeer, self.sink.disconnection.map(ReasonCode.mayBeAnAnswer) ?? true, !self.machine.isClosing
         else { return }
         for name in self.sink.suspects.closed(unanswered: self.sink.inFlight.names, now: self.now) {
             self.configuration.logger?.error(
-                "Topic or filter set aside: the broker closes the connection when it is used",
+                "Topic or filter not used for a while: the broker closed the connection each time after its use",
                 metadata: ["client": "\(self.configuration.client)", "topic": "\(name)"])
         }
     }

@@ -1,25 +1,28 @@
 import TrackingCore
 
-/// The state of a connection whose acknowledgements of received messages are withheld until the messages are stored
-/// safely.
+/// The state of a connection on which received messages are acknowledged only after the program has stored them safely.
 ///
-/// libmosquitto queues an acknowledgement for each message that it reads, and writes all queued acknowledgements or
-/// none. Therefore nothing is written until every message that was read is safe.
+/// libmosquitto queues the acknowledgement of each message that it reads, and can only write all queued
+/// acknowledgements or none. Therefore nothing is written until every message that was read is stored.
 struct Withholding {
-    /// The number of received messages that are stored safely, counted from the begin of the connection.
+    /// The number of received messages, from the begin of the connection, that the program has stored safely.
     private(set) var safe = 0
-    /// The time since which an acknowledgement has been withheld; `nil` when none is.
+    /// The time since which a received message has not been acknowledged; `nil` when all are acknowledged.
     private(set) var since: MonotonicTime?
-    /// `true` while messages that were read during the last release of acknowledgements are not safe. No further
-    /// message is read then; otherwise a steady flow of messages would never be acknowledged.
+    /// `true` when the program has reported messages as stored, but further messages were read before. No more messages
+    /// are read until those are stored too. Otherwise a steady flow of messages would prevent every acknowledgement.
     private(set) var isCatchingUp = false
 
-    /// Updates the state after reading: `received` messages were received on the connection so far.
+    /// Updates the time since which an acknowledgement is withheld.
+    ///
+    /// - Parameter received: The number of messages received on this connection so far.
     mutating func looked(at received: Int, now: MonotonicTime) {
         self.since = self.safe < received ? self.since ?? now : nil
     }
 
-    /// Updates the state after the role reported that the first `count` of the `received` messages are stored safely.
+    /// Registers that the program has stored the first `count` messages of the connection safely.
+    ///
+    /// - Parameter received: The number of messages received on this connection so far.
     mutating func release(through count: Int, of received: Int) {
         self.safe = max(self.safe, min(count, received))
         self.isCatchingUp = self.safe < received
@@ -28,27 +31,31 @@ struct Withholding {
 }
 
 extension MQTTConnection {
-    /// `true` while acknowledgements are withheld and nothing may be written.
+    /// `true` while a received message is not stored safely, on a connection that withholds acknowledgements. Nothing
+    /// may be written to the broker then.
     var isWithholding: Bool {
         guard self.configuration.withholdsAcknowledgements, let link = self.link else { return false }
         return self.sink.receivedCount > link.withholding.safe
     }
 
-    /// `true` while messages may be read from the connection. The broker's answer to a new connection is always read.
+    /// `true` while bytes may be read from the broker. Always `true` until the broker has accepted the connection.
+    /// Afterwards `false` while the program has too many unread events, or while withheld acknowledgements must be
+    /// released first.
     var readsOn: Bool {
         guard self.link?.isAccepted != false else { return true }
         return !self.reading.isHeldBack && !(self.isWithholding && self.link?.withholding.isCatchingUp == true)
     }
 
-    /// Releases the acknowledgements of the first `count` messages of a connection, which the role reports as stored
-    /// safely.
+    /// Permits the acknowledgement of the first `count` messages of a connection, because the program reports them as
+    /// stored safely. Ignored for an earlier connection.
     func release(through count: Int, connection: Int) {
         guard self.machine.isOnline, connection == self.accepted.connection else { return }
         self.link?.withholding.release(through: count, of: self.sink.receivedCount)
     }
 
-    /// Ends a connection on which nothing was written for long because of a withheld acknowledgement, before the broker
-    /// closes it. The broker delivers all unacknowledged messages again on the next connection.
+    /// Ends the connection if an acknowledgement was withheld for longer than half of the keep-alive time. Nothing, not
+    /// even a ping, could be written in this time, so the broker would soon end it. The broker delivers unacknowledged
+    /// messages again on the next connection.
     func endWithholding() {
         guard let since = self.link?.withholding.since, since.duration(to: self.now) > self.configuration.keepAlive / 2
         else { return }

@@ -8,8 +8,8 @@ extension MQTTConnection {
         if isCancelled { self.perform(self.machine.cancelled(now: self.now)) }
     }
 
-    /// Accepts commands from the role. A command to close takes effect at once, before all pending commands; later
-    /// commands are ignored.
+    /// Accepts commands from the program that uses the connection. A command to close takes effect at once, before
+    /// commands that still wait. Commands behind it are ignored, and so are commands for an earlier connection.
     private func take(_ entry: Outbox.Entry) {
         if entry.commands.contains(.tryNow) { self.perform(self.machine.tryRequested(now: self.now)) }
         for case .acknowledge(let count, let connection) in entry.commands {
@@ -25,8 +25,8 @@ extension MQTTConnection {
         self.perform(self.machine.closeRequested(within: limit, now: self.now))
     }
 
-    /// Passes pending commands to libmosquitto, as many as the maximum number of unanswered publishes allows. Beyond
-    /// it, each publish would cost a walk through libmosquitto's queue.
+    /// Passes waiting commands to libmosquitto in order. It stops when the maximum number of publishes is unanswered.
+    /// Further ones wait in this client's own queue, because libmosquitto's queue is slow when it is long.
     func performCommands() {
         guard self.machine.isOnline, let handle = self.link?.handle else { return }
         while let command = self.sending.backlog.first {
@@ -50,9 +50,9 @@ extension MQTTConnection {
         if self.sink.inFlight.isEmpty { self.perform(self.machine.drained(now: self.now)) }
     }
 
-    /// Publishes a message for the role.
+    /// Passes a message of the program to libmosquitto, unless it must not be sent.
     ///
-    /// - Returns: `true` if the message was sent or refused; `false` if it was postponed.
+    /// - Returns: `true` if the message was sent or refused; `false` if it must wait.
     private func publish(_ message: OutgoingMessage, _ token: TransportToken, on handle: MosquittoHandle) -> Bool {
         guard message.payload.count <= WireLimits.maximumPayloadBytes else {
             let error = TrackingError(
@@ -82,9 +82,9 @@ extension MQTTConnection {
         return true
     }
 
-    /// Subscribes to topic filters for the role.
+    /// Subscribes to topic filters for the program.
     ///
-    /// - Returns: `true` if all filters were sent or refused; `false` if any was postponed.
+    /// - Returns: `true` if each filter was sent or refused; `false` if a part of the subscription must wait.
     private func subscribe(_ filters: [String], _ token: TransportToken, on handle: MosquittoHandle) -> Bool {
         if self.sending.split != nil || Self.areLong(filters) || self.hasSuspect(filters) {
             return self.subscribeInParts(filters, token, on: handle)
@@ -131,7 +131,8 @@ extension MQTTConnection {
         if case .ended(let result) = handle.write() { self.handleEnded(result) }
     }
 
-    /// Updates the poller's interest in the connection's socket (to read, to write) if it has changed.
+    /// Registers at the poller the socket events that the connection now waits for: readable, writable, or both. Does
+    /// nothing if they have not changed.
     func watchSocket() {
         guard let link = self.link, let handle = link.handle, handle.isOpen else { return }
         var interest: Poller.Readiness = []

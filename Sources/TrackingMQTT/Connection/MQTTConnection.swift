@@ -3,65 +3,71 @@ import Logging
 import TrackingCore
 import TrackingRuntime
 
-/// The driver of one client's connection to the broker: performs the actions of its ``ConnectionStateMachine``, and
-/// reports their outcomes to the state machine.
+/// The driver of one client's connection to the broker. It performs the actions that its ``ConnectionStateMachine``
+/// decides, such as connecting, and reports their outcomes to the state machine.
 ///
-/// The connection runs on the thread of its event loop, once in each pass of the loop: it reads the received bytes,
-/// delivers the events as one batch, and then writes the role's commands.
+/// The connection runs on the thread of its event loop, once in each pass of the loop. It reads the received bytes,
+/// delivers them to the program as one batch of events, and then writes the program's commands.
 actor MQTTConnection {
-    /// The resources of one attempt to connect, and of the connection that follows.
+    /// One attempt to connect, and the connection that results from it: its endpoint, TLS, socket and progress.
     struct Link {
         let attempt: ConnectionStateMachine.Attempt
         let endpoint: MQTTEndpoint
-        /// The broker's addresses that were not tried yet in this attempt.
+        /// The IP addresses of the broker that this attempt has not tried yet.
         var addresses: ArraySlice<String> = []
         var tls: TLSContext?
         var handle: MosquittoHandle?
-        /// The readiness of the socket that the poller waits for; `nil` before the first request to the poller.
+        /// The socket events (readable, writable) that the poller watches for this connection; `nil` before the first
+        /// registration.
         var interest: Poller.Readiness?
-        /// `true` once the socket, and TLS if used, is connected and CONNECT is sent.
+        /// `true` once the socket, and TLS if used, is connected, so that MQTT packets can be exchanged.
         var isUp = false
-        /// `true` once the CONNACK was reported to the state machine.
+        /// `true` once the broker has accepted the connection.
         var isAccepted = false
         var withholding = Withholding()
         var arrival = PacketArrival()
     }
 
-    /// The commands that are not sent yet.
+    /// The program's commands that were not performed yet.
     struct Sending {
         var backlog = Backlog()
-        /// `true` while a suspected topic or filter is sent alone.
+        /// `true` while the last command contained a suspect, a topic after which the broker may have closed the
+        /// connection. Nothing else is sent until the broker has answered it.
         var isHeldForSuspect = false
-        /// The subscription that is sent in several packets; `nil` for none.
+        /// The subscription that is being sent in several packets; `nil` for none.
         var split: SplitSubscription?
     }
 
-    /// The connection that was accepted last.
+    /// Facts about the connection that the broker accepted last.
     struct Accepted {
-        /// The number of the connection; -1 before the first.
+        /// The number of the connection, counted from 0; -1 before the first.
         var connection = -1
-        /// The number of publishes that may await an acknowledgement.
+        /// The number of publishes that may wait for the broker's acknowledgement at the same time.
         var window = 0
     }
 
-    /// The reading from the connection.
+    /// The state of reading from the broker.
     struct Reading {
-        /// `true` while reading is stopped until the role has caught up.
+        /// `true` while the connection reads nothing because the program has too many unread events.
         var isHeldBack = false
-        /// The time at which reading resumed last. Answers are not late while they are not read.
+        /// The time at which reading began or resumed. The timeout of the broker's answers counts from this time at the
+        /// earliest, because an answer cannot be seen while nothing is read.
         var since = MonotonicTime(.zero)
     }
 
-    /// The lookups of endpoints.
+    /// The state of the lookups of host names.
     struct Addresses {
-        /// The number of lookups, which identifies the result of an abandoned lookup.
+        /// The number of the newest lookup. The result of a lookup with a lower number is ignored, because it was
+        /// abandoned.
         var lookups = 0
-        /// The first address to try in each endpoint's list: the one after an address that did not answer.
+        /// The index of the IP address that the next attempt tries first, by the index of the endpoint. It advances
+        /// after an attempt that failed.
         var offsets: [Int: Int] = [:]
     }
 
     private enum Completion {
-        /// The connection runs; the task in ``MQTTConnection/run()`` waits.
+        /// The connection runs. The continuation is that of the task in ``MQTTConnection/run()``, which waits for the
+        /// end.
         case running(CheckedContinuation<Void, Never>?)
         case finished
     }
@@ -101,7 +107,7 @@ actor MQTTConnection {
 
     private var isFinished: Bool { if case .finished = self.completion { true } else { false } }
 
-    /// Connects, and returns when the state machine has ended.
+    /// Connects, stays connected, and returns when the connection was closed for good.
     func run() async {
         self.now = DeviceClock.now
         let key = self.loop.attach(self)
@@ -117,8 +123,8 @@ actor MQTTConnection {
         self.loop.detach(key)
     }
 
-    /// Performs the first half of a pass of the event loop, when the socket is ready: reads, and delivers the received
-    /// events before anything is written.
+    /// Performs the first half of a pass of the event loop for this connection: reads from the socket, and delivers the
+    /// received events to the program. The program can thereby react before anything is written.
     func receive(_ readiness: Poller.Readiness, now: MonotonicTime) {
         self.now = now
         guard !self.isFinished else { return }
@@ -127,9 +133,10 @@ actor MQTTConnection {
         self.deliver()
     }
 
-    /// Performs the second half of a pass of the event loop: performs commands, writes, and handles deadlines.
+    /// Performs the second half of a pass of the event loop for this connection: performs the program's commands,
+    /// writes to the socket, and handles deadlines.
     ///
-    /// - Returns: The time at which the next pass is due even without an event.
+    /// - Returns: The time at which the next pass is due even if nothing happens.
     func service(_ readiness: Poller.Readiness, now: MonotonicTime) -> MonotonicTime? {
         self.now = now
         guard !self.isFinished else { return nil }
@@ -193,7 +200,8 @@ actor MQTTConnection {
         waiting?.resume()
     }
 
-    /// Delivers the events that were collected during a pass to the role.
+    /// Delivers the events that were collected in this pass to the program. If the program's queue is full then,
+    /// reading from the broker stops.
     func deliver() {
         guard !self.sink.batch.isEmpty else { return }
         let bytes = self.sink.batch.byteCount

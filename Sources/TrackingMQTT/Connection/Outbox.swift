@@ -1,9 +1,11 @@
 import Synchronization
 import TrackingCore
 
-/// The queue of commands from the role to its connection. The event loop takes all commands in its next pass.
+/// The queue of commands from a program to its connection to the broker. The event loop takes all of them in its next
+/// pass.
 final class Outbox: Sendable {
-    /// Commands that were sent together, and the connection that the role knew when it sent them.
+    /// Commands that were sent together, and the number of the connection for which they are meant. It is the
+    /// connection of which the program had read the last event.
     struct Entry {
         let commands: [TransportCommand]
         let connection: Int
@@ -22,12 +24,13 @@ final class Outbox: Sendable {
         self.update { $0.entries.append(entry) }
     }
 
-    /// Registers that the task of the connection was cancelled, and wakes the event loop.
+    /// Registers that the task that runs the connection was cancelled, and wakes the event loop.
     func cancel() {
         self.update { $0.isCancelled = true }
     }
 
-    /// Sets the closure that wakes the event loop for new commands; `nil` once the loop no longer reads commands.
+    /// Sets the closure that wakes the event loop when commands are added. `nil` once the event loop no longer takes
+    /// commands.
     func listen(_ wake: (@Sendable () -> Void)?) {
         self.state.withLock {
             $0.wake = wake
@@ -35,7 +38,7 @@ final class Outbox: Sendable {
         }
     }
 
-    /// Removes and returns all commands.
+    /// Removes and returns all commands, and a flag that is `true` after a cancellation.
     func take() -> (entries: [Entry], isCancelled: Bool) {
         self.state.withLock { state in
             state.isAnnounced = false

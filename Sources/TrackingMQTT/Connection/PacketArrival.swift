@@ -1,16 +1,18 @@
 import TrackingCore
 
-/// Measures the time since the last bytes of an incomplete packet arrived.
+/// Measures how long the rest of an incomplete packet has been missing.
 ///
-/// After bytes were lost on the way, the length of a packet covers the following packets, and the rest of the packet
-/// may never arrive.
+/// If bytes were lost on the way, the announced length of a packet reaches into the packets behind it. Its rest may
+/// then never arrive, and only a timeout detects that.
 struct PacketArrival {
-    /// The time at which the last bytes of the incomplete packet arrived; `nil` while no packet is incomplete, or
-    /// reading is stopped.
+    /// The time at which the last bytes of an incomplete packet arrived; `nil` while no packet is incomplete, or while
+    /// the client reads nothing.
     private var since: MonotonicTime?
     private var received = 0
 
-    /// Updates the measurement after reading: `received` bytes were read from the connection in total.
+    /// Updates the measurement after a read.
+    ///
+    /// - Parameter received: The number of bytes that were read from the connection in total.
     mutating func looked(at received: Int, isIncomplete: Bool, isReading: Bool, now: MonotonicTime) {
         let isNew = received != self.received
         self.received = received
@@ -18,6 +20,7 @@ struct PacketArrival {
         if isNew || self.since == nil { self.since = now }
     }
 
-    /// The time at which the rest of the packet counts as lost; `nil` while no packet is incomplete.
+    /// The time at which the rest of the packet counts as lost: `timeout` after its last bytes. `nil` while no packet
+    /// is incomplete.
     func deadline(_ timeout: Duration) -> MonotonicTime? { self.since?.advanced(by: timeout) }
 }

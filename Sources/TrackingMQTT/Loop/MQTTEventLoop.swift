@@ -4,17 +4,18 @@ import Synchronization
 import TrackingCore
 import TrackingRuntime
 
-/// One thread that drives any number of connections. It is the executor of their actors, and of tasks that prefer it.
+/// One thread that drives any number of broker connections. It is the executor of their actors, and of tasks that
+/// prefer it.
 ///
 /// A process needs one loop, ``shared``. Create further loops to separate groups of connections. A loop lives until
 /// ``shutdown()``.
 ///
-/// The loop works in passes. It delivers the received bytes, runs the tasks that wait for them on this thread, and then
-/// writes the resulting packets. Jobs that enqueue further jobs do not delay the sockets: the number of turns in a pass
-/// is limited.
+/// The loop works in passes. In each pass it reads the received bytes, runs the tasks on this thread that wait for
+/// them, and then writes the resulting packets. A pass runs a limited number of jobs that other jobs enqueue, so that
+/// the sockets do not have to wait.
 ///
-/// `@unchecked`: only the loop's own thread uses `pipe`, `channels`, `timers` and the two lists. Everything else is
-/// immutable after the loop is created, or behind a `Mutex`.
+/// `@unchecked`: only the loop's own thread uses `pipe`, `channels`, `timers` and the two lists. Everything else never
+/// changes after the loop was created, or is behind a `Mutex`.
 public final class MQTTEventLoop: SerialExecutor, @unchecked Sendable {
     /// The default loop of the process.
     public static let shared = MQTTEventLoop(name: "mqtt")
@@ -42,8 +43,8 @@ public final class MQTTEventLoop: SerialExecutor, @unchecked Sendable {
         var isDue = false
     }
 
-    /// The maximum number of turns in one pass. In each turn, the loop runs the jobs that were enqueued before the
-    /// turn. Receiving a message, deciding on it and answering it takes fewer turns.
+    /// The maximum number of turns in one pass. In each turn, the loop runs the jobs that were enqueued before the turn
+    /// began. A task that receives a message, and publishes an answer, needs fewer turns than this.
     private static let turnsAPass = 8
 
     let poller = Poller()
@@ -70,13 +71,13 @@ public final class MQTTEventLoop: SerialExecutor, @unchecked Sendable {
         precondition(isStarted, "the system has no thread left for an event loop")
     }
 
-    /// An executor that runs tasks on the loop's thread, for `withTaskExecutorPreference`. A task that publishes or
-    /// reads there exchanges messages without a change of threads. Such a task must never block, because every
+    /// An executor that runs tasks on the loop's thread, for `withTaskExecutorPreference`. A task on it exchanges
+    /// messages with a connection of the loop without a change of threads. Such a task must never block, because every
     /// connection of the loop would wait.
     public var executor: any TaskExecutor { self.tasks }
 
-    /// Ends the thread after it has run all jobs enqueued before this call. No connection and no task may use the loop
-    /// afterwards.
+    /// Ends the loop's thread, after it has run all jobs that were enqueued before this call. No connection and no task
+    /// may use the loop afterwards.
     public func shutdown() {
         self.post { $0.isStopped = true }
     }
@@ -101,7 +102,8 @@ public final class MQTTEventLoop: SerialExecutor, @unchecked Sendable {
         self.post { $0.work.append(.call(body)) }
     }
 
-    /// Schedules the connection with this key for the next pass. Callable from any thread.
+    /// Schedules the connection with this key, the number that `attach` returned, for the next pass. The function may
+    /// be called from any thread.
     func wake(_ key: Int) {
         self.post { $0.keys.append(key) }
     }
@@ -119,9 +121,9 @@ public final class MQTTEventLoop: SerialExecutor, @unchecked Sendable {
 
     // MARK: - On the loop's thread
 
-    /// Adds a connection and schedules it for the next pass.
+    /// Adds a connection to the loop and schedules it for the next pass.
     ///
-    /// - Returns: The key that identifies the connection in the loop.
+    /// - Returns: The key, a number that identifies the connection in the loop.
     func attach(_ connection: MQTTConnection) -> Int {
         let key = self.freeKeys.popLast() ?? self.channels.endIndex
         if key == self.channels.endIndex { self.channels.append(nil) }
@@ -168,9 +170,9 @@ public final class MQTTEventLoop: SerialExecutor, @unchecked Sendable {
         }
     }
 
-    /// Runs the jobs that were enqueued up to now.
+    /// Runs the jobs that were enqueued up to now, and marks the woken connections as due.
     ///
-    /// - Parameter taken: Empty lists, which are exchanged for those of the inbox.
+    /// - Parameter taken: Lists to reuse, which must be empty. They are exchanged for the lists of enqueued jobs.
     private func takeTurn(_ taken: inout Inbox) {
         self.inbox.withLock { inbox in
             swap(&taken.work, &inbox.work)
@@ -225,7 +227,7 @@ public final class MQTTEventLoop: SerialExecutor, @unchecked Sendable {
     }
 }
 
-/// An executor that runs tasks on the thread of an event loop, and lives as long as the loop.
+/// An executor that runs tasks on the thread of an event loop. It must not be used longer than the loop.
 private final class LoopTaskExecutor: TaskExecutor {
     private unowned let loop: MQTTEventLoop
 

@@ -3,20 +3,20 @@ import SystemLibrary
 import TrackingCore
 import TrackingRuntime
 
-/// The addresses and certificates that an attempt requires before it can open a socket.
+/// The IP addresses and certificates that an attempt to connect needs before it opens a socket.
 struct PreparedEndpoint: Sendable {
     /// The broker's numeric addresses, in the order of the attempts; not empty.
     var addresses: [String]
-    /// The certificates; `nil` without TLS.
+    /// The loaded certificates; `nil` for a connection without TLS.
     var tls: TLSContext?
 }
 
-/// Resolves names and reads certificates on a thread of its own, because both may block for long.
+/// Looks up host names and reads certificate files on a separate thread, because both may block for long.
 enum NameResolver {
     typealias Completion = @Sendable (Result<PreparedEndpoint, TrackingError>) -> Void
 
-    /// Prepares an endpoint. Calls `completion` at once if neither a lookup nor a file is needed, otherwise on another
-    /// thread.
+    /// Looks up an endpoint's host name and reads its certificate files, and passes the result to `completion`. The
+    /// closure is called at once if neither is needed, otherwise on another thread.
     static func prepare(_ endpoint: MQTTEndpoint, _ tls: MQTTConfiguration.TLS, completion: @escaping Completion) {
         if !endpoint.isTLS, NumericAddress.isNumeric(endpoint.host) {
             return completion(.success(PreparedEndpoint(addresses: [endpoint.host], tls: nil)))
@@ -30,7 +30,7 @@ enum NameResolver {
                 .failure(
                     TrackingError(
                         .brokerUnreachable,
-                        "cannot look up the name '\(endpoint.host)': the system has no thread left")))
+                        "cannot look up the host '\(endpoint.host)': the system has no thread left")))
         }
     }
 
@@ -49,12 +49,13 @@ enum NameResolver {
         let code = getaddrinfo(host, nil, &hints, &list)
         guard code == 0, let list else {
             let text = String(cString: gai_strerror(code))
-            throw TrackingError(.brokerUnreachable, "the name '\(host)' could not be looked up: \(text)")
+            throw TrackingError(
+                .brokerUnreachable, "cannot look up the host '\(host)': \(text). Check the name and the DNS server")
         }
         defer { freeaddrinfo(list) }
         let addresses = sequence(first: list, next: { $0.pointee.ai_next }).compactMap { self.text(of: $0.pointee) }
         guard !addresses.isEmpty else {
-            throw TrackingError(.brokerUnreachable, "the name '\(host)' has no address")
+            throw TrackingError(.brokerUnreachable, "cannot connect: the host '\(host)' has no address. Check the name")
         }
         return addresses
     }

@@ -2,17 +2,19 @@ import CMosquitto
 import SystemLibrary
 import TrackingCore
 
-/// The kernel's readiness list (epoll), and a descriptor that interrupts the wait (eventfd).
+/// The wait for sockets: a list of watched sockets in the kernel (epoll), and a descriptor that interrupts the wait
+/// (eventfd).
 ///
 /// `@unchecked`: both descriptors never change, and the kernel allows their use from every thread. Only the loop's
 /// thread uses the buffer.
 final class Poller: @unchecked Sendable {
-    /// The readiness of a socket to be read or written: the readiness to wait for, or the one that the kernel reported.
+    /// A set of socket conditions, such as readable and writable. It states the conditions to wait for, or those that
+    /// the kernel reported.
     struct Readiness: OptionSet, Hashable, Sendable {
         let rawValue: UInt32
         static let read = Readiness(rawValue: EPOLLIN.rawValue)
         static let write = Readiness(rawValue: EPOLLOUT.rawValue)
-        /// An error or a hang-up, which the kernel always reports.
+        /// An error or a hang-up of the socket. The kernel always reports it, even if it was not asked for.
         static let failed = Readiness(rawValue: EPOLLERR.rawValue | EPOLLHUP.rawValue)
     }
 
@@ -38,13 +40,15 @@ final class Poller: @unchecked Sendable {
     /// Ends the current or the next ``wait(for:_:)``.
     func wake() { eventfd_write(self.wakeUp, 1) }
 
-    /// Watches a socket's readiness under `key`, in place of an earlier interest.
+    /// Watches a socket for the given conditions, in place of those given before. `key` identifies the socket when it
+    /// is reported.
     func watch(_ descriptor: Int32, key: Int, for interest: Readiness, isNew: Bool) {
         var event = epoll_event(events: interest.rawValue, data: epoll_data_t(u64: UInt64(key)))
         epoll_ctl(self.epoll, isNew ? EPOLL_CTL_ADD : EPOLL_CTL_MOD, descriptor, &event)
     }
 
-    /// Waits until a socket is ready, `limit` has passed (`nil` for no limit) or ``wake()`` is called.
+    /// Waits until a watched socket is ready, `limit` has passed (`nil` for no limit) or ``wake()`` is called. `body`
+    /// is called for each ready socket.
     func wait(for limit: Duration?, _ body: (_ key: Int, Readiness) -> Void) {
         let count = epoll_wait(self.epoll, self.buffer, Int32(Self.capacity), Self.milliseconds(limit))
         guard count > 0 else { return }
@@ -59,7 +63,8 @@ final class Poller: @unchecked Sendable {
         }
     }
 
-    /// Returns the time in milliseconds, rounded up, so that a deadline has passed when the wait ends.
+    /// Returns the duration in milliseconds for epoll: rounded up, so that a deadline has passed when the wait ends,
+    /// and -1 for `nil`.
     private static func milliseconds(_ limit: Duration?) -> Int32 {
         guard let limit else { return -1 }
         guard limit > .zero else { return 0 }

@@ -1,6 +1,7 @@
 import TrackingCore
 
-/// The unanswered publishes and subscriptions: packet ids with their tokens, in the order of sending.
+/// The publishes and subscriptions that the broker has not answered, in the order of sending. Each has its MQTT packet
+/// id and the token by which the program recognizes the answer.
 ///
 /// Brokers answer in that order, so the first entry is nearly always the matching one.
 struct InFlight {
@@ -15,11 +16,12 @@ struct InFlight {
         let packet: Int32
         let token: TransportToken
         let sent: MonotonicTime
-        /// For each filter of the subscription, the reason why it was not sent to the broker, or `nil`.
+        /// One element for each filter of the subscription: the reason why the filter was not sent to the broker, or
+        /// `nil` if it was sent.
         let refusals: [TrackingError?]
         /// The filters that were sent to the broker.
         let filters: [String]
-        /// `true` for one part of a subscription that is sent in several packets.
+        /// `true` if this is only one packet of a subscription that is sent in several packets.
         var isPart = false
     }
 
@@ -32,7 +34,7 @@ struct InFlight {
 
     var isEmpty: Bool { self.publishCount == 0 && self.subscriptionHead == self.subscriptions.count }
 
-    /// The time at which the oldest unanswered packet was sent.
+    /// The time at which the oldest unanswered publish or subscription was sent; `nil` if all were answered.
     var oldest: MonotonicTime? {
         let publish = self.head < self.publishes.count ? self.publishes[self.head]?.sent : nil
         let isWaiting = self.subscriptionHead < self.subscriptions.count
@@ -53,7 +55,7 @@ struct InFlight {
 
     mutating func append(_ subscription: Subscription) { self.subscriptions.append(subscription) }
 
-    /// Removes and returns the publish with this packet id; `nil` when there is none.
+    /// Removes and returns the unanswered publish with this packet id; `nil` when there is none.
     mutating func takePublish(_ packet: Int32) -> Publish? {
         guard let index = self.publishes[self.head...].firstIndex(where: { $0?.packet == packet }),
             let publish = self.publishes[index]

@@ -1,8 +1,8 @@
 import CMosquitto
 import TrackingCore
 
-/// The events that one pass of the event loop collects on one connection: outcomes of commands and received messages in
-/// order, with all payloads in one buffer.
+/// The events of one connection that are collected in one pass of the event loop: received messages and the broker's
+/// answers, in order. All payloads are in one buffer.
 struct InboundBatch {
     private enum Entry {
         case event(TransportEvent)
@@ -16,7 +16,8 @@ struct InboundBatch {
     var count: Int { self.entries.count }
     /// The number of bytes of all payloads in the batch.
     var byteCount: Int { self.bytes.count }
-    /// `true` when the batch is large enough for one pass, so that other connections have their turn.
+    /// `true` when the batch has so many events or bytes that reading must stop for this pass, so that other
+    /// connections have their turn.
     var isLarge: Bool { self.entries.count >= 256 || self.bytes.count >= 65_536 }
     var isEmpty: Bool { self.entries.isEmpty }
 
@@ -34,7 +35,7 @@ struct InboundBatch {
                 topic: topic, payload: start..<self.bytes.count, isRetained: isRetained, properties: properties))
     }
 
-    /// Removes and returns all events.
+    /// Removes and returns all events of the batch.
     mutating func take() -> [TransportEvent] {
         let bytes = self.bytes
         let events = self.entries.map { entry -> TransportEvent in

@@ -1,21 +1,21 @@
 import CMosquitto
 import SystemLibrary
 
-/// Passes checked bytes to libmosquitto, which can read only from a descriptor. It consists of a pair of connected
-/// sockets and a buffer.
+/// A way to pass bytes to libmosquitto after they were checked. libmosquitto can read only from a descriptor, so the
+/// bytes are written into one end of a pair of connected sockets.
 ///
 /// All connections of one event loop use the same pair. The pair is empty between two uses.
 final class InboundPipe {
-    /// The largest number of bytes that are read from a connection at once. All of them are passed on to libmosquitto,
-    /// so a portion of small messages must not exceed the limit of unread events.
+    /// The largest number of bytes that are read from a connection at once. It is small because all of them become
+    /// events, and a portion of small messages must not exceed the limit of unread events.
     static let portion = 4_096
-    /// The size of the buffer: one record of TLS fits.
+    /// The size of the buffer in bytes, the largest size of a TLS record.
     static let capacity = 16_384
 
-    /// The end from which libmosquitto reads.
+    /// The end of the pair of sockets from which libmosquitto reads.
     let readEnd: Int32
     private let writeEnd: Int32
-    /// The bytes that were read from a connection.
+    /// The buffer into which bytes from a connection are read before they are checked.
     let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: InboundPipe.capacity, alignment: 16)
 
     /// Creates a pair of sockets.
@@ -31,10 +31,10 @@ final class InboundPipe {
         self.buffer.deallocate()
     }
 
-    /// The number of bytes in the pair of sockets that libmosquitto has not read.
+    /// The number of bytes that were written into the pair of sockets and that libmosquitto has not read.
     var unread: Int { Int(godwit_unread(self.readEnd)) }
 
-    /// Writes as many of the bytes as fit into the pair of sockets.
+    /// Writes as many of the bytes as fit into the pair of sockets, for libmosquitto to read.
     ///
     /// - Returns: The number of bytes that were written; 0 on an error.
     func write(_ bytes: UnsafeRawBufferPointer) -> Int {
@@ -45,7 +45,7 @@ final class InboundPipe {
         }
     }
 
-    /// Discards the bytes that libmosquitto has not read.
+    /// Discards the bytes in the pair of sockets that libmosquitto has not read.
     func discard() {
         while recv(self.readEnd, self.buffer.baseAddress, self.buffer.count, Int32(MSG_DONTWAIT)) > 0 {}
     }

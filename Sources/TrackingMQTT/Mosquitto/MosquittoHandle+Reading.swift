@@ -2,14 +2,15 @@ import CMosquitto
 import SystemLibrary
 import TrackingCore
 
-/// The reading from a broker's connection: ``InboundPacketCheck`` checks every byte before libmosquitto parses it.
+/// The reading from a broker's connection. ``InboundPacketCheck`` checks every byte before libmosquitto parses it,
+/// because some malformed packets make libmosquitto end the process.
 ///
-/// libmosquitto ends the process on a packet with an unknown property, and it reads its socket itself. Therefore,
-/// without TLS, its descriptor is replaced by the ``InboundPipe`` during a call. With TLS, no bytes are taken from the
-/// network during a call, so that only the decrypted bytes of one checked record are read.
+/// libmosquitto reads its socket by itself. Without TLS, its socket is therefore replaced by the ``InboundPipe`` during
+/// a call, and the pipe contains only checked bytes. With TLS, libmosquitto takes no bytes from the network during a
+/// call. It thereby reads only the one TLS record that was decrypted and checked before.
 extension MosquittoHandle {
-    /// Reads the received bytes, up to ``InboundPipe/portion`` bytes or one record of TLS, and continues a TLS
-    /// handshake.
+    /// Reads received bytes and passes them to libmosquitto: up to ``InboundPipe/portion`` bytes, or one TLS record.
+    /// Before TLS is established, continues its handshake instead.
     func read() -> Step {
         guard let tls else { return self.readPlain() }
         return tls.isEstablished ? self.readRecord(tls) : self.readOnce()
@@ -42,7 +43,8 @@ extension MosquittoHandle {
         }
     }
 
-    /// Returns the step after a read of no bytes: the end of the connection, or `drained` if no bytes have arrived.
+    /// Returns the result of a read that got no bytes: the end of the connection, or `drained` if merely no bytes have
+    /// arrived yet.
     private static func end(_ count: Int, _ error: Int32) -> Step {
         if count == 0 || error == ECONNRESET { return .ended(MosquittoResult(MOSQ_ERR_CONN_LOST.rawValue)) }
         if error == EAGAIN || error == EWOULDBLOCK || error == EINTR { return .drained }
@@ -58,9 +60,10 @@ extension MosquittoHandle {
         (verdict.fault?.reason ?? self.sink.violation).map { MosquittoResult(violation: $0) }
     }
 
-    /// Passes checked bytes to libmosquitto, which has read all of them on return.
+    /// Passes checked bytes to libmosquitto through the pipe. libmosquitto has read all of them when the function
+    /// returns.
     ///
-    /// libmosquitto writes nothing while it reads, because the loop performs the writes.
+    /// - Returns: The end of the connection; `nil` while it continues.
     private func pass(_ bytes: UnsafeRawBufferPointer) -> MosquittoResult? {
         guard !bytes.isEmpty else { return nil }
         let number = mosquitto_socket(self.pointer)
@@ -82,11 +85,12 @@ extension MosquittoHandle {
         return nil
     }
 
-    /// Calls libmosquitto until it has read all available bytes.
+    /// Calls libmosquitto repeatedly until it has read all available bytes.
     ///
     /// - Parameters:
-    ///   - limit: The number of bytes, each of which takes one call at most.
-    ///   - isOver: Returns `true` once everything is read; called when libmosquitto finds no more bytes.
+    ///   - limit: The number of available bytes. libmosquitto needs at most one call for each byte, so more calls mean
+    ///     a fault.
+    ///   - isOver: Returns `true` if everything was read. Called when libmosquitto finds no more bytes.
     /// - Returns: The end of the connection; `nil` while it continues.
     private func readAll(atMost limit: Int, isOver: () -> Bool) -> MosquittoResult? {
         for _ in 0...limit + 1 {
@@ -101,7 +105,7 @@ extension MosquittoHandle {
         return MosquittoResult(MOSQ_ERR_PROTOCOL.rawValue)
     }
 
-    /// Lets libmosquitto read its socket itself, for the TLS handshake.
+    /// Lets libmosquitto read its socket once by itself, for the TLS handshake.
     private func readOnce() -> Step {
         let code = mosquitto_loop_read(self.pointer, 1)
         let error = godwit_errno()

@@ -31,8 +31,9 @@ extension MosquittoHandle {
                 client, will.topic, Int32(will.payload.count), will.payload, 1, will.isRetained))
     }
 
-    /// Sets the MQTT 5 properties of the CONNECT. libmosquitto has no asynchronous connect with properties. Therefore a
-    /// connect without a host is called first, which stores the properties and then fails before it uses the network.
+    /// Sets the MQTT 5 properties of the CONNECT packet. libmosquitto accepts them only in a blocking connect.
+    /// Therefore that function is called first without a host: it stores the properties and fails before it uses the
+    /// network.
     private static func setConnectProperties(
         _ client: OpaquePointer, _ configuration: MQTTConfiguration
     ) throws(MosquittoResult) {
@@ -42,8 +43,8 @@ extension MosquittoHandle {
         guard code == MOSQ_ERR_INVAL.rawValue else { throw MosquittoResult(code) }
     }
 
-    /// Creates the packet check of a new connection. MQTT 3.1.1 has no way to limit the packet size, so only the limit
-    /// of the protocol applies.
+    /// Creates the check of packets for a new connection. With MQTT 5, packets above the configured size are rejected.
+    /// MQTT 3.1.1 cannot announce a limit to the broker, so only the protocol's own limit applies.
     static func packetCheck(_ settings: Settings) -> InboundPacketCheck {
         switch settings.version {
         case .v311: InboundPacketCheck(version: .v311)

@@ -2,23 +2,23 @@ import CMosquitto
 import SystemLibrary
 import TrackingCore
 
-/// One libmosquitto client, created for one attempt to connect and destroyed with its connection.
+/// One libmosquitto client for one attempt to connect and the resulting connection. Each attempt gets a new one, so
+/// that messages of an earlier connection are never sent again from its queue.
 ///
-/// A client that lives for one connection cannot resend messages that an earlier connection left in its queue. All
-/// calls are on the loop's thread. With `mosquitto_threaded_set`, publishing only queues a message: the loop writes,
-/// and no callback runs during a publish.
+/// All calls are on the event loop's thread. Publishing only queues a message. The event loop writes it later, and no
+/// callback runs during a publish.
 final class MosquittoHandle {
     /// The result of one step of reading or writing.
     enum Step: Hashable {
         /// More bytes may be available at once.
         case more
-        /// Nothing more can be read or written until the socket is ready again.
+        /// Nothing more can be read or written now; continue when the socket is ready again.
         case drained
         /// The connection is gone.
         case ended(MosquittoResult)
     }
 
-    /// The settings of a handle.
+    /// The settings of one libmosquitto client.
     struct Settings {
         var clientID: String
         var address: String
@@ -32,19 +32,20 @@ final class MosquittoHandle {
 
     let pointer: OpaquePointer
     let sink: MosquittoSink
-    /// The pipe that passes checked bytes to libmosquitto.
+    /// The pipe through which checked bytes reach libmosquitto.
     let pipe: InboundPipe
-    /// The check of the broker's packets.
+    /// The check that examines the broker's packets before libmosquitto parses them.
     var packetCheck: InboundPacketCheck
-    /// The number of bytes that were read from the broker.
+    /// The number of bytes that were read from the broker on this connection.
     var received = 0
     private let version: ConnectionStateMachine.Version
-    /// The connection's TLS; `nil` for none.
+    /// The TLS session of the connection; `nil` for a connection without TLS.
     let tls: TLSConnection?
-    /// The socket. Without TLS the descriptor is a duplicate, because libmosquitto's own is replaced while it reads.
+    /// The descriptor of the socket. Without TLS it is a duplicate, because libmosquitto's own descriptor points to a
+    /// pipe while libmosquitto reads.
     let descriptor: Int32
 
-    /// Begins to connect.
+    /// Creates a libmosquitto client and begins to connect it.
     ///
     /// - Throws: libmosquitto's error about the settings or the address.
     init(_ settings: Settings, sink: MosquittoSink) throws(MosquittoResult) {
@@ -90,14 +91,14 @@ final class MosquittoHandle {
     /// Writes the pending packets, as far as the socket accepts them.
     func write() -> Step { self.step(mosquitto_loop_write(self.pointer, 1)) }
 
-    /// Sends a ping when one is due, and ends the connection when the last one was not answered.
+    /// Sends a ping if one is due. Ends the connection if the broker did not answer the last ping in time.
     func keepAlive() -> Step { self.step(mosquitto_loop_misc(self.pointer)) }
 
-    /// Removes libmosquitto's log callback after the connection was accepted, because libmosquitto would format a log
-    /// message for each packet.
+    /// Stops receiving log messages of libmosquitto once the broker has accepted the connection. libmosquitto would
+    /// otherwise format a text for each packet.
     func stopListeningToComplaints() { mosquitto_log_callback_set(self.pointer, nil) }
 
-    /// Queues a message and returns its packet id.
+    /// Queues a message for publishing at QoS 1 and returns its packet id.
     func publish(_ message: OutgoingMessage) throws(MosquittoResult) -> Int32 {
         var packet: Int32 = 0
         let count = Int32(clamping: message.payload.count)
@@ -114,7 +115,7 @@ final class MosquittoHandle {
         return packet
     }
 
-    /// Queues a subscription to `filters`, which are valid, and returns its packet id.
+    /// Queues a subscription at QoS 1 and returns its packet id. Each filter must be valid.
     func subscribe(_ filters: [String]) throws(MosquittoResult) -> Int32 {
         var packet: Int32 = 0
         let code = Self.withCStrings(filters) { list in
@@ -124,7 +125,7 @@ final class MosquittoHandle {
         return packet
     }
 
-    /// Queues an UNSUBSCRIBE.
+    /// Queues an UNSUBSCRIBE packet for these filters.
     func unsubscribe(_ filters: [String]) throws(MosquittoResult) {
         let code = Self.withCStrings(filters) { list in
             mosquitto_unsubscribe_multiple(self.pointer, nil, Int32(filters.count), list, nil)
@@ -132,7 +133,7 @@ final class MosquittoHandle {
         try MosquittoResult.check(code)
     }
 
-    /// Queues a DISCONNECT. The connection ends once it is written.
+    /// Queues a DISCONNECT packet. The connection ends once the packet is written.
     func disconnect() { mosquitto_disconnect(self.pointer) }
 
     /// Returns `true` for a filter that MQTT allows.

@@ -3,7 +3,8 @@ import SystemLibrary
 
 /// The initialisation of libmosquitto, once for the process and before any use.
 enum MosquittoLibrary {
-    /// A descriptor of `/dev/null`, which replaces each client's socket pair; -1 if it cannot be opened.
+    /// A descriptor of `/dev/null`, or -1 if it cannot be opened. Each libmosquitto client uses it in place of a pair
+    /// of sockets of its own, which is not needed.
     static let devNull: Int32 = open("/dev/null", O_RDWR | O_CLOEXEC)
 
     private static let initialized: Bool = {
@@ -11,6 +12,6 @@ enum MosquittoLibrary {
         return true
     }()
 
-    /// Initialises the library once.
+    /// Initialises libmosquitto at the first call; later calls do nothing.
     static func load() { _ = (self.initialized, self.devNull) }
 }

@@ -2,16 +2,17 @@ import CMosquitto
 import SystemLibrary
 import TrackingCore
 
-/// The failure of a libmosquitto call, which is converted to a ``TrackingError`` where it is handled.
+/// The result of a libmosquitto call that failed or that ended a connection. It is converted to a ``TrackingError``
+/// where it is handled.
 struct MosquittoResult: Error, Hashable {
     /// The error code that libmosquitto returned, one of `MOSQ_ERR_…`.
     let code: Int32
-    /// The value of `errno` after the call.
+    /// The value of `errno` after the call to libmosquitto.
     let systemError: Int32
     /// The rule of MQTT that the broker's packet violated; `nil` if the check found no violation.
     let violation: String?
 
-    /// Creates the result of a connection on which the broker violated MQTT.
+    /// Creates the result for a connection that ends because the broker violated MQTT. `violation` names the rule.
     init(violation: String) {
         self.code = MOSQ_ERR_MALFORMED_PACKET.rawValue
         self.systemError = 0
@@ -24,12 +25,12 @@ struct MosquittoResult: Error, Hashable {
         self.violation = nil
     }
 
-    /// Throws unless `code` means success.
+    /// Throws if a libmosquitto return code is not success.
     static func check(_ code: Int32) throws(MosquittoResult) {
         guard code == MOSQ_ERR_SUCCESS.rawValue else { throw MosquittoResult(code) }
     }
 
-    /// `true` if the broker ended the connection, as far as that is known.
+    /// `true` if the error codes indicate that the broker closed the connection.
     var isByPeer: Bool {
         switch self.code {
         case MOSQ_ERR_SUCCESS.rawValue, MOSQ_ERR_CONN_LOST.rawValue: true
@@ -61,20 +62,23 @@ struct MosquittoResult: Error, Hashable {
     static func systemText(_ error: Int32) -> String {
         switch error {
         case 0: "the broker closed the connection"
-        case EPROTO: "the TLS protocol failed"
+        case EPROTO: "the TLS connection failed"
         default: String(cString: strerror(error))
         }
     }
 
-    /// Returns the failure as the refusal of one message or filter.
+    /// Returns the failure as an error about one message or subscription that was not sent. `what` names it in the
+    /// error's text.
     func refusal(of what: String) -> TrackingError {
         switch self.code {
         case MOSQ_ERR_PAYLOAD_SIZE.rawValue, MOSQ_ERR_OVERSIZE_PACKET.rawValue:
-            TrackingError(.payloadTooLarge, "\(what) is larger than the broker accepts", reasonCode: 0x95)
+            TrackingError(
+                .payloadTooLarge, "cannot send \(what): it is larger than the broker accepts", reasonCode: 0x95)
         case MOSQ_ERR_INVAL.rawValue, MOSQ_ERR_MALFORMED_UTF8.rawValue:
-            TrackingError(.invalidName, "\(what) has a name that MQTT does not allow")
+            TrackingError(
+                .invalidName, "cannot send \(what): MQTT does not allow its topic or filter. Correct the name")
         default:
-            TrackingError(.refused, "\(what) was not sent: \(self.text)")
+            TrackingError(.refused, "cannot send \(what): \(self.text)")
         }
     }
 }

@@ -2,37 +2,43 @@ import CMosquitto
 import SystemLibrary
 import TrackingCore
 
-/// Stores what the libmosquitto callbacks of one connection report: answers, messages, errors. It makes no decisions.
+/// A store for what the libmosquitto callbacks of one connection report: the broker's answers, messages and errors. It
+/// makes no decisions.
 ///
-/// Only the event loop's thread uses it: callbacks run inside `mosquitto_loop_read`, `_write` and `_misc`.
+/// Only the event loop's thread uses it. The callbacks run inside `mosquitto_loop_read`, `_write` and `_misc`.
 final class MosquittoSink {
-    /// The broker's acceptance of the connection, from its CONNACK.
+    /// The content of the broker's answer to a connect (CONNACK): its code, and its limits. The code 0 means
+    /// acceptance.
     struct Acceptance {
         let code: Int32
         let isSessionPresent: Bool
         let broker: BrokerLimits
     }
 
-    /// The broker's limits on this connection.
+    /// The limits that the broker announced for this connection.
     struct BrokerLimits {
-        /// The number of publishes that may await an acknowledgement.
+        /// The number of publishes that the broker accepts without having acknowledged them.
         var receiveMaximum = 65_535
     }
 
     var batch = InboundBatch()
     var inFlight = InFlight()
-    /// The topics and filters to which the broker may respond by closing the connection; kept over all connections.
+    /// The topics and filters because of which the broker may have closed a connection. They are remembered over all
+    /// connections of the client.
     var suspects = SuspectTopics()
-    /// The answers to the last part of a subscription in several packets; `nil` while there are none.
+    /// The broker's answers to the last packet of a subscription that is sent in several packets; `nil` while there are
+    /// none.
     var partAnswers: [TrackingError?]?
-    /// The publishes that no subscriber received, for ``MQTTClient``; `nil` if the caller does not need them.
+    /// The accepted publishes to whose topics no client had subscribed, which ``MQTTClient`` reports; `nil` for a user
+    /// that does not need them.
     let unmatched: UnmatchedPublishes?
     var acceptance: Acceptance?
-    /// The code that libmosquitto or the broker gave for the end of the connection.
+    /// The code with which the connection ended, from libmosquitto or from the broker's DISCONNECT; `nil` while it has
+    /// not ended.
     private(set) var disconnection: Int32?
-    /// libmosquitto's last error message, which may contain OpenSSL's.
+    /// The last error message of libmosquitto, which may contain a message of OpenSSL; `nil` for none.
     var complaint: String?
-    /// The rule of MQTT that an answer of the broker violated; `nil` while there is none.
+    /// The rule of MQTT that an answer of the broker violated; `nil` if none was violated.
     private(set) var violation: String?
     /// The number of messages received on this connection.
     private(set) var receivedCount = 0
@@ -40,7 +46,7 @@ final class MosquittoSink {
 
     init(unmatched: UnmatchedPublishes?) { self.unmatched = unmatched }
 
-    /// Clears the state of the previous connection.
+    /// Clears what belongs to the previous connection, for the next attempt to connect.
     func reset() {
         self.inFlight.removeAll()
         self.receivedCount = 0
@@ -62,8 +68,8 @@ final class MosquittoSink {
         self.acceptance = Acceptance(code: code, isSessionPresent: flags & 1 != 0, broker: limits)
     }
 
-    /// Stores a received message. A payload above the protocol's limit is cut to one byte above the limit, so that its
-    /// decoder rejects it.
+    /// Stores a received message. A payload above the protocol's limit is cut to one byte above the limit, so that the
+    /// later decoder still recognizes it as too large.
     func received(_ message: UnsafePointer<mosquitto_message>, properties: OpaquePointer?) {
         self.receivedCount += 1
         // With one byte above the limit, the decoder rejects the payload, whatever its original size was.
@@ -100,13 +106,13 @@ final class MosquittoSink {
         }
     }
 
-    /// Stores the end of the connection. libmosquitto may report one DISCONNECT twice: with its reason, and then
-    /// without.
+    /// Stores the code of the connection's end. Only the first report counts, because libmosquitto may report one
+    /// DISCONNECT twice: first with the broker's reason, and then without it.
     func disconnected(code: Int32) {
         if self.disconnection == nil { self.disconnection = code }
     }
 
-    /// Returns the topic as a string. Consecutive messages on one topic share one string.
+    /// Returns a message's topic as a string. Consecutive messages with the same topic share one string.
     private func topic(_ text: UnsafePointer<CChar>?) -> String {
         guard let text else { return "" }
         let isSame = self.lastTopic.utf8.withContiguousStorageIfAvailable { last in

@@ -23,7 +23,7 @@ struct PropertyList: ~Copyable {
         mosquitto_property_add_binary(&self.pointer, Int32(identifier.rawValue), value, count)
     }
 
-    /// The properties of a PUBLISH; empty when none is set.
+    /// Returns the MQTT 5 properties of a PUBLISH packet; an empty list when no property is set.
     static func publish(_ properties: MessageProperties) -> PropertyList {
         var list = PropertyList()
         if let type = properties.contentType { list.add(MQTT_PROP_CONTENT_TYPE, type) }
@@ -35,7 +35,7 @@ struct PropertyList: ~Copyable {
         return list
     }
 
-    /// The properties of a CONNECT.
+    /// Returns the MQTT 5 properties of a CONNECT packet: the lifetime of the session and the largest accepted packet.
     static func connect(sessionExpiry: Duration?, packetSize: Int) -> PropertyList {
         var list = PropertyList()
         if let sessionExpiry {
@@ -45,7 +45,7 @@ struct PropertyList: ~Copyable {
         return list
     }
 
-    /// Reads the properties of a message.
+    /// Reads the MQTT 5 properties of a received message.
     static func read(_ properties: OpaquePointer?) -> MessageProperties {
         var read = MessageProperties()
         var expiry: UInt32 = 0
@@ -67,7 +67,8 @@ struct PropertyList: ~Copyable {
         return read
     }
 
-    /// Reads the number of messages that the broker accepts at once; `nil` if the broker did not state it.
+    /// Reads the broker's Receive Maximum, the number of unacknowledged publishes that it accepts; `nil` if the broker
+    /// did not state it.
     static func receiveMaximum(_ properties: OpaquePointer?) -> Int? {
         var value: UInt16 = 0
         let found = mosquitto_property_read_int16(

@@ -3,20 +3,21 @@ import TrackingCore
 
 /// The conversion of MQTT 5's reason codes to errors.
 enum ReasonCode {
-    /// A PUBACK's code: the broker accepted the message, and no client has subscribed to its topic.
+    /// The MQTT 5 reason code in a PUBACK: the broker accepted the message, and no client has subscribed to its topic.
     static let noMatchingSubscribers: Int32 = 0x10
 
-    /// The code of a connection that ends because of a malformed packet.
+    /// The MQTT 5 reason code for a connection that ends because of a malformed packet.
     static let malformedPacket: UInt8 = 0x81
 
-    /// Returns `true` if the broker may have closed the connection in response to a packet of this client. That is so
-    /// for a close without a reason (a code below 0x80), and for a reason that concerns neither a temporary condition
-    /// nor other clients.
+    /// Returns `true` if the broker may have closed the connection because of a packet that this client sent. This is
+    /// so for a close without an error code (below 0x80), and for codes such as "not authorized" or "topic name
+    /// invalid". It is not so for codes such as "server busy".
     static func mayBeAnAnswer(_ code: Int32) -> Bool {
         code < 0x80 || [0x80, 0x81, 0x82, 0x83, 0x87, 0x8F, 0x90, 0x95, 0x99, 0x9A].contains(code)
     }
 
-    /// Returns the error for a CONNACK's code. MQTT 3.1.1 numbers its five codes from 1.
+    /// Returns the error for a CONNACK with a refusal. The refusal codes of MQTT 3.1.1 (1 to 5) are first translated to
+    /// the MQTT 5 codes. A temporary refusal becomes `brokerUnreachable`.
     static func connectionRefused(_ code: Int32, version: ConnectionStateMachine.Version) -> TrackingError {
         let reason: UInt8 =
             switch (version, code) {
@@ -31,25 +32,26 @@ enum ReasonCode {
         return self.passes(reason) ? TrackingError(.brokerUnreachable, error.message, reasonCode: reason) : error
     }
 
-    /// Returns `true` for a reason code of a temporary refusal of the connection: the broker has a fault, is
-    /// unavailable or busy, has exceeded a quota or a rate, or has moved.
+    /// Returns `true` for a reason code with which a broker refuses a connection temporarily, for example because it is
+    /// busy or unavailable.
     private static func passes(_ reason: UInt8) -> Bool {
         [0x80, 0x83, 0x88, 0x89, 0x97, 0x9C, 0x9D, 0x9F].contains(reason)
     }
 
-    /// Returns the error for the code of a PUBACK or SUBACK about `what`, a message or filter; `nil` for a code below
-    /// 0x80, which is no refusal.
+    /// Returns the error for the code of a PUBACK or SUBACK; `nil` for a code below 0x80, which is no refusal. `what`
+    /// names the refused message or subscription in the error's text.
     static func refusal(_ code: Int32, of what: String) -> TrackingError? {
         code < 0x80 ? nil : self.error(UInt8(truncatingIfNeeded: code), "the broker refused \(what)")
     }
 
-    /// Returns the error for the code of the broker's own DISCONNECT.
+    /// Returns the error for the reason code of a DISCONNECT that the broker sent.
     static func disconnected(_ code: Int32) -> TrackingError {
         let reason = UInt8(truncatingIfNeeded: code)
         switch reason {
         case 0x8E:
             return TrackingError(
-                .takenOver, "the broker ended the connection: another program connected with the same client id",
+                .takenOver,
+                "the broker ended the connection: another program connected with the same client id. Give each its own",
                 reasonCode: reason)
         case 0x87:
             return self.error(reason, "the broker ended the connection")

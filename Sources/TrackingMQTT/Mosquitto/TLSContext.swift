@@ -26,14 +26,15 @@ final class TLSContext: @unchecked Sendable {
                 case 2: "the key in \(files.key ?? "")"
                 default: "the host name '\(host)'"
                 }
-            throw TrackingError(.tlsFailed, "cannot use \(what) for TLS: \(reason)")
+            throw TrackingError(.tlsFailed, "cannot use \(what) for TLS: \(reason). Check the file")
         }
         self.pointer = pointer
     }
 
     deinit { godwit_tls_context_free(self.pointer) }
 
-    /// Returns the reason for which the broker's certificate was rejected; `nil` if it was accepted or not received.
+    /// Returns the reason for which the broker's certificate was rejected. `nil` if it was accepted, or if none was
+    /// received.
     func verificationError(host: String) -> TrackingError? {
         let result = godwit_tls_verify_result(self.pointer)
         let text = String(cString: godwit_tls_verify_message(result))
@@ -41,18 +42,25 @@ final class TLSContext: @unchecked Sendable {
         case X509_V_OK:
             return nil
         case X509_V_ERR_CERT_HAS_EXPIRED, X509_V_ERR_CERT_NOT_YET_VALID:
-            return TrackingError(.certificateExpired, "the certificate of \(host) is not valid now: \(text)")
+            return TrackingError(
+                .certificateExpired,
+                "the certificate of \(host) is not valid now: \(text). Renew it, or set this device's clock")
         case X509_V_ERR_HOSTNAME_MISMATCH, X509_V_ERR_IP_ADDRESS_MISMATCH:
             return TrackingError(
-                .certificateHostMismatch, "the broker's certificate was not issued for the name \(host): \(text)")
+                .certificateHostMismatch,
+                "the broker's certificate was not issued for \(host): \(text). Connect by a name in it")
         case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT, X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY,
             X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN, X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT,
             X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE, X509_V_ERR_CERT_UNTRUSTED:
             return TrackingError(
                 .certificateUnknownAuthority,
-                "the certificate of \(host) was signed by an authority that is not trusted here: \(text)")
+                """
+                the certificate of \(host) was signed by an authority that is not trusted: \(text). \
+                Name its file in the TLS settings (--ca)
+                """)
         default:
-            return TrackingError(.tlsFailed, "the certificate of \(host) was not accepted: \(text)")
+            return TrackingError(
+                .tlsFailed, "the certificate of \(host) was rejected: \(text). Check the broker's certificate")
         }
     }
 
@@ -63,7 +71,7 @@ final class TLSContext: @unchecked Sendable {
     }
 }
 
-/// The TLS session of one connection, for the loop's thread only.
+/// The TLS session of one connection. Only the event loop's thread may use it.
 final class TLSConnection {
     private let pointer: UnsafeMutableRawPointer
 
@@ -77,21 +85,23 @@ final class TLSConnection {
     var isEstablished: Bool { godwit_tls_is_established(self.pointer) }
     var wantsWrite: Bool { godwit_tls_wants_write(self.pointer) }
     var hasPending: Bool { godwit_tls_has_pending(self.pointer) }
-    /// `true` if reading may take bytes from the network; `false` if it may only take bytes that are already decrypted.
+    /// `true` if reading may take bytes from the network; `false` if it may only return bytes that were already
+    /// decrypted.
     var isGateOpen = true {
         didSet { godwit_tls_set_gate(self.pointer, self.isGateOpen) }
     }
 
-    /// The result of decrypting the next TLS record without removing it.
+    /// The result of looking at the next TLS record in advance: its decrypted bytes remain to be read.
     enum Peek {
         case bytes(Int)
         case nothing
-        /// The broker closed the TLS session with a close notification.
+        /// The broker closed the TLS session or the connection.
         case closed
         case failed(systemError: Int32, complaint: String?)
     }
 
-    /// Decrypts the next TLS record and copies its bytes. libmosquitto reads the same bytes afterwards.
+    /// Decrypts the next TLS record and copies its bytes to `buffer`, without consuming them. libmosquitto reads the
+    /// same bytes afterwards.
     func peek(into buffer: UnsafeMutableRawBufferPointer) -> Peek {
         var error: Int32 = 0
         let count = godwit_tls_peek(self.pointer, buffer.baseAddress, Int32(clamping: buffer.count), &error)

@@ -1,6 +1,6 @@
 /// Reads a battery periodically and reports the changes.
 struct BatteryFollower {
-    /// The result of reading the battery.
+    /// The result of one reading of the battery.
     enum Reading: Hashable {
         case percent(Double)
         /// The device has no battery, which is no error.
@@ -11,10 +11,10 @@ struct BatteryFollower {
     private let name: String
     private var last: Reading?
 
-    /// Creates a follower. `name` identifies the battery in error messages.
+    /// Creates a follower of a battery's charge. `name` identifies the battery in error messages.
     init(name: String) { self.name = name }
 
-    /// Reads at once and then every `period`, until the task is cancelled.
+    /// Calls `read` at once and then every `period`, until the task is cancelled. Passes each change to `deliver`.
     mutating func follow(
         every period: Duration, _ deliver: @Sendable (BatteryEvent) async -> Void, _ read: () -> Reading
     ) async {
@@ -24,7 +24,7 @@ struct BatteryFollower {
         }
     }
 
-    /// Returns the events to deliver after a reading.
+    /// Compares a reading with the previous one, and returns the events to deliver; none if nothing has changed.
     mutating func looked(_ reading: Reading) -> [BatteryEvent] {
         guard reading != self.last else { return [] }
         let wasUnknown = self.isUnknown
@@ -32,11 +32,11 @@ struct BatteryFollower {
         switch reading {
         case .percent(let percent): return [.level(percent)]
         case .absent: return wasUnknown ? [] : [.level(nil)]
-        case .failure(let reason): return [.badInput("\(self.name) \(reason)")] + (wasUnknown ? [] : [.level(nil)])
+        case .failure(let reason): return [.badInput("\(self.name): \(reason)")] + (wasUnknown ? [] : [.level(nil)])
         }
     }
 
-    /// `true` when the last event reported an unknown charge.
+    /// `true` when the last reading had no charge, so that the charge is already reported as unknown.
     private var isUnknown: Bool {
         switch self.last {
         case .absent, .failure: true

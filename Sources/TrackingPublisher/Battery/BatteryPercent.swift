@@ -1,6 +1,6 @@
 import TrackingCore
 
-/// Parses percentages.
+/// Parses battery percentages.
 enum BatteryPercent {
     /// Returns a plain number from 0 to 100, with optional white space and an optional percent sign; `nil` for other
     /// text.

@@ -2,28 +2,30 @@ public import TrackingCore
 
 /// A source of the battery charge of the device.
 public protocol BatterySource: Sendable {
-    /// Delivers the charge at once and after each change, until the task is cancelled or the charge can no longer
-    /// change.
+    /// Delivers the charge at once and after each change. Returns when the task is cancelled, or when the charge can no
+    /// longer change.
     ///
-    /// - Parameter deliver: Receives the events, one after the other. It suspends until the caller has accepted one.
+    /// - Parameter deliver: Receives the events, one after the other. It suspends until the receiver has accepted the
+    ///   event.
     func run(deliver: @escaping BatteryEvent.Delivery) async
 }
 
-/// An event of a battery.
+/// An event of a battery source: a charge or an error.
 public enum BatteryEvent: Hashable, Sendable {
-    /// A function that receives the events. Naming its type here makes it the same in every package, whatever
-    /// isolation the package's async functions inherit.
+    /// The type of a function that receives the events. It has a name so that it is the same type in every package,
+    /// even if packages have different defaults for the isolation of async functions.
     public typealias Delivery = @Sendable @concurrent (BatteryEvent) async -> Void
 
     /// The charge in percent, 0…100; `nil` when it is unknown.
     case level(Double?)
-    /// An error of the battery, delivered once for each new reason. The charge is unknown until the next level.
+    /// An error of the battery source, as text. It is delivered once for each new reason. The charge is unknown until
+    /// the next `level`.
     case badInput(String)
 }
 
-/// A battery in the form in which its user writes it (`--battery`).
+/// The user's choice of a battery source, as given with the option `--battery`.
 public enum BatterySpecification: Hashable, Sendable {
-    /// The batteries that Linux lists.
+    /// The batteries of the device that Linux lists.
     case auto
     /// No battery; the charge is unknown.
     case none
@@ -32,7 +34,7 @@ public enum BatterySpecification: Hashable, Sendable {
     /// A constant percentage, 0…100.
     case fixed(Double)
 
-    /// Parses the text of a specification.
+    /// Parses the value of the option `--battery`.
     ///
     /// - Parameter text: `auto`, `none`, `file:PATH` or `fixed:PERCENT`, with a percentage of 0…100.
     /// - Throws: `invalidConfiguration` for any other text.
@@ -53,7 +55,7 @@ public enum BatterySpecification: Hashable, Sendable {
         }
     }
 
-    /// Creates the source; `nil` for `none`.
+    /// Creates the chosen battery source; `nil` for `none`.
     public func makeSource() -> (any BatterySource)? {
         switch self {
         case .auto: LinuxBattery()

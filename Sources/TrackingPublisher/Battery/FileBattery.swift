@@ -13,13 +13,14 @@ public struct FileBattery: BatterySource {
         self.period = period
     }
 
-    /// Delivers the charge at once and after each change, until cancelled. A file that cannot be read, or has no
-    /// percentage, is an error: ``BatteryEvent/badInput(_:)``.
+    /// Delivers the charge at once and after each change, until the task is cancelled. ``BatteryEvent/badInput(_:)``
+    /// reports a file that cannot be read or has no percentage.
     public func run(deliver: @escaping BatteryEvent.Delivery) async {
         var follower = BatteryFollower(name: "battery file:\(self.path)")
         await follower.follow(every: self.period, deliver) {
-            guard let bytes = SmallFile.read(self.path) else { return .failure("cannot be read") }
-            return BatteryPercent.parse(bytes).map { .percent($0) } ?? .failure("holds no percentage from 0 to 100")
+            guard let bytes = SmallFile.read(self.path) else { return .failure("the file cannot be read") }
+            return BatteryPercent.parse(bytes).map { .percent($0) }
+                ?? .failure("the file contains no percentage from 0 to 100")
         }
     }
 }

@@ -7,7 +7,7 @@ public struct FixedBattery: BatterySource {
     /// - Parameter percent: The charge in percent, 0…100.
     public init(percent: Double) { self.percent = percent }
 
-    /// Delivers the charge, once.
+    /// Delivers the constant charge once, and returns.
     public func run(deliver: @escaping BatteryEvent.Delivery) async {
         await deliver(.level(self.percent))
     }

@@ -13,8 +13,8 @@ public struct LinuxBattery: BatterySource {
         self.period = period
     }
 
-    /// Delivers the charge at once and after each change, until cancelled. A device without a battery has an unknown
-    /// charge.
+    /// Delivers the charge at once and after each change, until the task is cancelled. On a device without a battery,
+    /// the charge is unknown.
     public func run(deliver: @escaping BatteryEvent.Delivery) async {
         var follower = BatteryFollower(name: "battery \(self.directory)")
         await follower.follow(every: self.period, deliver) {

@@ -13,12 +13,13 @@ enum SmallFile {
         return count < 0 ? nil : Array(buffer[..<count])
     }
 
-    /// Returns the text without its line end; `nil` when the file cannot be read.
+    /// Returns the first line of a file, without its line end; `nil` when the file cannot be read.
     static func text(_ path: String) -> String? {
         Self.read(path).map { String(decoding: $0.prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self) }
     }
 
-    /// Returns the names in a directory; none when the directory cannot be read.
+    /// Returns the names of a directory's entries, sorted and without hidden ones; none when the directory cannot be
+    /// read.
     static func names(in directory: String) -> [String] {
         guard let stream = opendir(directory) else { return [] }
         defer { closedir(stream) }

@@ -1,17 +1,21 @@
 import TrackingCore
 
-/// The conditions for which ingested records may have to wait, and the errors that name them to a sender.
+/// The conditions that can delay ingested records, such as a missing connection. They determine the error for a sender
+/// whose waiting time is over.
 struct IntakeObstacles: Sendable {
-    /// `true` while the publisher is announced on a connection.
+    /// `true` while the publisher is connected and has announced its presence on the trackable.
     let isAnnounced: Bool
-    /// The reason that the broker rejects something of the trackable; `nil` when it rejects nothing.
+    /// The reason for which the broker rejects messages about the trackable; `nil` when it rejects none.
     let refusal: TrackingError?
-    /// The recording lane of the trackable.
+    /// The sending of the trackable's records to recorders, which knows the missing acknowledgements.
     let spool: SpoolStateMachine
-    /// `true` where a recorder without a name is expected to run.
+    /// `true` if a recorder is expected to run whose name is not configured.
     let isRecorderExpected: Bool
 
-    /// Returns the error for a sender that gives up.
+    /// Returns the error for a sender whose waiting time is over. The error names the reason for which its records are
+    /// not safe yet.
+    ///
+    /// - Parameter wait: The condition that was not met in time.
     func error(of wait: IntakeQueue.Wait) -> TrackingError {
         guard case .safe(let left) = wait else {
             return TrackingError(
@@ -21,25 +25,31 @@ struct IntakeObstacles: Sendable {
         guard self.isAnnounced else {
             return TrackingError(
                 .brokerUnreachable,
-                "cannot publish \(count) records: not connected to the broker. They are published once it is reachable."
-            )
+                """
+                cannot publish \(count) records: not connected to the broker. \
+                The publisher publishes them once it is connected.
+                """)
         }
         if let error = self.refusal {
             return TrackingError(
-                error.code, "cannot publish \(count) records: \(error.message). They are tried again.",
+                error.code, "cannot publish \(count) records: \(error.message). The publisher tries again.",
                 reasonCode: error.reasonCode)
         }
         let missing = self.spool.recordersWithout(left).sorted().map { "'\($0)'" }
         guard missing.isEmpty else {
             return TrackingError(
                 .notAcknowledged,
-                "\(count) records are not acknowledged by \(missing.joined(separator: ", ")). Start that recorder.")
+                """
+                the recorder \(missing.joined(separator: ", ")) has not acknowledged \(count) records. \
+                Start that recorder.
+                """)
         }
         guard self.isRecorderExpected, self.spool.unsent == 0 else {
             return TrackingError(
-                .refused, "the broker has not acknowledged \(count) records. They are tried again.")
+                .refused, "the broker has not acknowledged \(count) records. The publisher tries again.")
         }
         return TrackingError(
-            .notAcknowledged, "\(count) records are not acknowledged by a recorder. Check that the history is usable.")
+            .notAcknowledged,
+            "no recorder has acknowledged \(count) records. Check that the recorder runs and its history is usable.")
     }
 }

@@ -1,11 +1,12 @@
 import TrackingCore
 
-/// Decides, for one trackable, which ingested records are new, and when their senders get an answer.
+/// Decides, for one trackable, which ingested records are new, and when the senders of the records get an answer.
 ///
-/// Batches are looked up and written in rounds, one at a time, so that a record that arrives twice is known the second
-/// time. A round has every batch that arrived during the round before.
+/// Batches of records are handled in rounds. A round first asks the log which records it knows, and then writes the new
+/// ones. The next round takes all batches that arrived meanwhile. Only one round runs at a time, so that a record that
+/// arrives twice is recognized the second time.
 struct IntakeQueue: Sendable {
-    /// The records of one request.
+    /// The records of one sender's request.
     struct Batch: Hashable, Sendable {
         let request: UInt64
         let drafts: [RecordDraft]
@@ -17,61 +18,61 @@ struct IntakeQueue: Sendable {
         let names: [RecordName]
     }
 
-    /// The condition that a sender still waits for.
+    /// The condition that a sender still waits for when its waiting time is over.
     enum Wait: Hashable, Sendable {
-        /// The records are not in the log.
+        /// The records must be written to the log.
         case written
-        /// These records are not acknowledged.
+        /// These records, given by their numbers in each stream, must be acknowledged.
         case safe([StreamID: SeqSet])
     }
 
-    /// A new record under its name, to be published once it is written.
+    /// A new record with its number, which is to be published live after it was written to the log.
     struct News: Hashable, Sendable {
         let seq: UInt64
         let time: UnixTime
         let content: RecordDraft.Content
     }
 
-    /// The records that are being written.
+    /// The records of a round that are being written to the log.
     private struct Writing: Hashable, Sendable {
         let batches: [Batch]
         var names: [RecordMark: RecordName]
-        /// The numbers that are not written yet.
+        /// The numbers of the records that are not written to the log yet.
         var left = SeqSet()
         var news: [News] = []
     }
 
     private enum Round: Hashable, Sendable {
-        /// Nothing is under way. Can transition to: `finding`.
+        /// No round is in progress. Can transition to: `finding`.
         case none
-        /// The log is asked which records are known. Can transition to: `writing`, `none`.
+        /// The log is being asked which of the round's records it knows. Can transition to: `writing`, `none`.
         case finding([Batch])
-        /// The new records are being written. Can transition to: `none`.
+        /// The round's new records are being written to the log. Can transition to: `none`.
         case writing(Writing)
     }
 
     private var arrived: [Batch] = []
     private var round = Round.none
-    /// The answers that wait until records are acknowledged.
+    /// The answers to senders that wait until these records are acknowledged.
     private var waiting: [(receipt: Receipt, left: [StreamID: SeqSet])] = []
-    /// The requests that were not answered, with the moment at which their senders give up.
+    /// The unanswered requests, each with the time at which its sender stops waiting.
     private var deadlines = DeadlineQueue<UInt64>()
 
-    /// The next moment at which a sender gives up; `nil` when no sender waits.
+    /// The next time at which a sender stops waiting; `nil` when no sender waits.
     var nextDeadline: MonotonicTime? { self.deadlines.next }
 
-    /// `true` while no sender waits.
+    /// `true` while no sender waits and no round is in progress.
     var isIdle: Bool { self.round == .none && self.arrived.isEmpty && self.waiting.isEmpty }
 
-    /// A batch arrived, and its sender waits until `deadline`.
+    /// Accepts a batch of records for the next round. Its sender waits for the answer until `deadline`.
     mutating func arrived(_ batch: Batch, by deadline: MonotonicTime) {
         self.arrived.append(batch)
         self.deadlines.set(batch.request, deadline: deadline)
     }
 
-    /// Begins the next round.
+    /// Begins the next round with all batches that have arrived, unless a round is in progress.
     ///
-    /// - Returns: The marks to look up; `nil` when no round begins.
+    /// - Returns: The marks (time and digest) of the records to look up in the log; `nil` when no round begins.
     mutating func begin() -> [RecordMark]? {
         guard self.round == .none, !self.arrived.isEmpty else { return nil }
         defer { self.arrived = [] }
@@ -79,9 +80,9 @@ struct IntakeQueue: Sendable {
         return Array(Set(self.arrived.flatMap { $0.drafts.map(\.mark) }))
     }
 
-    /// The log knows these records.
+    /// Continues the round with the log's answer: `known` has the names of the records that the log knows.
     ///
-    /// - Returns: The new records, each once, in order of time, to be given to ``named(_:news:)``.
+    /// - Returns: The new records, each once, in order of time. The caller names them and calls ``named(_:news:)``.
     mutating func found(_ known: [RecordMark: RecordName]) -> [RecordDraft] {
         guard case .finding(let batches) = self.round else { return [] }
         var seen = Set(known.keys)
@@ -91,7 +92,9 @@ struct IntakeQueue: Sendable {
         return new.enumerated().sorted { ($0.element.time, $0.offset) < ($1.element.time, $1.offset) }.map(\.element)
     }
 
-    /// The new records have these names and are being written. The records of `news` are published after the write.
+    /// Stores the names of the round's new records, which are now being written to the log.
+    ///
+    /// - Parameter news: The new records that must be published live once they are written.
     mutating func named(_ names: [RecordMark: RecordName], news: [News]) {
         guard case .writing(var writing) = self.round else { return }
         writing.left = SeqSet(names.values.map(\.seq).sorted().map { $0...$0 })
@@ -100,9 +103,9 @@ struct IntakeQueue: Sendable {
         self.round = .writing(writing)
     }
 
-    /// Records are in the log.
+    /// Registers that the records with these numbers were written to the log.
     ///
-    /// - Returns: The records to publish, in order of time.
+    /// - Returns: The records that must be published live now.
     mutating func written(_ seqs: SeqSet) -> [News] {
         guard case .writing(var writing) = self.round else { return [] }
         let news = writing.news.filter { seqs.contains($0.seq) }
@@ -112,10 +115,11 @@ struct IntakeQueue: Sendable {
         return news
     }
 
-    /// Ends the round when all of its records are written.
+    /// Ends the round once all of its new records are written to the log. Senders whose records are not all
+    /// acknowledged continue to wait.
     ///
-    /// - Parameter isStored: Returns `true` for a record in the log that is not acknowledged.
-    /// - Returns: The answers to the requests whose records are all safe.
+    /// - Parameter isStored: Returns `true` for a record that is still in the log because it is not acknowledged.
+    /// - Returns: The answers to senders whose records are all acknowledged.
     mutating func settle(isStored: (RecordName) -> Bool) -> [Receipt] {
         guard case .writing(let written) = self.round, written.left.isEmpty else { return [] }
         self.round = .none
@@ -132,9 +136,9 @@ struct IntakeQueue: Sendable {
         }
     }
 
-    /// Records were acknowledged.
+    /// Registers that records with these numbers were acknowledged.
     ///
-    /// - Returns: The answers to the requests whose records are all safe.
+    /// - Returns: The answers to senders whose records are now all acknowledged.
     mutating func areSafe(_ seqs: SeqSet, of stream: StreamID) -> [Receipt] {
         var done: [Receipt] = []
         for place in self.waiting.indices {
@@ -147,9 +151,9 @@ struct IntakeQueue: Sendable {
         return done
     }
 
-    /// The round could not be looked up or written, and none of its records is published.
+    /// Ends the round because the log could not be read or written. None of its records will be published.
     ///
-    /// - Returns: The requests of the round.
+    /// - Returns: The requests of the round, whose senders must get an error.
     mutating func failed() -> [UInt64] {
         defer { self.round = .none }
         let requests = self.underWay.map(\.request)
@@ -157,8 +161,8 @@ struct IntakeQueue: Sendable {
         return requests
     }
 
-    /// Removes the requests whose senders give up, and returns the condition for which each waited. A round that has
-    /// begun continues.
+    /// Removes the requests whose waiting time is over, and returns the condition that was not met for each. A round
+    /// that is in progress continues, and still writes their records.
     mutating func takeExpired(now: MonotonicTime) -> [(request: UInt64, wait: Wait)] {
         self.deadlines.popExpired(now: now).map { ($0, self.gaveUp($0)) }
     }
@@ -172,7 +176,7 @@ struct IntakeQueue: Sendable {
         return .written
     }
 
-    /// The requests that were not answered.
+    /// All requests whose senders have no answer yet.
     var requests: [UInt64] {
         (self.arrived + self.underWay).map(\.request) + self.waiting.map(\.receipt.request)
     }

@@ -1,31 +1,33 @@
 import TrackingCore
 
-/// The times of the newest records of a remote source that were published.
+/// The times of the newest published records of a remote source, whose records are ingested over HTTP. There is one
+/// such time (a watermark) for each kind of record.
 ///
-/// An older position, and an older version of a trip, is recorded but not published. An event is published when it
-/// happened in the last week, however late it arrives, or when it is newer than every published event. The watermarks
-/// are stored in the log, so that a backlog that arrives after a restart is not published either.
+/// Older positions and older versions of a trip are recorded but not published. An event is published if it is newer
+/// than every published event, or happened in the last week. The watermarks are stored in the log, so that they also
+/// apply after a restart.
 struct PublishedWatermarks: Hashable, Sendable {
-    /// The time of the newest point on the live lane.
+    /// The time of the newest position that was published; `nil` for none.
     var point: UnixTime?
-    /// The time of the newest event.
+    /// The time of the newest event that was published; `nil` for none.
     var event: UnixTime?
-    /// The time of the newest version of a trip.
+    /// The time of the newest version of a trip that was published; `nil` for none.
     var trip: UnixTime?
 
-    /// The greatest age of an event that is published late.
+    /// The greatest age of an event that is published although a newer event was published before: one week.
     private static let longestLateness = Duration.seconds(7 * 86_400)
 
     init() {}
 
-    /// Reads the value of ``encoded``; every value that cannot be read is `nil`.
+    /// Reads watermarks from the form that ``encoded`` has. A time that cannot be read becomes `nil`.
     init(_ bytes: [UInt8]) {
         let words = String(decoding: bytes, as: UTF8.self).split(separator: " ", omittingEmptySubsequences: false)
         guard words.count == 3 else { return }
         (self.point, self.event, self.trip) = (Self.time(words[0]), Self.time(words[1]), Self.time(words[2]))
     }
 
-    /// The value in the log.
+    /// The watermarks in the form in which the log stores them: three times in seconds, separated by spaces, with `-`
+    /// for none.
     var encoded: [UInt8] {
         Array(
             [self.point, self.event, self.trip].map { $0.map { "\($0.seconds)" } ?? "-" }.joined(separator: " ").utf8)
@@ -35,10 +37,12 @@ struct PublishedWatermarks: Hashable, Sendable {
         Double(word).flatMap { $0.isFinite ? UnixTime($0) : nil }
     }
 
-    /// Returns `true` when a record is to be published, and raises the watermark of its kind.
+    /// Returns `true` if a record must be published. A published position, event or trip becomes the watermark of its
+    /// kind if it is the newest.
     ///
-    /// A record from the future is never published, because it would suppress every record until then. A position
-    /// that ``LivePosition`` rejects, and a trip from before ``RecordedTime/earliest``, are not published either.
+    /// A record from the future is never published, because every later record would be suppressed until then. A
+    /// position that ``LivePosition`` rejects, and a position or trip from before ``RecordedTime/earliest``, are not
+    /// published either.
     mutating func isNews(_ content: RecordDraft.Content, at time: UnixTime, now: UnixTime) -> Bool {
         guard time.since(now) <= LivePosition.maximumAhead else { return false }
         // The device's own clock must be set before a record is judged by it.

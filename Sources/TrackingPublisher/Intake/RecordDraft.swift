@@ -1,40 +1,43 @@
 public import TrackingCore
 
-/// A record to ingest, which has no name in a stream yet.
+/// A record to ingest. It has no name, that is, no stream and no number in the publisher's log, yet.
 public struct RecordDraft: Hashable, Sendable {
     /// The content of a record.
     public enum Content: Hashable, Sendable {
-        /// A point; its `stream` and `seq` are given when it is ingested.
+        /// A point. The publisher sets its `stream` and `seq` when it ingests the point.
         case point(Location)
-        /// An event; its `stream` and `seq` are given when it is ingested: see ``RecordDraft/unnamed``.
+        /// An event. The publisher sets its `stream` and `seq` when it ingests the event. Use ``RecordDraft/unnamed``
+        /// as the stream until then.
         case event(TrackingEvent)
-        /// A version of a trip; its `stream` and `seq` are given when it is ingested.
+        /// A version of a trip. The publisher sets its `stream` and `seq` when it ingests the trip.
         case trip(Trip)
     }
 
-    /// The content.
+    /// The content of the record: a point, an event or a trip.
     public var content: Content
-    /// The digest by which the record is recognized when it arrives again. Equal contents must give equal digests.
+    /// The digest by which the publisher recognizes the record when the sender sends it again. Equal contents must give
+    /// equal digests.
     public var digest: RecordDigest
-    /// `true` where the digest alone identifies the record, because its time is that of its arrival.
+    /// `true` if the record has no time of its own, only the time of its arrival. A repeated record is then recognized
+    /// by the digest alone, otherwise by time and digest.
     public var isKnownByDigest: Bool
 
-    /// The placeholder in events and trips for the stream that is given when they are ingested.
+    /// The placeholder for the stream in an event or a trip that was not ingested yet.
     public static let unnamed = StreamID("unnamed")!  // 1 to 64 bytes
 
-    /// Makes a draft.
+    /// Makes a record to ingest.
     ///
     /// - Parameters:
-    ///   - content: The content.
-    ///   - digest: The digest by which the record is recognized when it arrives again.
-    ///   - isKnownByDigest: `true` where the time of the record is that of its arrival.
+    ///   - content: The point, event or trip.
+    ///   - digest: The digest by which the record is recognized when it is sent again.
+    ///   - isKnownByDigest: `true` if the time of the record is only that of its arrival.
     public init(_ content: Content, digest: RecordDigest, isKnownByDigest: Bool = false) {
         self.content = content
         self.digest = digest
         self.isKnownByDigest = isKnownByDigest
     }
 
-    /// The time of the record; of a trip, the time of this version.
+    /// The time of the point or event. For a trip, the time of this version: its end or its last position.
     public var time: UnixTime {
         switch self.content {
         case .point(let location): location.time
@@ -47,7 +50,7 @@ public struct RecordDraft: Hashable, Sendable {
 }
 
 extension RecordDraft.Content {
-    /// The content of a record in the log; `nil` where it cannot be decoded.
+    /// Decodes the content of a record in the log; `nil` if that is not possible.
     init?(_ record: SpoolRecord) {
         let content: Self? =
             switch record.kind {
@@ -59,7 +62,7 @@ extension RecordDraft.Content {
         self = content
     }
 
-    /// The same content under a name.
+    /// Returns the same content with the stream and the number of the given name.
     func named(_ name: RecordName) -> Self {
         switch self {
         case .point(var location):
@@ -74,7 +77,7 @@ extension RecordDraft.Content {
         }
     }
 
-    /// The record of the log for content that has a name.
+    /// Encodes content that has a stream and a number as a record of the log.
     func record(at time: UnixTime, seq: UInt64) -> SpoolRecord {
         switch self {
         case .point(let location):
@@ -90,14 +93,16 @@ extension RecordDraft.Content {
 }
 
 extension SpoolRecord {
-    /// The same record under another name, at its own time; `nil` where it cannot be decoded.
+    /// Returns the same record with another stream and number. Its time stays the same. `nil` if the record cannot be
+    /// decoded.
     func renamed(_ name: RecordName) -> SpoolRecord? {
         RecordDraft.Content(self)?.named(name).record(at: self.time, seq: name.seq)
     }
 }
 
 extension PutBackRecord {
-    /// A quarantined record under the next number of `stream`; `nil` where it cannot be read.
+    /// Creates a record for the log from a quarantined one, with the next number of `stream`; `nil` if the quarantined
+    /// record cannot be decoded.
     init?(_ row: QuarantinedRecord, in stream: StreamID, nextSeq: () -> UInt64) {
         guard let content = RecordDraft.Content(row.entry.record) else { return nil }
         let name = RecordName(stream: stream, seq: nextSeq())

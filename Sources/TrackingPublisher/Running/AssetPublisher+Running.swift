@@ -5,8 +5,9 @@ import TrackingCore
 extension AssetPublisher {
     /// Tracks a trackable and makes it the active one.
     ///
-    /// - Parameter name: The trackable's name: 1 to 128 bytes without control characters. Another name in the program's text
-    ///   stops the program. For a name that the program reads, make a ``Trackable``.
+    /// - Parameter name: The trackable's name, written as a literal in the program: 1 to 128 bytes without control
+    ///   characters. An invalid name stops the program. For a name that is only known at run time, make a
+    ///   ``Trackable``.
     public func track(_ name: StaticString) { self.track(Trackable(TrackableID(literal: name))) }
 
     /// Runs until the source ends, ``finish(within:)``, a graceful shutdown, or cancellation. Call it once, in place of
@@ -31,9 +32,10 @@ extension AssetPublisher {
     /// broken, the next best one takes its place.
     ///
     /// - Parameters:
-    ///   - sources: The sources of fixes, at least one, in the order of preference among equals.
+    ///   - sources: The sources of fixes, at least one. Among equal sources, the first one is preferred.
     ///   - battery: The battery; `nil` leaves the charge unknown.
-    /// - Throws: `invalidConfiguration` without a source; `inputUnreadable` when a recording cannot be read; as ``run()``.
+    /// - Throws: `invalidConfiguration` without a source; `inputUnreadable` when a recording cannot be read; the errors
+    ///   of ``run()``.
     public func run(reading sources: [any LocationSource], battery: (any BatterySource)?) async throws {
         guard !sources.isEmpty else {
             throw TrackingError(
@@ -52,10 +54,12 @@ extension AssetPublisher {
         if let failure { throw failure }
     }
 
-    /// Runs the publisher, gives its resolutions to a reader, and feeds it the battery's charge. The caller runs the
-    /// reader, which may outlive this publisher.
+    /// Runs the publisher, passes its resolutions to a reader of sources, and reads the battery's charge into the
+    /// publisher.
     ///
-    /// - Throws: As ``run()``.
+    /// The caller runs the reader, which may outlive this publisher.
+    ///
+    /// - Throws: The errors of ``run()``.
     package func run(steering reader: SourceReader<Transport>, battery: (any BatterySource)?) async throws {
         // Listening before the publisher runs, so that no resolution is missed.
         let resolutions = self.sensorResolutions
@@ -67,9 +71,9 @@ extension AssetPublisher {
         }
     }
 
-    /// Reads until the sources end, and then lets ``run()`` send the last fixes and return.
+    /// Reads fixes until the sources end, and then asks the publisher to send the last fixes and stop.
     ///
-    /// - Returns: The error of a recording; `nil` after an end or a cancellation.
+    /// - Returns: The error of a recording that cannot be read; `nil` after an end or a cancellation.
     private func read(with reader: SourceReader<Transport>) async -> TrackingError? {
         do throws(TrackingError) {
             try await reader.run()
@@ -85,7 +89,9 @@ extension AssetPublisher {
         switch event {
         case .level(let percent): self.batteryRead(percent)
         case .badInput(let reason):
-            self.logger.warning("Battery level cannot be read: it counts as unknown", metadata: ["reason": "\(reason)"])
+            self.logger.warning(
+                "Battery level cannot be read: the publisher reports it as unknown",
+                metadata: ["reason": "\(reason)"])
         }
     }
 }

@@ -1,10 +1,10 @@
 import Synchronization
 package import TrackingRuntime
 
-/// The way from the sources to the publisher that runs. Between two publishers, values wait for the next one, so that
-/// none is lost.
+/// The link from the sources of fixes to the publisher that runs now. Between two publishers, values wait for the next
+/// one.
 package final class PublisherRelay<Publisher: Sendable>: Sendable {
-    /// Delivers a value to a publisher without waiting. Resumes the receipt when the caller may deliver the next one.
+    /// Passes a value to a publisher without waiting. It resumes the receipt when the next value may be delivered.
     package typealias Delivery = @Sendable (Publisher, Receipt) -> Void
 
     private enum State {
@@ -26,8 +26,9 @@ package final class PublisherRelay<Publisher: Sendable>: Sendable {
         self.state.withLock { if case .connected(let publisher) = $0 { publisher } else { nil } }
     }
 
-    /// Delivers a value to the present or the next publisher. Returns when the next value may come, or when the task is
-    /// cancelled.
+    /// Delivers a value to the present publisher, or else to the next one.
+    ///
+    /// Returns when the next value may be delivered, or when the task is cancelled.
     package func deliver(_ delivery: @escaping Delivery) async {
         let receipt = Receipt()
         self.state.withLock { state in
@@ -40,7 +41,8 @@ package final class PublisherRelay<Publisher: Sendable>: Sendable {
         await receipt.wait()
     }
 
-    /// Delivers waiting and later values to this publisher.
+    /// Makes this publisher the present one: it gets the waiting values and all later ones. Does nothing unless the
+    /// relay is between two publishers.
     package func connect(to publisher: Publisher) {
         self.state.withLock { state in
             guard case .waiting(let waiting) = state else { return }
@@ -49,7 +51,7 @@ package final class PublisherRelay<Publisher: Sendable>: Sendable {
         }
     }
 
-    /// Lets values wait for the next publisher.
+    /// Ends the delivery to the present publisher. Later values wait for the next publisher.
     package func disconnect() { self.state.withLock { if case .connected = $0 { $0 = .waiting([]) } } }
 
     /// Ends the delivery: waiting callers return, and later values are discarded.

@@ -3,10 +3,13 @@ import Synchronization
 package import TrackingCore
 import TrackingRuntime
 
-/// The reader of a device's sources: selects among them, and delivers their fixes and events to the publisher that runs.
-/// It reads across all connections: a recording continues at its place, and no line of a pipe is lost.
+/// The reader of a device's sources. It selects among them, and delivers their fixes and notices to the running
+/// publisher.
+///
+/// The reader continues when one publisher follows another. A recording then continues at its place, and no line of a
+/// pipe is lost.
 package struct SourceReader<Transport: MessageTransport>: Sendable {
-    /// The way to the publisher. Connect it before ``run()``, or the first fix waits.
+    /// The link to the publisher. Connect it before ``run()``; until then, the first fix waits.
     package let relay: PublisherRelay<AssetPublisher<Transport>>
     private let sources: SourceRunner
     private let waitsForBroker: Bool
@@ -19,9 +22,9 @@ package struct SourceReader<Transport: MessageTransport>: Sendable {
     /// Makes a reader of sources, at least one.
     ///
     /// - Parameters:
-    ///   - sources: The sources, in the order of preference among equals.
-    ///   - waitsForBroker: `true` to continue after a fix only when it was acknowledged: for a recording that is read as
-    ///     fast as possible, so that no fix is skipped.
+    ///   - sources: The sources. Among equal sources, the first one is preferred.
+    ///   - waitsForBroker: `true` to continue after a fix only when it was acknowledged. A recording that is read as
+    ///     fast as possible then skips no fix.
     ///   - wireless: The wireless network whose name each fix gets; `nil` for none.
     ///   - logger: The logger of changes of the source and of bad input.
     package init(
@@ -35,7 +38,8 @@ package struct SourceReader<Transport: MessageTransport>: Sendable {
         self.logger = logger
     }
 
-    /// Returns a function that waits for the log after every ``unloggedFixes`` calls.
+    /// Returns a function to call after each fix. After every ``unloggedFixes`` calls, it waits until all fixes are in
+    /// the log.
     private static func catchUp(_ relay: PublisherRelay<AssetPublisher<Transport>>) -> @Sendable () async -> Void {
         let count = Counter()
         return {
@@ -65,7 +69,8 @@ package struct SourceReader<Transport: MessageTransport>: Sendable {
             let suppressed = warnings.withLock { $0.takeSuppressed() }
             if suppressed > 0 {
                 self.logger.warning(
-                    "Further invalid input lines from position sources ignored", metadata: ["count": "\(suppressed)"])
+                    "Invalid input lines from position sources were ignored without a warning for each",
+                    metadata: ["count": "\(suppressed)"])
             }
         }
         try await self.sources.run { event in
@@ -93,7 +98,7 @@ package struct SourceReader<Transport: MessageTransport>: Sendable {
     private func received(_ notice: SourceNotice) async {
         switch notice {
         case .selected(let source):
-            self.logger.info("Position source selected", metadata: ["source": "\(source)"])
+            self.logger.info("Position source selected: its fixes are used", metadata: ["source": "\(source)"])
         case .lost(let source, let reason):
             self.logger.warning(
                 "Position source lost: it delivers no fixes until it works again",

@@ -1,8 +1,8 @@
 extension LocationSource where Self == GPSDSource {
-    /// The receivers of a gpsd, by default the one of this device.
+    /// A source of fixes from the receivers of gpsd. By default, gpsd runs on this device.
     ///
     /// - Parameters:
-    ///   - host: A name or an address.
+    ///   - host: The name or the address of gpsd's host.
     ///   - port: The port of gpsd.
     public static func gpsd(host: String = "127.0.0.1", port: UInt16 = GPSDSource.defaultPort) -> GPSDSource {
         GPSDSource(host: host, port: port)

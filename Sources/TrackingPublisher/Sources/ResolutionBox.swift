@@ -23,6 +23,6 @@ final class ResolutionBox: Sendable {
         waiter?.signal(.news)
     }
 
-    /// Sets the waiter that ``set(_:)`` wakes.
+    /// Sets the waiter that ``set(_:)`` wakes: the waiting run of a source, or `nil` for none.
     func wakes(_ waiter: Waiter?) { self.state.withLock { $0.waiter = waiter } }
 }

@@ -2,7 +2,7 @@ private import SystemLibrary
 public import TrackingCore
 
 extension SourceSpecification {
-    /// Makes the source, which opens nothing until it runs.
+    /// Makes the source that the specification describes. The source opens nothing until it runs.
     ///
     /// - Parameter pace: The replay speed of recorded files, or the speed of the simulated vehicle as a multiple of a
     ///   car's.

@@ -104,7 +104,8 @@ public struct SourceSpecification: Hashable, Sendable {
 
     private static func path(_ path: Substring, of address: Substring) throws(TrackingError) -> String {
         guard !path.isEmpty, path != "-" else {
-            throw TrackingError(.invalidConfiguration, "source '\(address)' names no file")
+            throw TrackingError(
+                .invalidConfiguration, "source '\(address)' names no file. Give the path after the colon")
         }
         return String(path)
     }
@@ -124,7 +125,7 @@ public struct SourceSpecification: Hashable, Sendable {
         let port = rest.isEmpty ? defaultPort : rest.hasPrefix(":") ? UInt16(rest.dropFirst()) : nil
         guard !host.isEmpty, !host.contains("/"), !host.contains("@"), let port, port > 0 else {
             let example = defaultPort == nil ? "nmea:tcp://host:port" : "gpsd://host or gpsd://host:port"
-            throw TrackingError(.invalidConfiguration, "source '\(address)' should be \(example)")
+            throw TrackingError(.invalidConfiguration, "source '\(address)' must have the form \(example)")
         }
         return (String(host), port)
     }
@@ -133,8 +134,8 @@ public struct SourceSpecification: Hashable, Sendable {
         TrackingError(
             .invalidConfiguration,
             """
-            source '\(address)' is none of gpsd://host[:port], nmea:FILE, nmea:-, nmea:tcp://host:port, nmea:/dev/ttyX, \
-            gpx:FILE, jsonl:FILE, jsonl:-, simulate:
+            source '\(address)' is unknown; it must be one of gpsd://host[:port], nmea:FILE, nmea:-, \
+            nmea:tcp://host:port, nmea:/dev/ttyX, gpx:FILE, jsonl:FILE, jsonl:-, simulate:
             """)
     }
 
@@ -145,20 +146,22 @@ public struct SourceSpecification: Hashable, Sendable {
             guard let accuracy = Resolution.Accuracy(rawValue: value.uppercased()) else {
                 throw TrackingError(
                     .invalidConfiguration,
-                    "source '\(text)': accuracy is MINIMUM, LOW, BALANCED, HIGH or MAXIMUM, not '\(value)'")
+                    "source '\(text)': accuracy must be MINIMUM, LOW, BALANCED, HIGH or MAXIMUM, not '\(value)'")
             }
             self.accuracy = accuracy
         case ("speed", let value):
             guard case .nmeaPath = self.input, let speed = Int(value), SerialLine.speeds.contains(speed) else {
                 let speeds = SerialLine.speeds.sorted().map(String.init).joined(separator: ", ")
                 throw TrackingError(
-                    .invalidConfiguration, "source '\(text)': speed is for nmea:/dev/ttyX and one of \(speeds)")
+                    .invalidConfiguration,
+                    "source '\(text)': speed requires nmea:/dev/ttyX, and must be one of \(speeds)")
             }
             self.lineSpeed = speed
         case ("cycle", "keep"): self.asksForCycle = false
         default:
             throw TrackingError(
-                .invalidConfiguration, "source '\(text)': '\(option)' is none of accuracy=…, speed=…, cycle=keep")
+                .invalidConfiguration,
+                "source '\(text)': the option '\(option)' must be accuracy=…, speed=… or cycle=keep")
         }
     }
 }

@@ -1,17 +1,17 @@
 import TrackingCore
 
-/// A trackable that is not tracked: the contents of its log, and the end of its last trip until the broker has
-/// acknowledged it.
+/// The stored state of a trackable that is not tracked: its records in the log, and the unacknowledged end of its last
+/// trip.
 struct DormantTrackable: Sendable {
     typealias Output = TrackableStateMachine.Output
 
-    /// The contents of the log.
+    /// The trackable's records in the log: their streams and numbers.
     var log = SpoolContents.Trackable()
-    /// The values in the log.
+    /// The trackable's named values in the log, such as the state of its trip.
     var stored = StoredValues()
-    /// The end of the last trip; `nil` where the broker acknowledged it.
+    /// The end of the last trip, until the broker has acknowledged it; otherwise `nil`.
     var departure: Departure?
-    /// Draws the ids of events and streams.
+    /// The generator of random ids for events and streams.
     var random: SplitMix64
 
     /// The number of records in the log.
@@ -20,7 +20,7 @@ struct DormantTrackable: Sendable {
     /// `true` while the log has records, or streams whose end was not published.
     var isPending: Bool { self.log.streams.contains { !$0.stored.isEmpty || $0.id != self.log.current } }
 
-    /// Takes over a value that the log kept.
+    /// Restores one named value that an earlier run stored in the log.
     mutating func restore(_ value: [UInt8], of key: StoredValues.Key) {
         switch key {
         case .trip: self.stored.trip = value
@@ -31,7 +31,9 @@ struct DormantTrackable: Sendable {
         }
     }
 
-    /// The log did something for this trackable, or failed to.
+    /// Handles the log's result of an operation on this trackable's records.
+    ///
+    /// Returns answers to the caller, if the caller requested the operation.
     mutating func happened(_ event: PublisherStateMachine.LogEvent) -> [Output] {
         switch event {
         case .appended(let stream, let seqs):
@@ -63,7 +65,10 @@ struct DormantTrackable: Sendable {
         self.departure?.isWritten = true
     }
 
-    /// Puts quarantined records back at the end of the stream, under new numbers.
+    /// Returns quarantined records to the end of the trackable's stream, under new numbers.
+    ///
+    /// A quarantined record was set aside because it could never be accepted. A record that cannot be decoded stays
+    /// quarantined.
     mutating func putBack(_ rows: [QuarantinedRecord], _ request: UInt64) -> [Output] {
         let rows = rows.filter { RecordDraft.Content($0.entry.record) != nil }
         guard !rows.isEmpty else { return [.action(.answered(request: request, .success(.records(0))))] }
@@ -73,14 +78,16 @@ struct DormantTrackable: Sendable {
         return [.log(.putBack(stream, records, request: request))]
     }
 
-    /// Removes every record.
+    /// Removes every record of the trackable from the log.
     mutating func clearRecords() -> [Output] {
         let stored = self.log.streams.filter { !$0.stored.isEmpty }
         for stream in stored { self.log.change(stream.id) { $0.stored = SeqSet() } }
         return stored.map { .log(.remove($0.id, $0.stored)) }
     }
 
-    /// Records the answer to a command that stopped the tracking: the last record of the stream, for now.
+    /// Records the answer to a command that stopped the tracking, as an event at the end of the trackable's stream.
+    ///
+    /// With a connection, the event is also published at once.
     mutating func recordAnswer(
         _ detail: [String: JSONValue], of id: TrackableID, isAnnounced: Bool, at time: UnixTime
     ) -> [Output] {
@@ -94,7 +101,8 @@ struct DormantTrackable: Sendable {
 
     // MARK: - Departure
 
-    /// Publishes the end of the last trip, once on each connection.
+    /// Publishes the end of the last trip: the trip itself and its event. Does this once on each connection, and only
+    /// after the end was written to the log.
     mutating func publishDeparture(of id: TrackableID, _ configuration: PublisherConfiguration) -> [Output] {
         guard let departure = self.departure, departure.isWritten, !departure.isPublished else { return [] }
         self.departure?.isPublished = true
@@ -110,7 +118,9 @@ struct DormantTrackable: Sendable {
         return outputs.isEmpty ? self.endDeparture(of: id) : outputs
     }
 
-    /// The broker acknowledged the end of the last trip, or another publisher tracks the trackable.
+    /// Forgets the end of the last trip and deletes it from the log.
+    ///
+    /// The reason is that the broker acknowledged it, or that another publisher tracks the trackable now.
     mutating func endDeparture(of id: TrackableID) -> [Output] {
         guard self.departure != nil else { return [] }
         self.departure = nil

@@ -1,27 +1,29 @@
 import TrackingCore
 
-/// The source of one trackable's records.
+/// The origin of one trackable's records: this device, or another system.
 enum Feed: Sendable {
     /// The device's own fixes.
     case device
     /// Records that reach this program over HTTP, for instance.
     case remote(RemoteSource)
 
-    /// The remote source; `nil` where the device's own fixes are recorded.
+    /// The other system that supplies the records; `nil` if they are the device's own fixes.
     var remote: RemoteSource? { if case .remote(let source) = self { source } else { nil } }
 
-    /// `true` where records come from a remote source.
+    /// `true` if another system supplies the trackable's records.
     var isRemote: Bool { if case .remote = self { true } else { false } }
 
-    /// Returns `true` where an acknowledgement on the live lane makes a record safe. Recorders take their time with
-    /// live updates, and the sender of an ingested record waits for them.
+    /// Returns `true` if a broker's acknowledgement of a live position can make its record safe.
+    ///
+    /// It cannot for records of another system, if recorders must acknowledge them. Their sender waits for the
+    /// recorders.
     func countsLive(_ recording: SpoolStateMachine.Configuration) -> Bool {
         !self.isRemote || !recording.needsRecorder
     }
 
-    /// Changes the remote source in place.
+    /// Changes the other system that supplies the records.
     ///
-    /// - Returns: The result of `change`; `nil` where the device's own fixes are recorded.
+    /// - Returns: The result of `change`; `nil` if the records are the device's own fixes.
     mutating func withRemote<Result>(_ change: (inout RemoteSource) -> Result) -> Result? {
         guard case .remote(var source) = self else { return nil }
         // Without a second reference, the queue changes in place.

@@ -1,17 +1,17 @@
 import TrackingCore
 
-/// The live lanes of one trackable: the filtered one, and the raw one where raw locations are published.
+/// The live output of one trackable: the updates with its newest filtered positions, and optionally its raw positions.
 struct LiveOutput: Sendable {
-    /// The lane of the captured positions.
+    /// The queue of updates with recorded positions.
     var lane: LiveLane
-    /// The lane of the positions as the receiver measured them; `nil` where they are not published.
+    /// The queue of updates with positions as the receiver measured them; `nil` if they are not published.
     private(set) var raw: LiveLane?
-    /// `true` while a position waits that goes out although sending is deferred again for newer ones.
+    /// `true` if a waiting position is published although sending is deferred: its own deferral is over.
     var owesUpdate = false
     private let rawStream: StreamID
     private var lastRawSeq: UInt64 = 0
 
-    /// Makes lanes on which nothing was published.
+    /// Makes the queues of a trackable of which nothing was published yet.
     init(filter: LocationFilter, rawStream: StreamID, configuration: PublisherConfiguration) {
         self.lane = LiveLane(filter: filter)
         self.rawStream = rawStream
@@ -22,7 +22,7 @@ struct LiveOutput: Sendable {
     /// `true` while no update is in flight and none waits.
     var isIdle: Bool { self.lane.isIdle && self.raw?.isIdle ?? true }
 
-    /// Another filter rule and maximum silence of the trackable are in force.
+    /// Uses the changed filter rule and maximum silence of the trackable.
     mutating func trackableChanged(_ trackable: Trackable) {
         self.changeFilters { filter in
             filter.rule = trackable.filter
@@ -30,22 +30,25 @@ struct LiveOutput: Sendable {
         }
     }
 
-    /// Deferred sending began or ended: a lane may be silent for as long as it takes.
+    /// Adapts the default maximum silence after the deferral of sending was configured or removed.
+    ///
+    /// With a deferral, updates may be as far apart as the longest deferral.
     mutating func deferralChanged(_ configuration: PublisherConfiguration) {
         let shortest = configuration.deferral == nil ? LocationFilter.usualSilence : SendDeferral.maximumWait
         self.changeFilters { $0.shortestSilence = shortest }
     }
 
-    /// Another resolution is in force.
+    /// Uses another resolution in force to select the positions to publish.
     mutating func use(_ resolution: Resolution) { self.changeFilters { $0.resolution = resolution } }
 
-    /// The trackable's own resolution has another interval.
+    /// Uses another interval of the trackable's own resolution, from which the default maximum silence is derived.
     mutating func use(ownInterval: Duration) {
         guard ownInterval != self.lane.filter.ownInterval else { return }
         self.changeFilters { $0.ownInterval = ownInterval }
     }
 
-    /// The device's wall clock was set.
+    /// Handles that the device's clock was set. The next fix then counts as the first, because the earlier times cannot
+    /// be compared with it.
     mutating func clockStepped() { self.changeFilters { $0.clockStepped() } }
 
     private mutating func changeFilters(_ change: (inout LocationFilter) -> Void) {
@@ -53,12 +56,16 @@ struct LiveOutput: Sendable {
         if self.raw != nil { change(&self.raw!.filter) }
     }
 
-    /// Begins or ends the raw lane.
+    /// Begins to publish raw positions, or stops.
     mutating func publishRaw(_ isWanted: Bool) {
         self.raw = isWanted ? self.raw ?? LiveLane(filter: self.lane.filter) : nil
     }
 
-    /// A fix was captured; `fix` is the position as the receiver measured it.
+    /// Handles a fix for the raw updates.
+    ///
+    /// - Parameters:
+    ///   - fix: The position as the receiver measured it.
+    ///   - wallClock: The device's time; `nil` while the clock is not set.
     mutating func capturedRaw(_ fix: Location, now: MonotonicTime, wallClock: UnixTime?) {
         var location = fix
         self.lastRawSeq += 1
@@ -67,35 +74,36 @@ struct LiveOutput: Sendable {
         _ = self.raw?.captured(location, now: now, wallClock: wallClock)
     }
 
-    /// The raw update to publish now; `nil` where there is none.
+    /// Returns the raw update to publish now; `nil` if there is none.
     mutating func nextRaw(now: MonotonicTime) -> LocationUpdate? { self.raw?.next(now: now) }
 
-    /// The broker acknowledged or rejected the raw update.
+    /// Handles the broker's answer to the raw update. The next one may be published, even after a rejection.
     mutating func rawAnswered() { self.raw?.acknowledged() }
 
-    /// Replaces every position by the result of `shown`; `nil` removes it.
+    /// Replaces each position that is remembered for publishing by the result of `shown`; `nil` removes the position.
     ///
-    /// - Returns: The change of each lane.
+    /// - Returns: For the filtered and the raw updates: which published updates are affected.
     mutating func hide(_ shown: (Location) -> Location?) -> (lane: LiveLane.Hiding, raw: LiveLane.Hiding?) {
         (self.lane.hide(shown), self.raw?.hide(shown))
     }
 
-    /// The log begins a new stream: waiting positions have names of the old one.
+    /// Discards all remembered positions because the log begins a new stream, and their record names are of the old
+    /// one.
     mutating func beginStream() { self.lane = LiveLane(filter: self.lane.filter) }
 
-    /// Suppresses positions up to and including `watermark`.
+    /// Makes sure that no position up to and including `watermark` is published again; `nil` applies to every position.
     mutating func forget(through watermark: Location?) {
         self.lane.forget(through: watermark)
         self.raw?.forget(through: watermark)
     }
 
-    /// No more fixes will come.
+    /// Handles that no more fixes will come: the last fix is published, whatever the filter decided.
     mutating func finish(wallClock: UnixTime?) {
         self.lane.finish(wallClock: wallClock)
         self.raw?.finish(wallClock: wallClock)
     }
 
-    /// The connection was lost, and every update in flight with it.
+    /// Handles that the connection was lost. An update without an answer counts as not published.
     mutating func connectionLost() {
         self.lane.failed()
         self.raw?.failed()

@@ -1,39 +1,40 @@
 import TrackingCore
 
-/// The report of a low battery of one trackable: the crossing of the threshold, and the state of it that the log keeps.
+/// Detects a low battery for one trackable, and has the state of detection that the log stores.
 struct LowBatteryReport: Sendable {
-    /// Decides about the crossing; `nil` where none is reported.
+    /// Detects that the charge fell below the threshold; `nil` if no low battery is reported.
     private var detector: LowBatteryDetector?
-    /// The state that the log keeps; `nil` for none.
+    /// The state of detection for the log; `nil` if there is none. With it, a restart does not report a low battery
+    /// again.
     private(set) var stored: [UInt8]?
 
-    /// Goes on with a state that the log kept.
+    /// Makes a detection that continues from a state that an earlier run stored in the log.
     ///
-    /// - Parameter standard: The detector of the device, for a trackable without a threshold of its own.
+    /// - Parameter standard: The device's detector, for a trackable without a threshold of its own.
     init(of trackable: Trackable, default standard: LowBatteryDetector?, stored: [UInt8]?) {
         self.detector = Self.detector(of: trackable, default: standard)
         self.stored = stored
         if let stored { self.detector?.restore(stored) }
     }
 
-    /// The threshold may have changed. Crossing another threshold is another event.
+    /// Uses the threshold of the changed trackable. Another threshold begins a new detection.
     mutating func use(_ trackable: Trackable, default standard: LowBatteryDetector?) {
         let next = Self.detector(of: trackable, default: standard)
         if next?.threshold != self.detector?.threshold { self.detector = next }
     }
 
-    /// The battery was read.
+    /// Handles a reading of the battery.
     ///
     /// - Parameter percent: The charge, 0…100.
-    /// - Returns: Two Boolean values: `isCrossing` is `true` where the charge sank below the threshold, `isChanged` where
-    ///   the log must store ``stored`` anew.
+    /// - Returns: `isCrossing` is `true` if the charge fell below the threshold. `isChanged` is `true` if the log must
+    ///   store the new state of detection.
     mutating func read(_ percent: Double) -> (isCrossing: Bool, isChanged: Bool) {
         let isCrossing = self.detector?.read(percent) == true
         defer { self.stored = self.detector?.kept }
         return (isCrossing, self.stored != self.detector?.kept)
     }
 
-    /// The trackable's own threshold takes the place of the device's.
+    /// Returns a detector with the trackable's own threshold, or else the device's detector.
     private static func detector(of trackable: Trackable, default standard: LowBatteryDetector?) -> LowBatteryDetector?
     {
         guard let own = trackable.constraints?.batteryLevelThreshold, own > 0 else { return standard }

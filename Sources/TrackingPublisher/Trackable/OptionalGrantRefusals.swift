@@ -1,7 +1,8 @@
 import TrackingCore
 
-/// The optional grants that the broker refuses for one trackable on this connection. The trackable is published
-/// without them.
+/// The optional permissions that the broker refuses for one trackable on this connection.
+///
+/// Without them, the trackable is published all the same.
 struct OptionalGrantRefusals: Hashable, Sendable {
     /// A right that a trackable can do without.
     enum Grant: Hashable, Sendable {
@@ -13,11 +14,13 @@ struct OptionalGrantRefusals: Hashable, Sendable {
 
     /// The refused grants.
     private(set) var grants: Set<Grant> = []
-    /// The moment of the next attempt; `nil` where none is due.
+    /// The time of the next attempt to use the refused permissions; `nil` if no attempt is due.
     private(set) var retryAt: MonotonicTime?
     private var backoff = Backoff(first: .seconds(1), maximum: .seconds(900))
 
-    /// The broker answered. A refused grant is asked for again after waits that grow to 15 minutes.
+    /// Handles the broker's answer to the use of an optional permission.
+    ///
+    /// A refused permission is tried again after waits that grow to 15 minutes.
     mutating func answered(_ grant: Grant, isRefused: Bool, now: MonotonicTime) {
         guard isRefused else {
             guard self.grants.remove(grant) != nil, self.grants.isEmpty else { return }
@@ -29,9 +32,9 @@ struct OptionalGrantRefusals: Hashable, Sendable {
         self.retryAt = now.advanced(by: self.backoff.next())
     }
 
-    /// Begins the next attempt.
+    /// Begins the next attempt to use the refused permissions.
     ///
-    /// - Returns: The grants to ask for.
+    /// - Returns: The permissions to try.
     mutating func retry() -> Set<Grant> {
         self.retryAt = nil
         return self.grants

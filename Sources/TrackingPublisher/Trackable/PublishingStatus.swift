@@ -1,23 +1,25 @@
 import TrackingCore
 
-/// The right of this publisher to publish one trackable: its standing at the broker, and the state that the caller
-/// knows.
+/// The status of this publisher for one trackable: if it may publish the trackable, and the state that the caller
+/// received last.
 struct PublishingStatus: Sendable {
-    /// The standing of this publisher with one trackable.
+    /// The standing of this publisher for one trackable: unannounced, announced, rejected or failed.
     enum Standing: Hashable, Sendable {
-        /// No presence was published on this connection. Can transition to: `announced`, `rejected`, `failed`.
+        /// The publisher has not announced the trackable on this connection. Can transition to: `announced`,
+        /// `rejected`, `failed`.
         case unannounced
         /// The presence was published on this connection. Can transition to: `unannounced`, `rejected`, `failed`.
         case announced(Confirmation)
-        /// The broker's rules forbid the trackable for now. Can transition to: `unannounced`, `announced`, `failed`.
+        /// The broker's access rules reject the trackable; a retry is planned. Can transition to: `unannounced`,
+        /// `announced`, `failed`.
         case rejected(Rejection)
         /// Another publisher owns the trackable, or the broker can never accept its name. Final.
         case failed(TrackingError)
     }
 
-    /// The messages of this connection that came back or were acknowledged.
+    /// The proofs on this connection that the trackable's announcement and an update reached the broker.
     struct Confirmation: Hashable, Sendable {
-        /// `true` after the broker delivered the own presence.
+        /// `true` after the broker delivered this publisher's own presence message to it.
         var isPresenceReceived = false
         /// `true` after the broker acknowledged an update.
         var isUpdateAcknowledged = false
@@ -29,13 +31,13 @@ struct PublishingStatus: Sendable {
         var error: TrackingError
         /// The moment of the next attempt.
         var retryAt: MonotonicTime
-        /// The backoff with this rejection, which counts from that attempt on.
+        /// The waits for further rejections. The status uses them when the retry begins.
         var backoff: Backoff
-        /// The confirmation of a trackable that was announced on this connection; `nil` of one that was not.
+        /// The proofs from before the rejection, if the trackable was announced on this connection; otherwise `nil`.
         var confirmation: Confirmation?
     }
 
-    /// The state that the caller received last.
+    /// The trackable's state that the caller received last.
     struct Report: Hashable, Sendable {
         var state = PublisherState.offline
         var reason: TrackingError.Code?
@@ -43,10 +45,11 @@ struct PublishingStatus: Sendable {
 
     /// The standing now.
     private(set) var standing = Standing.unannounced
-    /// The beginning of this publisher's claim, which others receive in its presence; `nil` before the first
-    /// announcement. The publisher with the latest claim owns the trackable.
+    /// The time from which this publisher claims the trackable; `nil` before the first announcement.
+    ///
+    /// The presence message contains it. The publisher with the latest claim owns the trackable.
     var since: UnixTime?
-    /// The waits after rejections; the broker's acknowledgement of an update ends them.
+    /// The waits after rejections. They begin with the shortest again after the broker acknowledged an update.
     private var backoff = Backoff(first: .seconds(1), maximum: .seconds(900))
     /// The state that the caller received last.
     var reported = Report()
@@ -57,26 +60,32 @@ struct PublishingStatus: Sendable {
     /// The rejection that is waited out; `nil` where there is none.
     var rejection: Rejection? { if case .rejected(let rejection) = self.standing { rejection } else { nil } }
 
-    /// `true` while this side may publish the trackable, given a connection that is announced.
+    /// `true` if the trackable is announced and claimed on this connection, so that this publisher may publish it.
     var isSending: Bool { if case .announced = self.standing { self.since != nil } else { false } }
 
-    /// `true` while the trackable is announced and its presence came back on this connection.
+    /// `true` if the trackable is announced and the broker delivered this publisher's own presence message on this
+    /// connection.
     var isPresenceConfirmed: Bool {
         if case .announced(let confirmation) = self.standing { confirmation.isPresenceReceived } else { false }
     }
 
-    /// `true` while records may be published. The backlog of a superseded publisher may still be published.
+    /// Returns `true` if batches of records may be published. They may also be sent by a publisher that is no longer
+    /// the owner.
+    ///
+    /// - Parameters:
+    ///   - isAnnounced: `true` while the publisher is announced on a connection.
+    ///   - isAlive: `true` after the broker delivered this publisher's own liveness message on this connection.
     func isOpenForRecords(isAnnounced: Bool, isAlive: Bool) -> Bool {
         guard isAnnounced else { return false }
         if let failure = self.failure { return failure.code == .takenOver && isAlive }
         return self.isSending && self.isPresenceConfirmed
     }
 
-    /// The state of the trackable.
+    /// Returns the trackable's state for the caller.
     ///
     /// - Parameters:
-    ///   - isConnected: `true` while there is a connection, and the publisher is on.
-    ///   - isAlive: `true` after the own liveness came back on this connection.
+    ///   - isConnected: `true` while there is a connection and the publisher is on.
+    ///   - isAlive: `true` after the broker delivered this publisher's own liveness message on this connection.
     func state(isConnected: Bool, isAlive: Bool) -> PublisherState {
         switch self.standing {
         case .failed: return .failed
@@ -89,8 +98,10 @@ struct PublishingStatus: Sendable {
         }
     }
 
-    /// Claims the trackable: with the greater of the clock and a little after the latest claim of `others`. Where no
-    /// later time can be encoded, the session id decides.
+    /// Claims the trackable from the present time on, or from 1 ms after the latest claim of other publishers if that
+    /// is later.
+    ///
+    /// At the latest time that a message can contain, claims are equal. The session id then decides.
     mutating func claim(after others: OtherPublishers, now wall: UnixTime) {
         let latest = others.presences.map(\.since).max()
         let after = latest.map { UnixTime($0.seconds + 0.001) } ?? wall
@@ -103,13 +114,13 @@ struct PublishingStatus: Sendable {
         self.since.map { (other.since, other.session) > ($0, session) } ?? false
     }
 
-    /// The trackable begins on this connection.
+    /// Marks the trackable as announced on this connection. Does nothing unless it is unannounced.
     mutating func announced() {
         guard case .unannounced = self.standing else { return }
         self.standing = .announced(Confirmation())
     }
 
-    /// The connection was lost.
+    /// Handles that the connection was lost: an announced trackable is unannounced. A rejection remains.
     mutating func connectionLost() {
         switch self.standing {
         case .announced: self.standing = .unannounced
@@ -120,12 +131,12 @@ struct PublishingStatus: Sendable {
         }
     }
 
-    /// The own presence came back on this connection.
+    /// Handles that the broker delivered this publisher's own presence message on this connection.
     mutating func presenceReceived() { self.confirm { $0.isPresenceReceived = true } }
 
-    /// The broker acknowledged an update, or a batch where nothing is published live.
+    /// Handles that the broker acknowledged an update. Without live positions, an acknowledged batch counts as well.
     ///
-    /// - Parameter endsBackoff: `true` where the next rejection begins with the shortest wait again.
+    /// - Parameter endsBackoff: `true` if the next rejection begins with the shortest wait again.
     mutating func updateAcknowledged(endsBackoff: Bool) {
         self.confirm { $0.isUpdateAcknowledged = true }
         if endsBackoff { self.backoff.reset() }
@@ -144,8 +155,10 @@ struct PublishingStatus: Sendable {
         }
     }
 
-    /// The broker's rules forbid the trackable. The next attempt waits, at most 15 minutes. A second rejection before
-    /// that attempt changes nothing.
+    /// Handles that the broker's access rules reject the trackable. A retry is planned after a growing wait of at most
+    /// 15 minutes.
+    ///
+    /// Further rejections before that retry change nothing.
     mutating func rejected(_ error: TrackingError, now: MonotonicTime) {
         let confirmation: Confirmation?
         switch self.standing {
@@ -159,9 +172,9 @@ struct PublishingStatus: Sendable {
             Rejection(error: error, retryAt: retryAt, backoff: backoff, confirmation: confirmation))
     }
 
-    /// Ends the wait after a rejection.
+    /// Ends a rejection, so that the trackable can be published again.
     ///
-    /// - Returns: `false` where there was no rejection.
+    /// - Returns: `false` if the trackable was not rejected.
     mutating func retry() -> Bool {
         guard let rejection = self.rejection else { return false }
         self.backoff = rejection.backoff
@@ -169,15 +182,15 @@ struct PublishingStatus: Sendable {
         return true
     }
 
-    /// Nothing of the trackable is published any more.
+    /// Marks the trackable as failed for good: no new positions of it are published any more.
     mutating func failed(_ error: TrackingError) { self.standing = .failed(error) }
 
-    /// Records a state as received by the caller.
+    /// Decides if a state of the trackable is to be delivered to the caller, and remembers it as delivered.
     ///
     /// - Parameters:
-    ///   - reason: The reason for being offline; `nil` where nothing is known.
+    ///   - reason: The reason for being offline; `nil` if none is known.
     ///   - isConnectionRejected: `true` while the broker rejects this device as a whole.
-    /// - Returns: The state and its reason, where the caller does not know them yet.
+    /// - Returns: The state and its reason; `nil` if the caller knows both already.
     mutating func report(
         _ state: PublisherState, reason: TrackingError?, isConnectionRejected: Bool
     ) -> (state: PublisherState, reason: TrackingError?)? {

@@ -7,13 +7,14 @@ struct RemoteSource: Sendable {
 
     /// The times of the newest records that were published.
     var watermarks: PublishedWatermarks
-    /// The ingested batches whose senders were not answered yet.
+    /// The queue of ingested records, with the senders that still wait for an answer.
     private(set) var intake = IntakeQueue()
     /// The moment until which the trackable remains tracked if the source provides no further records.
     var leaseEnd: MonotonicTime
 
-    /// The time until the log of a trackable without new records is examined again, and the minimum time between two
-    /// attempts to send the records that dormant trackables left in the log.
+    /// The time between two looks at the log of a trackable that gets no new records.
+    ///
+    /// It is also the shortest time between two attempts to send the records of trackables that are not tracked.
     static let drainPause = Duration.seconds(60)
 
     /// Makes a remote source that has not provided any record yet.
@@ -71,10 +72,12 @@ struct RemoteSource: Sendable {
         }
     }
 
-    /// Ends the present round of ingesting when all of its records are written, and begins the next round with the
-    /// batches that arrived meanwhile.
+    /// Ends the present round of ingesting if all its records are written, and begins the next round.
     ///
-    /// - Parameter isStored: Returns `true` for a record in the log that is not acknowledged.
+    /// A round looks up and writes several batches together. Batches that arrive meanwhile are in the next round.
+    ///
+    /// - Parameter isStored: Returns `true` for a record in the log that its sender must still wait for.
+    /// - Returns: The answers to senders whose records are all acknowledged, and the next look-up in the log.
     mutating func settle(isStored: (RecordName) -> Bool) -> [Output] {
         let receipts = self.intake.settle(isStored: isStored)
         return Self.answers(to: receipts) + self.lookUp()
@@ -92,7 +95,8 @@ struct RemoteSource: Sendable {
         return requests.map { .action(.answered(request: $0, .failure(error))) } + self.lookUp()
     }
 
-    /// Answers the senders whose deadline has passed with an error that names the obstacle.
+    /// Answers the senders whose deadline has passed with an error. The error names the reason why records are not safe
+    /// yet.
     mutating func expired(_ obstacles: IntakeObstacles, now: MonotonicTime) -> [Output] {
         self.intake.takeExpired(now: now).map { request, wait in
             .action(.answered(request: request, .failure(obstacles.error(of: wait))))

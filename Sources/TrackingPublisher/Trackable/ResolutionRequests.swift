@@ -1,54 +1,58 @@
 import TrackingCore
 
-/// The resolution requests for one trackable, of subscribers that are present and of those that are not present yet.
+/// The resolution requests of subscribers for one trackable. Requests of subscribers that are not present yet are
+/// included.
 struct ResolutionRequests: Sendable {
     /// The requests of each client by session.
     private(set) var byClient: [ClientID: [SessionID: Resolution]] = [:]
-    /// The moment at which unconfirmed requests are dropped; `nil` without a connection.
+    /// The time at which requests are dropped that were not received again on this connection; `nil` if none are
+    /// expected.
     private(set) var confirmationDeadline: MonotonicTime?
-    /// The clients whose requests were not received again on this connection.
+    /// The clients whose earlier requests were not received again on this connection.
     private var unconfirmed: Set<ClientID> = []
-    /// `true` while every remembered client is present: no room is looked for until one leaves.
+    /// `true` while the memory is full with requests of present clients. A request of a new client is then rejected at
+    /// once.
     private var isFull = false
 
     /// The most clients whose requests are remembered.
     static let maximumClients = 20_000
 
-    /// Expects every known request again on this connection, because a request that was dropped during an outage
-    /// causes no message. A request that still holds is retained by the broker, or its client repeats it on seeing
-    /// this publisher arrive.
+    /// Expects that every known request is received again on this connection, and drops the others after `deadline`.
+    ///
+    /// A client may have withdrawn its request while the publisher was not connected.
     mutating func expectAgain(by deadline: MonotonicTime) {
         self.unconfirmed = Set(self.byClient.keys)
         self.confirmationDeadline = self.unconfirmed.isEmpty ? nil : deadline
     }
 
-    /// A client sent a request on this connection, or dropped it.
+    /// Marks a client's request as received again on this connection, or as withdrawn.
     mutating func confirm(_ client: ClientID) { self.unconfirmed.remove(client) }
 
-    /// Takes out the clients whose requests were not received again.
+    /// Returns the clients whose requests were not received again on this connection, and expects them no longer.
     mutating func takeUnconfirmed() -> Set<ClientID> {
         self.confirmationDeadline = nil
         defer { self.unconfirmed = [] }
         return self.unconfirmed
     }
 
-    /// The connection was lost: nothing is expected on it.
+    /// Handles that the connection was lost: no request is expected any more.
     mutating func connectionLost() { self.confirmationDeadline = nil }
 
     /// Removes every request of a client.
     ///
-    /// - Returns: The subscribers that had one.
+    /// - Returns: The subscribers whose requests were removed.
     mutating func drop(_ client: ClientID) -> [SubscriberID] {
         self.confirm(client)
         return (self.byClient.removeValue(forKey: client) ?? [:]).keys.map { SubscriberID(client: client, session: $0) }
     }
 
-    /// Remembers a request. Requests of the client's other sessions remain only while those are present.
+    /// Stores a client's request. Requests of the client's other sessions are removed, unless those sessions are
+    /// present.
     ///
     /// - Parameters:
     ///   - subscribers: The subscribers that are present.
-    ///   - present: Their clients; asked only where there is no room.
-    /// - Returns: `false` where there is no room.
+    ///   - present: Returns the clients that are present. It is called only if the limit of clients is reached.
+    /// - Returns: `false` if the limit is reached, and the request was not stored.
     mutating func remember(
         _ request: ResolutionRequest, of client: ClientID, among subscribers: Set<SubscriberID>,
         present: () -> Set<ClientID>
@@ -71,8 +75,9 @@ struct ResolutionRequests: Sendable {
         return !self.isFull
     }
 
-    /// A subscriber left. Its request holds until it is dropped, or another session of the client sends one: a lease
-    /// that ran out may be renewed without a new request.
+    /// Handles that a subscriber left.
+    ///
+    /// Its request is kept if it is the client's only one, because the subscriber may come back without repeating it.
     mutating func left(_ subscriber: SubscriberID) {
         self.isFull = false
         if self.byClient[subscriber.client]?.count ?? 0 > 1 {

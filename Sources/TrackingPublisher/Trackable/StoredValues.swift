@@ -1,27 +1,27 @@
 import TrackingCore
 
-/// The values that the log keeps for one trackable beside its records.
+/// The named values that the device's log stores for one trackable, beside its records.
 struct StoredValues: Hashable, Sendable {
-    /// The keys of these values in the log, each followed by the trackable's topic level.
+    /// The prefixes of the names under which the log stores these values. The trackable's id follows the prefix.
     enum Key: String, CaseIterable {
-        /// The trip under way.
+        /// The state of the trip that has not ended.
         case trip = "trip/"
-        /// The low battery that was reported.
+        /// The state of the low-battery detection.
         case lowBattery = "battery/"
-        /// The watermarks of a remote source.
+        /// The times of the newest published records, if another system supplies the records.
         case watermarks = "told/"
-        /// The end of a trip that the broker has not acknowledged.
+        /// The end of a trip that the broker has not acknowledged, of a trackable that is no longer tracked.
         case departure = "departed/"
 
-        /// The key of a trackable's value.
+        /// Returns the name under which the log stores this value of a trackable.
         func of(_ id: TrackableID) -> String { self.rawValue + id.topicLevel }
     }
 
-    /// The trip under way when the trackable stopped being tracked.
+    /// The encoded trip that had not ended when the program or the tracking ended.
     var trip: [UInt8]?
-    /// The low battery that was reported last.
+    /// The encoded state of the low-battery detection.
     var lowBattery: [UInt8]?
-    /// The watermarks of a remote source.
+    /// The encoded times of the newest published records, if another system supplies the records.
     var watermarks: [UInt8]?
 }
 

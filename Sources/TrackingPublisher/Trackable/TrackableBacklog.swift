@@ -1,21 +1,25 @@
 import TrackingCore
 
-/// The numbering of one trackable's records, and the records that are not acknowledged yet.
+/// The numbers of one trackable's records in the log, and the records that are not acknowledged yet.
 struct TrackableBacklog: Sendable {
-    /// The stream that is written. A log that is opened anew, or whose numbers were given out twice, begins another
-    /// one.
+    /// The stream to which new records are appended: one life of the log, with numbers from 1.
+    ///
+    /// A reopened damaged log begins a new stream. So does a log whose numbers were assigned twice.
     private(set) var stream: StreamID
-    /// The last number that was given out in the stream.
+    /// The last number that was assigned to a record of the stream.
     private(set) var lastSeq: UInt64
-    /// The watermark of the log: records up to this number are on disk, or could not be written. Only these are
-    /// published.
+    /// The highest number up to which records are written to the log, or failed to be written. Later records are not
+    /// published yet.
     private(set) var written: UInt64
     /// Decides about the batches of the recording lane.
     var spool: SpoolStateMachine
-    /// The records that the broker acknowledged on the live lane before the own presence came back on this connection.
+    /// The records that the broker acknowledged as live positions before it delivered this publisher's own presence
+    /// message.
+    ///
+    /// They count as acknowledged only after that message arrives on this connection.
     private(set) var takenEarly = SeqSet()
 
-    /// Makes the backlog of the records in the log, which goes on with their stream.
+    /// Makes the backlog of a trackable from its records in the log, and continues their stream.
     init(
         _ log: SpoolContents.Trackable, _ context: TrackableContext, using random: inout SplitMix64
     ) {
@@ -28,48 +32,48 @@ struct TrackableBacklog: Sendable {
             seed: random.next(), now: context.now)
     }
 
-    /// `true` while everything that was captured is in the log, or could not be written.
+    /// `true` if every numbered record is written to the log, or failed to be written.
     var isWritten: Bool { self.written == self.lastSeq }
 
     /// The name of the next record.
     var nextName: RecordName { RecordName(stream: self.stream, seq: self.lastSeq + 1) }
 
-    /// The number of records that are not safe, a record that is being written included.
+    /// The number of records that are not safe yet. All records still being written together count as one.
     var unsafeCount: Int { self.spool.queued + (self.isWritten ? 0 : 1) }
 
     /// `true` while a batch is under way, or records wait for one.
     var isBusy: Bool { self.spool.isUnderWay || self.spool.unsent > 0 }
 
-    /// The contents of the log, with every number that was given out: some records may still be on their way to the
-    /// disk.
+    /// The trackable's records in the log. The last number includes records that are still being written.
     var contents: SpoolContents.Trackable {
         var contents = SpoolContents.Trackable(streams: self.spool.contents, current: self.stream)
         contents.change(self.stream) { $0.last = max($0.last, self.lastSeq) }
         return contents
     }
 
-    /// Returns `true` where a record was written to the log before it may be published.
+    /// Returns `true` if this record may be published: it is in the log, failed to be written, or is of an earlier
+    /// stream.
     func mayPublish(_ stream: StreamID, _ seq: UInt64) -> Bool { seq <= self.written || stream != self.stream }
 
-    /// Gives out the next number.
+    /// Assigns the next number of the stream to a record.
     mutating func nextSeq() -> UInt64 {
         self.lastSeq += 1
         return self.lastSeq
     }
 
-    /// Gives out the next numbers, from ``nextName`` on.
+    /// Assigns the next `count` numbers of the stream, from ``nextName`` on.
     mutating func giveOut(_ count: Int) { self.lastSeq += UInt64(count) }
 
-    /// Records of `stream` are in the log, or could not be written.
+    /// Handles that records are written to the log, or failed to be written.
     ///
-    /// - Returns: `false` for records of an earlier stream.
+    /// - Returns: `false` for records of an earlier stream, which are ignored.
     mutating func wrote(_ seqs: SeqSet, of stream: StreamID) -> Bool {
         guard stream == self.stream, let last = seqs.last else { return false }
         self.written = max(self.written, last)
         return true
     }
 
-    /// Another stream is written from now on.
+    /// Begins to append to another stream, after its number `last`.
     mutating func begin(_ stream: StreamID, after last: UInt64) {
         self.stream = stream
         self.lastSeq = last
@@ -77,10 +81,11 @@ struct TrackableBacklog: Sendable {
         self.takenEarly = SeqSet()
     }
 
-    /// The broker acknowledged records on the live lane, and the own presence has not come back yet.
+    /// Remembers records that the broker acknowledged before it delivered this publisher's own presence message.
     mutating func takenEarly(_ seqs: SeqSet) { self.takenEarly.formUnion(seqs) }
 
-    /// Takes out the records that were acknowledged before the own presence came back.
+    /// Removes and returns the records that were acknowledged before this publisher received its own presence message
+    /// from the broker.
     mutating func removeTakenEarly() -> SeqSet {
         defer { self.takenEarly = SeqSet() }
         return self.takenEarly
@@ -88,7 +93,7 @@ struct TrackableBacklog: Sendable {
 }
 
 extension SpoolContents.Trackable {
-    /// Records are on disk. A stream that is not known begins with them.
+    /// Adds records that were written to the log. If their stream is unknown, it becomes the current one.
     mutating func appended(_ seqs: SeqSet, to stream: StreamID) {
         if !self.streams.contains(where: { $0.id == stream }) { self.begin(stream) }
         self.change(stream) { held in
@@ -97,13 +102,13 @@ extension SpoolContents.Trackable {
         }
     }
 
-    /// A new stream begins.
+    /// Adds an empty stream and makes it the current one.
     mutating func begin(_ stream: StreamID) {
         self.streams.append(StoredStream(id: stream))
         self.current = stream
     }
 
-    /// Gives out the next number of the current stream; `nil` where there is none.
+    /// Assigns the next number of the current stream; returns `nil` if there is no stream.
     mutating func nextSeq() -> UInt64? {
         guard let place = self.streams.firstIndex(where: { $0.id == self.current }) else { return nil }
         self.streams[place].last += 1

@@ -1,20 +1,20 @@
 import TrackingCore
 
-/// The state of the publisher that the decisions about one of its trackables depend on, at one moment.
+/// The publisher's state at one moment, as far as the decisions about one trackable depend on it.
 struct TrackableContext: Sendable {
     /// The moment, with the best time that is known.
     let moment: Moment
-    /// The session of the publisher on its connection.
+    /// The state of the publisher's session at the broker: its connection, announcement and liveness.
     let session: SessionStateMachine
     /// The reason why the broker rejects this device as a whole; `nil` while it does not.
     let connectionRejection: TrackingError?
-    /// `true` while deferred sending holds positions and records back.
+    /// `true` while sending is deferred, so that positions and records wait.
     let isHolding: Bool
-    /// `true` while a caller waits for a fix.
+    /// `true` while a caller waits for the fix that it requested.
     let isFixRequested: Bool
-    /// The number of unpublished events of all trackables.
+    /// The number of events of all trackables that are recorded but not published yet.
     let unsentEvents: Int
-    /// The most batches that a trackable may hold in memory.
+    /// The largest number of batches that one trackable may read from the log before publishing them.
     let batchesAhead: Int
     // Boxed: a context is made for each trackable that something happens to.
     let configurationBox: Boxed<PublisherConfiguration>
@@ -22,38 +22,40 @@ struct TrackableContext: Sendable {
 
     /// The publisher's configuration.
     var configuration: PublisherConfiguration { _read { yield self.configurationBox.wrappedValue } }
-    /// The moment's monotonic time.
+    /// The time of the moment on the monotonic clock.
     var now: MonotonicTime { self.moment.now }
     /// `true` while the publisher is announced on a connection.
     var isAnnounced: Bool { self.session.isAnnounced }
-    /// `true` after the own liveness came back on this connection.
+    /// `true` after the broker delivered this publisher's own liveness message on this connection.
     var isAlive: Bool { self.session.isLivenessConfirmed }
     /// `true` while the publisher captures and publishes.
     var isOn: Bool { self.configuration.isOn }
     /// `true` where positions are published live.
     var sendsLive: Bool { self.configuration.sendsLive }
-    /// `true` where records are published without a request of the caller.
+    /// `true` if records are sent without a request of the caller, by the configured window of batches.
     var sendsByItself: Bool { self.configuration.sendsByItself }
 
-    /// The time and its basis, as events record them; `nil` without a capture.
+    /// The time for an event and the basis of that time, such as a clock that is not set; `nil` if fixes are not
+    /// captured with a clock check.
     var stamp: ClockTrust.Stamp? { self.captureBox.wrappedValue?.stamp(at: self.moment) }
 
-    /// The time; `nil` while the clock is not set.
+    /// The present time as far as it can be trusted; `nil` while the device's clock is not set.
     var believedTime: UnixTime? {
         guard let stamp = self.stamp else { return self.moment.wall }
         return stamp.basis == .unset ? nil : stamp.time
     }
 
-    /// The place of an event as far as the privacy zones let it be published.
+    /// Returns an event's position as the privacy zones allow it to be published; `nil` if they hide it.
     func published(placeOf event: Location) -> Location? {
         guard let capture = self.captureBox.wrappedValue else { return event }
         return capture.zones.hidden(event)
     }
 
-    /// A position from before; `nil` where the configured privacy zones hide all of it.
+    /// Returns an earlier position as the configured privacy zones allow it to be published; `nil` if they hide it.
     func shown(_ location: Location) -> Location? { self.configuration.shown(location) }
 
-    /// A trip with its ends as far as the configured privacy zones let them be published.
+    /// Returns a trip whose first and last position are as the configured privacy zones allow; a hidden position is
+    /// removed.
     func shown(_ trip: Trip) -> Trip { self.configuration.shown(trip) }
 
     /// The path of a topic under the configured root.
@@ -61,16 +63,16 @@ struct TrackableContext: Sendable {
 }
 
 extension PublisherConfiguration {
-    /// `true` where records are published without a request of the caller.
+    /// `true` if records are sent without a request of the caller, because a window of batches is configured.
     var sendsByItself: Bool { self.recording.batchWindow != nil }
 
-    /// A position from before; `nil` where the privacy zones hide all of it.
+    /// Returns an earlier position as the privacy zones allow it to be published; `nil` if they hide it.
     func shown(_ location: Location) -> Location? {
         guard let zones = self.capture?.zones else { return location }
         return zones.hidden(location)
     }
 
-    /// A trip with its ends as far as the privacy zones let them be published.
+    /// Returns a trip whose first and last position are as the privacy zones allow; a hidden position is removed.
     func shown(_ trip: Trip) -> Trip {
         var shown = trip
         shown.startLocation = trip.startLocation.flatMap(self.shown)
@@ -79,9 +81,9 @@ extension PublisherConfiguration {
     }
 }
 
-/// The other publishers of a trackable, as their presences name them.
+/// The other publishers that announced the same trackable, according to their presence messages.
 struct OtherPublishers: Sendable {
-    /// The presences on the topic, of publishers that are present or not.
+    /// The presence messages of the other publishers. Some of these publishers may be gone.
     let presences: [Presence]
     /// The publisher that is present and entitled to publish the trackable.
     let owner: Member?

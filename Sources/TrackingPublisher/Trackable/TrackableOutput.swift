@@ -1,16 +1,16 @@
 import TrackingCore
 
 extension TrackableStateMachine {
-    /// The message that an acknowledgement of the broker belongs to.
+    /// The kind of a published message, by which the broker's answer to it is handled.
     enum Publication: Hashable, Sendable {
         case update
         case raw
         case history
         case presence
         case resolution
-        /// The end of a trip of a trackable that is not tracked any more.
+        /// The end of the last trip of a trackable that is no longer tracked.
         case departure
-        /// A message whose acknowledgement changes nothing.
+        /// A message whose answer has no effect.
         case other
     }
 
@@ -18,39 +18,41 @@ extension TrackableStateMachine {
     enum Output: Hashable, Sendable {
         /// Publish a message.
         case publish(Topic, [UInt8], Publication)
-        /// Clear a retained message, on the next connection where there is none now.
+        /// Clear a topic's retained message. Without a connection, this is done on the next one.
         case clear(Topic)
-        /// Clear the presence, and the resolution where no other publisher may have published it.
+        /// Clear the publisher's presence of the trackable. The resolution is cleared too, unless other publishers are
+        /// announced.
         case withdraw
-        /// Announce the trackable again within a second, for a member that arrived.
+        /// Announce the trackable again within a second, for example because a subscriber arrived.
         case announceSoon
-        /// Cancel the announcement that is scheduled.
+        /// Cancel the planned repetition of the announcement.
         case cancelAnnouncement
-        /// Subscribe to the trackable's topics, and announce it once its retained messages were received.
+        /// Subscribe to the trackable's topics again. Their retained messages arrive before the trackable is announced.
         case subscribe
-        /// Subscribe to the command topic.
+        /// Subscribe to the topic on which the trackable gets commands.
         case subscribeToCommands
-        /// Ignore the answers to what was published of this kind.
+        /// Ignore the broker's later answers to messages of this kind.
         case ignoreAnswers(Publication)
-        /// Ask something of the log.
+        /// Pass a request to the device's log.
         case log(PublisherStateMachine.LogAction)
-        /// Give an action to the caller.
+        /// Pass an action to the caller of the publisher.
         case action(PublisherStateMachine.Action)
-        /// Derive the sensor resolution anew.
+        /// Compute the resolution for the receiver again, from all trackables.
         case updateSensorResolution
-        /// Publish everything whose sending is deferred.
+        /// Release everything that waits because sending is deferred.
         case release
-        /// The broker acknowledged an update, or a batch of this number of records.
+        /// The broker acknowledged a position, or a batch with this number of records.
         case acknowledged(batch: Int?)
-        /// Records are safe.
+        /// These records became safe: the required acknowledgement has arrived.
         case safe(StreamID, SeqSet)
-        /// The lease of a remote source ran out, and everything of it is safe: stop tracking the trackable.
+        /// Stop tracking the trackable: the other system supplied no more records for some time, and all its records
+        /// are safe.
         case leaseEnded
     }
 }
 
 extension TrackableStateMachine.Publication {
-    /// `true` where an answer is ignored after the trackable was removed or switched off.
+    /// `true` if the broker's answer is ignored after the trackable was removed or the publisher was switched off.
     var isIgnoredOnceRemoved: Bool {
         switch self {
         case .update, .raw, .history, .presence, .resolution: true

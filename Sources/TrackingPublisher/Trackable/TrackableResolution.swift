@@ -1,29 +1,28 @@
 import TrackingCore
 
-/// The resolution of one trackable: the decision, the value in force, and the values that the broker and the caller
-/// know.
+/// The resolution of one trackable: its decision, the resolution in force, and the values published and delivered last.
 struct TrackableResolution: Sendable {
     /// Decides the resolution from requests, constraints, proximity and battery.
     private(set) var funnel: ResolutionStateMachine
-    /// The resolution in force, which changes at most once a second.
+    /// The resolution in force. It changes at most once a second.
     private(set) var damper: ResolutionDamper
     /// Decides whether the trackable is near its destination.
     var proximity: ProximityStateMachine
-    /// The moment at which a change takes effect or may be published; `nil` where none waits.
+    /// The time at which a waiting change takes effect or may be published; `nil` if no change waits.
     var deadline: MonotonicTime?
-    /// The value that was published last on this connection; `nil` where it is to be published again.
+    /// The resolution that was published last on this connection; `nil` if it must be published again.
     private var published: ResolutionInForce?
-    /// The value that the caller received last.
+    /// The resolution that was delivered last to the caller.
     private var delivered: ResolutionInForce?
-    /// The number of publishes that are not acknowledged.
+    /// The number of published resolutions that the broker has not acknowledged.
     private(set) var unacknowledged = 0
-    /// The pause after the last publish on this connection.
+    /// The minimum time between two publishes of the resolution on this connection.
     private var pause = ChangePause()
 
-    /// The most publishes that may be unacknowledged. Further changes wait, and only the last of them is published.
+    /// The largest number of published resolutions without an acknowledgement. Above it, only the latest change waits.
     static let maximumUnacknowledged = 32
 
-    /// Makes the resolution of a trackable that was not published.
+    /// Makes the resolution of a trackable, which was not published yet.
     init(_ funnel: ResolutionStateMachine, of trackable: Trackable) {
         self.funnel = funnel
         self.damper = ResolutionDamper(funnel.current)
@@ -31,18 +30,18 @@ struct TrackableResolution: Sendable {
             destination: trackable.destination, threshold: trackable.constraints?.proximityThreshold)
     }
 
-    /// Takes in changes of conditions; together they are one change.
+    /// Applies changes of conditions, such as requests or the battery, as one change.
     ///
-    /// - Returns: The resolution that is in force from now on; `nil` where it stays.
+    /// - Returns: The new resolution in force; `nil` if it does not change now.
     mutating func changed(_ changes: [ConditionChange], now: MonotonicTime) -> Resolution? {
         for change in changes { _ = self.funnel.changed(change) }
         return self.damper.decided(self.funnel.current, now: now)
     }
 
-    /// Puts a change into force that waited for the end of the pause.
+    /// Puts a waiting change into force at the end of its wait. Returns the new resolution in force, or `nil`.
     mutating func pauseEnded(now: MonotonicTime) -> Resolution? { self.damper.timerFired(now: now) }
 
-    /// Decides whether `inForce` is published now, and sets ``deadline``.
+    /// Returns `true` if `inForce` is to be published now, and remembers it as published. Also sets ``deadline``.
     ///
     /// - Parameter isSending: `true` while the trackable may be published on this connection.
     mutating func publishes(_ inForce: ResolutionInForce, isSending: Bool, now: MonotonicTime) -> Bool {
@@ -59,20 +58,20 @@ struct TrackableResolution: Sendable {
         return true
     }
 
-    /// Decides whether the caller receives `inForce`.
+    /// Returns `true` if `inForce` is to be delivered to the caller, and remembers it as delivered.
     mutating func delivers(_ inForce: ResolutionInForce) -> Bool {
         guard inForce != self.delivered else { return false }
         self.delivered = inForce
         return true
     }
 
-    /// The broker acknowledged or rejected a publish.
+    /// Handles the broker's answer to a published resolution.
     mutating func answered() { self.unacknowledged = max(0, self.unacknowledged - 1) }
 
-    /// The value is published again, at the end of the pause.
+    /// Makes sure that the resolution is published again, even if it has not changed.
     mutating func publishAgain() { self.published = nil }
 
-    /// The connection was lost.
+    /// Handles that the connection was lost: the resolution is published again on the next connection.
     mutating func connectionLost() {
         self.published = nil
         self.unacknowledged = 0

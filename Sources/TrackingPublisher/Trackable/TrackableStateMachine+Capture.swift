@@ -1,21 +1,21 @@
 import TrackingCore
 
-/// Fixes and conditions of one trackable: captured points, trips, events, and the resolution.
+/// The fixes of one trackable, and the conditions of its resolution: also its trips, events, and subscribers' requests.
 extension TrackableStateMachine {
     // MARK: - Fixes
 
-    /// The capture examined a fix: the place of events moves.
+    /// Updates the positions for events after the capture examined a fix.
     mutating func examined(_ outcome: CaptureStateMachine.Outcome) { self.position.places.saw(outcome) }
 
-    /// A fix was captured without examination: the place of events moves.
+    /// Updates the positions for events after a fix, if no capture is configured.
     mutating func moved(to fix: Location) { self.position.places.moved(to: fix) }
 
-    /// A fix was captured.
+    /// Processes a fix: records it, and updates the trip, the live updates and the nearness to the destination.
     ///
     /// - Parameters:
-    ///   - point: The fix to record; `nil` where none is.
-    ///   - shown: The position as far as privacy zones let it be published.
-    ///   - raw: The position for the raw lane; `nil` where none may be published.
+    ///   - point: The fix to record; `nil` if it is not to be recorded.
+    ///   - shown: The position as the privacy zones allow it to be published.
+    ///   - raw: The position for the raw updates; `nil` if none is to be published.
     mutating func captured(
         _ point: Location?, shown: Location, raw: Location?, _ context: TrackableContext
     ) -> [Output] {
@@ -46,7 +46,7 @@ extension TrackableStateMachine {
         return outputs + [.action(.captured(self.id, location, verdict))]
     }
 
-    /// Gives a fix the next name of the stream, and the id of the trip under way.
+    /// Returns the fix with the next record number of the stream, and with the id of the present trip.
     private mutating func named(_ fix: Location) -> Location {
         var location = fix
         location.seq = self.backlog.nextSeq()
@@ -55,7 +55,7 @@ extension TrackableStateMachine {
         return location
     }
 
-    /// The device's wall clock was set: times before and after cannot be compared.
+    /// Handles that the device's clock was set: earlier and later times are not compared, and an event is recorded.
     mutating func clockStepped(by step: Duration, _ context: TrackableContext) -> [Output] {
         self.trips.machine.clockStepped()
         self.live.clockStepped()
@@ -63,14 +63,17 @@ extension TrackableStateMachine {
         return self.recordEvent(.clockJump, ["seconds": .number(step.inSeconds)], context)
     }
 
-    /// Suppresses positions up to and including `watermark`, after the retained position was cleared.
+    /// Makes sure that no position up to and including `watermark` is published again; `nil` applies to every position.
     mutating func forgetPosition(through watermark: Location?) {
         self.live.forget(through: watermark)
         self.trips.last = nil
         self.position.forget(through: watermark)
     }
 
-    /// Somebody cleared the retained position: a remote source does not publish it again.
+    /// Handles that the trackable's retained position was cleared at the broker.
+    ///
+    /// If another system supplies the records, the position is not published again. The device's own position is not
+    /// affected.
     mutating func positionCleared() {
         guard self.feed.isRemote, let last = self.live.lane.last?.location else { return }
         self.forgetPosition(through: last)
@@ -78,14 +81,14 @@ extension TrackableStateMachine {
 
     // MARK: - Battery
 
-    /// The battery was read.
+    /// Handles a reading of the battery: it may record a low battery and change the resolution.
     ///
     /// - Parameter percent: The charge, 0…100; `nil` is unknown.
     mutating func batteryRead(_ percent: Double?, _ context: TrackableContext) -> [Output] {
         self.reportLowBattery(percent, context) + self.reconsider([.batteryRead(percent: percent)], context)
     }
 
-    /// Records an event where the charge sank below the threshold.
+    /// Records an event if the charge fell below the threshold.
     mutating func reportLowBattery(_ percent: Double?, _ context: TrackableContext) -> [Output] {
         guard let percent else { return [] }
         let (isCrossing, isChanged) = self.lowBattery.read(percent)
@@ -99,7 +102,7 @@ extension TrackableStateMachine {
 
     // MARK: - Settings
 
-    /// The caller changed destination, constraints or filter.
+    /// Applies the caller's changes of the trackable: destination, constraints, limits and filter.
     mutating func change(_ trackable: Trackable, battery: Double?, _ context: TrackableContext) -> [Output] {
         self.trackable = trackable
         self.live.trackableChanged(trackable)
@@ -113,7 +116,7 @@ extension TrackableStateMachine {
         return self.reportLowBattery(battery, context) + self.reconsider(changes, context)
     }
 
-    /// The caller changed the publisher's configuration.
+    /// Applies the caller's changes of the publisher's configuration to this trackable.
     mutating func configure(
         from old: PublisherConfiguration, battery: Double?, _ context: TrackableContext
     ) -> [Output] {
@@ -145,7 +148,7 @@ extension TrackableStateMachine {
 
     // MARK: - Events
 
-    /// Records an event. It is published as soon as it is in the log and there is a connection.
+    /// Records an event in the log. It is published once it is in the log and the publisher may publish it.
     mutating func recordEvent(
         _ kind: TrackingEvent.Kind, _ detail: [String: TrackingEvent.DetailValue] = [:], _ context: TrackableContext
     ) -> [Output] {
@@ -154,14 +157,14 @@ extension TrackableStateMachine {
         return [.action(.eventRecorded(self.id, event)), self.append(event.record)]
     }
 
-    /// Records the answer to a command, and publishes it at once where there is a connection.
+    /// Records the answer to a command as an event. With a connection, the event is published at once.
     mutating func recordAnswer(_ detail: [String: JSONValue], _ context: TrackableContext) -> [Output] {
         guard context.isAnnounced else { return self.recordEvent(.command, detail, context) }
         let event = self.event(.command, detail, context)
         return [.publish(.event(self.id), MessageCodec.encode(event), .other), self.append(event.record)]
     }
 
-    /// An event with the next number of the stream, and the best time that is known.
+    /// Makes an event with the next record number and the best known time.
     private mutating func event(
         _ kind: TrackingEvent.Kind, _ detail: [String: TrackingEvent.DetailValue], _ context: TrackableContext
     ) -> TrackingEvent {
@@ -176,7 +179,8 @@ extension TrackableStateMachine {
             location: place.flatMap(context.published(placeOf:)))
     }
 
-    /// Stores an event until it is published. Above the limit, the oldest event is not published.
+    /// Adds an event to those that wait to be published. Above the limit, the oldest waiting events are not published
+    /// on the event topic.
     mutating func publishLater(_ event: TrackingEvent, _ context: TrackableContext) {
         self.unsent.add(
             event, most: self.feed.isRemote ? UnsentEvents.mostRemote : UnsentEvents.mostOwn,
@@ -210,7 +214,9 @@ extension TrackableStateMachine {
         }
     }
 
-    /// Records a version of a trip, in the transaction of the record before it.
+    /// Records a changed trip in the log, stores its state, and delivers it to the caller.
+    ///
+    /// If the trip began or ended, an event is recorded too.
     mutating func tripChanged(_ change: TripStateMachine.Change?, _ context: TrackableContext) -> [Output] {
         guard let change else { return [] }
         let seq = self.backlog.nextSeq()
@@ -228,20 +234,21 @@ extension TrackableStateMachine {
         return outputs
     }
 
-    /// Stores the trip with each of its points, so that it goes on after a restart.
+    /// Returns the request that stores the trip's state in the log, so that the trip continues after a restart.
     private func storeTrip(_ context: TrackableContext) -> Output {
         .log(.keep(StoredValues.Key.trip.of(self.id), self.trips.machine.encoded(at: context.moment)))
     }
 
-    /// A point of a trip was recorded.
+    /// Adds a recorded point to the present trip. Without a trip, nothing happens.
     private mutating func travelled(to point: Location, _ context: TrackableContext) -> [Output] {
         guard self.trips.machine.current != nil else { return [] }
         let change = self.trips.machine.recorded(point, at: context.moment, next: self.backlog.nextName)
         return change == nil ? [self.storeTrip(context)] : self.tripChanged(change, context)
     }
 
-    /// Publishes the newest version of a trip once it is in the log. A trip has positions, so it is published only
-    /// where those are published live.
+    /// Publishes the newest state of the trip once it is in the log.
+    ///
+    /// A trip contains positions. So it is published only if positions are published live.
     mutating func publishTrip(_ context: TrackableContext) -> [Output] {
         guard context.sendsLive, context.isAnnounced, self.status.isSending, let trip = self.trips.unpublished,
             self.backlog.mayPublish(trip.stream, trip.seq)
@@ -252,15 +259,15 @@ extension TrackableStateMachine {
         return [.publish(.trip(self.id), MessageCodec.encode(shown), .other)]
     }
 
-    /// The trip ends, or a version of it is due, without a fix.
+    /// Handles the trip's deadline: the trip ends, or its changed state is recorded, without a new fix.
     mutating func tripTimerFired(_ context: TrackableContext) -> [Output] {
         let change = self.trips.machine.timerFired(at: context.moment, next: self.backlog.nextName)
         return self.failure == nil ? self.tripChanged(change, context) : []
     }
 
-    /// Replaces the retained trip where the privacy zones hide more of it, or clears it.
+    /// Replaces or clears the trackable's retained trip if the changed privacy zones hide more of it.
     ///
-    /// - Parameter areMore: `true` where more is hidden than before.
+    /// - Parameter areMore: `true` if the zones hide more than before.
     mutating func hideTrip(areMore: Bool, _ context: TrackableContext) -> [Output] {
         guard let trip = self.trips.newest(at: context.moment) else {
             return areMore ? [.clear(.trip(self.id))] : []
@@ -278,8 +285,7 @@ extension TrackableStateMachine {
 
     // MARK: - Resolution
 
-    /// Takes in changes of the conditions that the resolution depends on. A resolution changes in no other way;
-    /// together the changes are one change.
+    /// Applies changes of conditions, such as requests or the battery, to the resolution as one change.
     mutating func reconsider(_ changes: [ConditionChange], _ context: TrackableContext) -> [Output] {
         let next = self.resolution.changed(changes, now: context.now)
         self.live.use(ownInterval: self.resolution.funnel.own.desiredInterval)
@@ -287,13 +293,15 @@ extension TrackableStateMachine {
         return self.publishResolution(context)
     }
 
-    /// Puts a change into force that waited for the end of the pause after the last one.
+    /// Puts a change of the resolution into force that had to wait, because the resolution changes at most once a
+    /// second.
     mutating func resolutionPauseEnded(_ context: TrackableContext) -> [Output] {
         if let next = self.resolution.pauseEnded(now: context.now) { self.live.use(next) }
         return self.publishResolution(context)
     }
 
-    /// Passes the resolution in force to the source, the broker and the caller, where it differs from the last one.
+    /// Publishes the resolution in force and delivers it to the caller, if it differs from the last one. Also updates
+    /// the receiver's resolution.
     mutating func publishResolution(_ context: TrackableContext) -> [Output] {
         guard self.failure == nil else {
             self.resolution.deadline = nil
@@ -321,7 +329,9 @@ extension TrackableStateMachine {
             maximumSilence: isRepeated ? self.live.lane.filter.effectiveMaximumSilence : .zero)
     }
 
-    /// The broker answered about an optional grant.
+    /// Handles the broker's answer to the use of an optional permission.
+    ///
+    /// The first refusal of commands is logged. Commands and the published resolution are optional permissions.
     mutating func grantAnswered(
         _ grant: OptionalGrantRefusals.Grant, _ refusal: TrackingError?, _ context: TrackableContext
     ) -> [Output] {
@@ -331,7 +341,8 @@ extension TrackableStateMachine {
         return [.action(.commandsRefused(self.id, refusal))]
     }
 
-    /// Asks again for the optional grants that the broker refused.
+    /// Tries again to use the optional permissions that the broker refused: receiving commands, and publishing the
+    /// resolution.
     mutating func retryOptionalGrants(_ context: TrackableContext) -> [Output] {
         let grants = self.optionalGrants.retry()
         guard context.session.isConnected else { return [] }
@@ -346,22 +357,23 @@ extension TrackableStateMachine {
 
     // MARK: - Subscribers
 
-    /// A subscriber arrived. Its request takes effect with it, where it was received before.
+    /// Handles that a subscriber arrived. If its resolution request was received before, it takes effect now.
     mutating func arrived(_ subscriber: SubscriberID, _ context: TrackableContext) -> [Output] {
         let request = self.requests.byClient[subscriber.client]?[subscriber.session]
         let made = request.map { [ConditionChange.requestMade(subscriber, $0)] } ?? []
         return [.announceSoon] + self.reconsider([.subscriberCame(subscriber)] + made, context)
     }
 
-    /// A subscriber left.
+    /// Handles that a subscriber left: its request no longer affects the resolution.
     mutating func left(_ subscriber: SubscriberID, _ context: TrackableContext) -> [Output] {
         self.requests.left(subscriber)
         return self.reconsider([.subscriberLeft(subscriber)], context)
     }
 
-    /// Puts a request into effect. The request of a subscriber that is not present takes effect when it arrives.
+    /// Applies a subscriber's request to the resolution. If the subscriber is not present, its request waits until it
+    /// arrives.
     ///
-    /// - Parameter presence: The members of the trackable.
+    /// - Parameter presence: The present publishers and subscribers.
     mutating func requested(
         _ request: ResolutionRequest, by client: ClientID, _ presence: PresenceStateMachine,
         _ context: TrackableContext
@@ -375,14 +387,14 @@ extension TrackableStateMachine {
         return self.reconsider([.requestMade(subscriber, request.resolution)], context)
     }
 
-    /// Drops the requests of a client.
+    /// Drops the requests of a client and recomputes the resolution.
     mutating func dropRequests(of client: ClientID, _ context: TrackableContext) -> [Output] {
         self.reconsider(self.requests.drop(client).map { .requestDropped($0) }, context)
     }
 }
 
 extension TrackingEvent {
-    /// The event as a record of its stream.
+    /// The event as a record for the log.
     var record: SpoolRecord {
         SpoolRecord(seq: self.seq, time: self.time, kind: .event, payload: MessageCodec.encode(self))
     }

@@ -1,11 +1,10 @@
 import TrackingCore
 
-/// The log of one trackable: appended records, the recording lane, the answers of the broker about records, and
-/// ingested records.
+/// The records of one trackable: writing to the log, sending in batches, acknowledgements, and ingested records.
 extension TrackableStateMachine {
     // MARK: - Log
 
-    /// The log did something for this trackable, or failed to.
+    /// Handles the log's result of an operation on this trackable's records.
     mutating func happened(_ event: PublisherStateMachine.LogEvent, _ context: TrackableContext) -> [Output] {
         switch event {
         case .appended(let stream, let seqs):
@@ -47,15 +46,15 @@ extension TrackableStateMachine {
         }
     }
 
-    /// The log was damaged and opened anew: a new stream begins, and the remaining records of the others keep their
-    /// names.
+    /// Handles that the damaged log was opened again: continues with the records that it still contains, in its new
+    /// stream.
     private mutating func reopened(_ contents: SpoolContents.Trackable, _ context: TrackableContext) -> [Output] {
         let anew = TrackableBacklog(contents, context, using: &self.random)
         self.backlog.spool = anew.spool
         return [.ignoreAnswers(.history)] + self.begin(anew.stream, after: anew.lastSeq, context)
     }
 
-    /// Another stream is written from now on; the presence names it.
+    /// Begins to append to another stream, and announces the trackable again because its presence names the stream.
     private mutating func begin(_ stream: StreamID, after last: UInt64, _ context: TrackableContext) -> [Output] {
         self.backlog.begin(stream, after: last)
         self.live.beginStream()
@@ -63,15 +62,14 @@ extension TrackableStateMachine {
         return [.ignoreAnswers(.update)] + (isSending ? self.announce(context) : [])
     }
 
-    /// Gives records the next numbers of the stream that is written.
+    /// Moves records to the next numbers of the current stream.
     private mutating func renumber(_ seqs: SeqSet, of stream: StreamID) -> [Output] {
         let first = self.backlog.nextName
         self.backlog.giveOut(seqs.count)
         return [.log(.renumber(stream, seqs, from: first))]
     }
 
-    /// Records are in the log. A record that was being written while the log was opened anew keeps the name that it
-    /// was given.
+    /// Handles that records were written to the log: they may now be sent to recorders.
     private mutating func appended(
         _ seqs: SeqSet, of stream: StreamID, _ context: TrackableContext
     ) -> [Output] {
@@ -79,11 +77,13 @@ extension TrackableStateMachine {
         return self.askSpool(context) { $0.appended(seqs, of: stream, now: context.now) }
     }
 
-    /// Writes a record to the log; it is published once it is there.
+    /// Returns the request that appends a record to the log. The record is published after it was written.
     mutating func append(_ record: SpoolRecord) -> Output { .log(.append(self.backlog.stream, record, mark: nil)) }
 
-    /// Puts quarantined records back at the end of the stream, under new numbers. A record that cannot be read stays
-    /// quarantined.
+    /// Returns quarantined records, which were set aside as never acceptable, to the end of the stream under new
+    /// numbers.
+    ///
+    /// A record that cannot be decoded stays quarantined.
     mutating func putBack(_ rows: [QuarantinedRecord], _ request: UInt64) -> [Output] {
         let stream = self.backlog.stream
         let records = rows.compactMap { PutBackRecord($0, in: stream) { self.backlog.nextSeq() } }
@@ -93,7 +93,8 @@ extension TrackableStateMachine {
 
     // MARK: - Recording lane
 
-    /// Asks the decider of the recording lane, and translates its answers.
+    /// Applies `question` to the state machine of the recording lane, the batches for recorders. Returns outputs for
+    /// its actions.
     mutating func askSpool(
         _ context: TrackableContext, _ question: (inout SpoolStateMachine) -> [SpoolStateMachine.Action]
     ) -> [Output] {
@@ -119,7 +120,7 @@ extension TrackableStateMachine {
         }
     }
 
-    /// The broker answered about an update.
+    /// Handles the broker's answer to an update, the message with the newest position.
     mutating func updateAnswered(_ refusal: TrackingError?, _ context: TrackableContext) -> [Output] {
         guard let refusal else {
             self.status.updateAcknowledged(endsBackoff: true)
@@ -132,7 +133,9 @@ extension TrackableStateMachine {
         return outputs + self.rejected(refusal, context)
     }
 
-    /// The records of an acknowledged update are safe once the own presence came back on this connection.
+    /// Handles that the broker acknowledged an update: its records count as acknowledged.
+    ///
+    /// They count only after the broker delivered this publisher's own presence message on this connection.
     private mutating func updateTaken(_ context: TrackableContext) -> [Output] {
         let seqs = self.live.lane.acknowledged()
         guard self.feed.countsLive(context.configuration.recording) else { return [] }
@@ -143,9 +146,10 @@ extension TrackableStateMachine {
         return self.askSpool(context) { $0.takenLive(seqs, now: context.now) }
     }
 
-    /// The broker accepts no update of this size or content. The position is tried without skipped ones, which go on
-    /// the recording lane: that finds the record. The trackable is not rejected, because its next position may be
-    /// accepted.
+    /// Handles that the broker rejected an update because of its size or content.
+    ///
+    /// The position is published again without the skipped positions, which are sent in batches. The trackable does not
+    /// count as rejected.
     private mutating func updateRefused(_ error: TrackingError, _ context: TrackableContext) -> [Output] {
         let seqs = self.live.lane.seqsInFlight
         let goesAgain = self.live.lane.refusedForContent()
@@ -153,7 +157,7 @@ extension TrackableStateMachine {
         return goesAgain ? outputs : outputs + [.action(.badMessage(topic: context.path(.location(self.id)), error))]
     }
 
-    /// The broker answered about a batch.
+    /// Handles the broker's answer to a batch of records.
     mutating func batchAnswered(_ refusal: TrackingError?, _ context: TrackableContext) -> [Output] {
         var outputs: [Output] = refusal == nil ? [.acknowledged(batch: self.backlog.spool.inFlight)] : []
         outputs += self.askSpool(context) { $0.answered(refusal, now: context.now) }
@@ -163,7 +167,7 @@ extension TrackableStateMachine {
         return outputs + self.reportState(reason: nil, context)
     }
 
-    /// Opens the recording lane behind the live one, or closes it.
+    /// Begins or stops the sending of batches to recorders, according to the state of the connection and the trackable.
     mutating func openRecords(_ context: TrackableContext) -> [Output] {
         let isOpen = self.status.isOpenForRecords(
             isAnnounced: context.isAnnounced && context.isOn, isAlive: context.isAlive)
@@ -172,9 +176,9 @@ extension TrackableStateMachine {
         return [.ignoreAnswers(.history)] + self.askSpool(context) { $0.closed(isOrderly: true, now: context.now) }
     }
 
-    /// Closes the recording lane. Records in flight on the live lane may not have arrived.
+    /// Stops the sending of batches to recorders. Records in an unanswered update are sent again later in a batch.
     ///
-    /// - Parameter isOrderly: `true` where the connection goes on: it did not end because of the batch in flight.
+    /// - Parameter isOrderly: `false` if the connection was lost, which the batch in flight may have caused.
     mutating func closeRecords(isOrderly: Bool = false, _ context: TrackableContext) -> [Output] {
         var lost = self.live.lane.seqsInFlight
         lost.formUnion(self.backlog.removeTakenEarly())
@@ -185,7 +189,8 @@ extension TrackableStateMachine {
             }
     }
 
-    /// Holds the recording lane while sending is deferred, or releases it behind the position that goes first.
+    /// Holds back the batches of records while sending is deferred. When the deferral ends, the newest position is
+    /// published before them.
     mutating func holdRecords(_ context: TrackableContext) -> [Output] {
         let isDeferred = context.configuration.deferral != nil
         guard isDeferred || self.backlog.spool.isHeld else { return [] }
@@ -199,14 +204,14 @@ extension TrackableStateMachine {
         return []
     }
 
-    /// Releases everything that was recorded so far while sending was deferred.
+    /// Marks everything recorded so far as released: it is sent although sending was deferred.
     mutating func release() {
         // A newer position may take the place of the waiting one.
         if self.live.lane.isWaiting { self.live.owesUpdate = true }
         self.owesRecords = true
     }
 
-    /// A recorder acknowledged records.
+    /// Handles a recorder's acknowledgement of stored records.
     mutating func acknowledged(
         _ acknowledgement: Acknowledgement, by recorder: ClientID, isRetained: Bool, _ context: TrackableContext
     ) -> [Output] {
@@ -216,8 +221,8 @@ extension TrackableStateMachine {
         }
     }
 
-    /// Removes every record that is not acknowledged. None of them goes along with a live position, or is published as
-    /// an event.
+    /// Removes all unacknowledged records of the trackable from the log. They are not sent with later positions or as
+    /// events.
     mutating func clearRecords(_ context: TrackableContext) -> [Output] {
         var outputs: [Output] = []
         for held in self.backlog.spool.contents where !held.stored.isEmpty {
@@ -229,7 +234,7 @@ extension TrackableStateMachine {
         return outputs
     }
 
-    /// The caller asks for everything that waits: one batch, or all records.
+    /// Sends what waits at the caller's request: events, the trip, and records in one batch or all of them.
     mutating func sendRecords(all: Bool, _ context: TrackableContext) -> [Output] {
         self.unsent.ask()
         return self.publishTrip(context)
@@ -238,9 +243,9 @@ extension TrackableStateMachine {
 
     // MARK: - Ingested records
 
-    /// Tracks the trackable for ingested records until `leaseEnd` at least.
+    /// Keeps the trackable tracked until `leaseEnd` or later, for records that another system supplies.
     ///
-    /// - Returns: `true` where it was fed by the device's own fixes until now.
+    /// - Returns: `true` if its records were the device's own fixes until now.
     mutating func extendLease(to leaseEnd: MonotonicTime) -> Bool {
         let isExtended: Void? = self.feed.withRemote { $0.leaseEnd = leaseEnd }
         guard isExtended == nil else { return false }
@@ -258,12 +263,14 @@ extension TrackableStateMachine {
         return self.withRemote { $0.ingest(batch, by: deadline) }
     }
 
-    /// Changes the remote source; does nothing where the device's own fixes are recorded.
+    /// Changes the other system that supplies the records. Does nothing if the records are the device's own fixes.
     private mutating func withRemote(_ change: (inout RemoteSource) -> [Output]) -> [Output] {
         self.feed.withRemote(change) ?? []
     }
 
-    /// Some ingested records are known from before; the others are appended, with the watermarks.
+    /// Handles the log's look-up of ingested records: appends those that are not known yet.
+    ///
+    /// The new times of the newest published records are stored with them.
     private mutating func found(_ known: [RecordMark: RecordName], _ context: TrackableContext) -> [Output] {
         let (first, now) = (self.backlog.nextName, context.moment.wall)
         guard let found = self.feed.withRemote({ $0.found(known, from: first, now: now) }) else { return [] }
@@ -277,8 +284,9 @@ extension TrackableStateMachine {
         return [.log(.keep(StoredValues.Key.watermarks.of(self.id), watermarks.encoded))]
     }
 
-    /// Ingested records are in the log. They are published as far as they are news, and all of them go to the
-    /// recorders at once.
+    /// Handles that ingested records were written to the log.
+    ///
+    /// Records that are newer than all published ones are published. All are sent to the recorders without delay.
     private mutating func ingested(_ seqs: SeqSet, _ context: TrackableContext) -> [Output] {
         let news = self.feed.withRemote { $0.written(seqs, now: context.moment.wall) } ?? []
         var outputs = news.flatMap { self.publishNews($0, context) }
@@ -292,7 +300,7 @@ extension TrackableStateMachine {
         return outputs + self.settleIntake()
     }
 
-    /// A record that is newer than everything published before goes to its topic, as a device's own does.
+    /// Publishes a new ingested record on the topic of its kind, like a record of the device itself.
     private mutating func publishNews(_ content: RecordDraft.Content, _ context: TrackableContext) -> [Output] {
         switch content {
         case .point(let location):
@@ -317,14 +325,14 @@ extension TrackableStateMachine {
         return self.withRemote { $0.settle(isStored: spool.isAwaited) }
     }
 
-    /// The batches under way could not be looked up or written.
+    /// Handles that ingested records could not be looked up or written: their senders get the error.
     private mutating func intakeFailed(_ error: TrackingError) -> [Output] {
         // The watermarks that were to be stored with the records are not in the log either.
         if let source = self.feed.remote { self.stored.watermarks = source.watermarks.encoded }
         return self.withRemote { $0.failed(error) }
     }
 
-    /// Senders have waited for as long as they are willing to.
+    /// Answers the senders of ingested records whose deadline has passed with an error.
     mutating func intakeExpired(_ context: TrackableContext) -> [Output] {
         let obstacles = IntakeObstacles(
             isAnnounced: context.isAnnounced, refusal: self.refusal, spool: self.backlog.spool,
@@ -332,7 +340,7 @@ extension TrackableStateMachine {
         return self.withRemote { $0.expired(obstacles, now: context.now) }
     }
 
-    /// `true` while no caller waits for ingested records.
+    /// `true` if no sender waits for an answer about ingested records.
     var isIntakeIdle: Bool { self.feed.remote?.intake.isIdle ?? true }
 
     mutating func leaseEnded(_ context: TrackableContext) -> [Output] {
@@ -345,9 +353,10 @@ extension TrackableStateMachine {
 
     // MARK: - End
 
-    /// Stops tracking the trackable: its trip ends, and senders of ingested records are answered.
+    /// Ends the trackable's trip because its tracking stops, and stores the end of the trip in the log.
     ///
-    /// - Returns: The outputs, and the end of the trip for ``DormantTrackable``.
+    /// - Returns: The outputs, and the end of the trip for ``DormantTrackable``; `nil` if there is no trip, or if the
+    ///   trackable failed.
     mutating func endTrip(_ context: TrackableContext) -> (outputs: [Output], departure: Departure?) {
         // The trips of a failed trackable are recorded elsewhere.
         guard self.failure == nil, self.trips.machine.current != nil,
@@ -366,7 +375,7 @@ extension TrackableStateMachine {
             TrackingError(.stopped, "cannot publish the records: '\(self.id)' is not tracked any more")) ?? []
     }
 
-    /// The trackable while it is not tracked.
+    /// Returns the state to store when tracking of the trackable ends, from which tracking can continue later.
     func dormant(_ departure: Departure?, at moment: Moment) -> DormantTrackable {
         var stored = self.stored
         stored.trip = self.trips.machine.encoded(at: moment)
@@ -375,7 +384,7 @@ extension TrackableStateMachine {
             log: self.backlog.contents, stored: stored, departure: departure, random: self.random)
     }
 
-    /// Takes over the end of the last trip, which was not published while the trackable was dormant.
+    /// Continues with the unpublished end of the last trip, after the trackable is tracked again.
     mutating func resume(_ departure: Departure?, _ context: TrackableContext) -> [Output] {
         guard let departure else { return [] }
         self.trips.unpublished = departure.trip

@@ -9,9 +9,9 @@ import TrackingCore
 struct TrackableStateMachine: Sendable {
     /// The caller's description.
     @Boxed var trackable: Trackable
-    /// The standing at the broker.
+    /// The status of publishing: announced, rejected or failed, and the state that the caller received last.
     @Boxed var status = PublishingStatus()
-    /// The numbering, and the records that are not acknowledged yet.
+    /// The record numbers, and the records that are not acknowledged yet.
     @Boxed var backlog: TrackableBacklog
     /// The live lanes.
     @Boxed var live: LiveOutput
@@ -33,7 +33,7 @@ struct TrackableStateMachine: Sendable {
     var optionalGrants = OptionalGrantRefusals()
     /// The report of a low battery.
     var lowBattery: LowBatteryReport
-    /// `true` while records were released that wait for a position to go first.
+    /// `true` if batches of records were released from deferral, but wait until the newest position is published.
     var owesRecords = false
     /// Draws the ids of events and streams, and the delay of announcements.
     var random: SplitMix64
@@ -81,7 +81,7 @@ struct TrackableStateMachine: Sendable {
     /// `true` while no captured position is in flight or waits to be published.
     var isIdle: Bool { self.backlog.isWritten && (self.failure != nil || self.live.isIdle) }
 
-    /// `true` while nothing waits for the broker.
+    /// `true` if no update, batch or record waits for the broker's acknowledgement or for sending.
     var isSent: Bool { self.isIdle && self.backlog.spool.unsent == 0 }
 
     /// The reason that the broker rejects something of the trackable; `nil` when it rejects nothing.
@@ -89,7 +89,7 @@ struct TrackableStateMachine: Sendable {
 
     // MARK: - Connection
 
-    /// A connection was made: requests are expected again.
+    /// Handles a new connection: every known resolution request is expected to arrive again.
     mutating func connected(_ context: TrackableContext) {
         self.requests.expectAgain(by: context.now.advanced(by: context.session.lease))
     }
@@ -103,7 +103,7 @@ struct TrackableStateMachine: Sendable {
         return outputs
     }
 
-    /// The publisher was switched off: the trackable is withdrawn.
+    /// Handles that the publisher was switched off: sending stops, and the trackable's presence is cleared.
     mutating func switchedOff(_ context: TrackableContext) -> [Output] {
         let outputs = self.closeRecords(isOrderly: true, context) + [.cancelAnnouncement]
         guard self.failure == nil, self.status.since != nil else { return outputs }
@@ -120,7 +120,8 @@ struct TrackableStateMachine: Sendable {
         if self.feed.isRemote { self.live.lane.forgetTaken() }
     }
 
-    /// Another program uses the client id of this one: nothing is published any more.
+    /// Marks the trackable as failed for good and reports the failure, for example because another program uses this
+    /// client id.
     mutating func failed(_ error: TrackingError, _ context: TrackableContext) -> [Output] {
         self.status.failed(error)
         return self.reportState(reason: error, context)
@@ -142,7 +143,9 @@ struct TrackableStateMachine: Sendable {
 
     // MARK: - Ownership
 
-    /// Begins on this connection, after the retained presences of `others` were received.
+    /// Begins to publish the trackable on this connection, after the presence messages of `others` were received.
+    ///
+    /// It claims the trackable if it has no claim yet, and then announces it.
     mutating func enter(_ others: OtherPublishers, _ context: TrackableContext) -> [Output] {
         guard self.failure == nil, self.status.rejection == nil, context.isOn else { return [] }
         if self.status.since == nil {
@@ -156,15 +159,17 @@ struct TrackableStateMachine: Sendable {
         return [.release] + self.announce(context)
     }
 
-    /// Compares the claims: the publisher with the latest `since` owns the trackable, and the greater session id
-    /// decides a tie.
+    /// Compares this publisher's claim with another publisher's. If the other claim is later, this publisher gives up
+    /// the trackable.
     ///
-    /// - Returns: Nothing where this publisher remains the owner.
+    /// Then a collision event is recorded. The greater session id decides between claims of the same time.
+    ///
+    /// - Returns: Nothing if this publisher remains the owner.
     mutating func compareOwner(_ other: Member, _ context: TrackableContext) -> [Output] {
         guard self.failure == nil, self.status.isBehind(other.presence, context.session.session) else { return [] }
         let error = TrackingError(
             .takenOver,
-            "cannot track '\(self.id)': the publisher '\(other.client)' tracks it since later. Remove it there or here."
+            "cannot track '\(self.id)': the publisher '\(other.client)' took it over. Remove it there or here."
         )
         let detail: [String: TrackingEvent.DetailValue] = ["client": .text(other.client.rawValue)]
         var outputs = self.recordEvent(.collision, detail, context)
@@ -196,7 +201,9 @@ struct TrackableStateMachine: Sendable {
         return outputs
     }
 
-    /// The own presence came back: records that the broker acknowledged before count as well.
+    /// Handles that the broker delivered this publisher's own presence message.
+    ///
+    /// Records that the broker acknowledged before this moment now count as acknowledged.
     mutating func presenceReceived(_ context: TrackableContext) -> [Output] {
         self.status.presenceReceived()
         let seqs = self.backlog.removeTakenEarly()
@@ -204,7 +211,7 @@ struct TrackableStateMachine: Sendable {
         return outputs + self.reportState(reason: nil, context)
     }
 
-    /// Delivers the state where it differs from the last one.
+    /// Delivers the trackable's state to the caller if the state or its reason is new.
     mutating func reportState(reason: TrackingError?, _ context: TrackableContext) -> [Output] {
         let isConnected = !context.session.isOffline && context.isOn
         let state = self.status.state(isConnected: isConnected, isAlive: context.isAlive)
@@ -216,7 +223,8 @@ struct TrackableStateMachine: Sendable {
 
     // MARK: - Live lane
 
-    /// Publishes whatever is due on every lane, newest position first.
+    /// Publishes everything that is due for this trackable: first the newest position, then the trip and batches of
+    /// records.
     mutating func advance(_ context: TrackableContext) -> [Output] {
         var outputs = self.publishNext(context)
         if context.sendsByItself { outputs += self.publishTrip(context) }
@@ -237,7 +245,9 @@ struct TrackableStateMachine: Sendable {
         return outputs
     }
 
-    /// Returns `true` while positions may be published; the first one is not held back.
+    /// Returns `true` if positions may be published: sending is automatic and not deferred.
+    ///
+    /// While it is deferred, only the first position and a released position may be published.
     private func isOpenForUpdates(_ context: TrackableContext) -> Bool {
         context.sendsByItself && (!context.isHolding || self.live.owesUpdate || self.live.lane.last == nil)
     }
@@ -257,8 +267,8 @@ struct TrackableStateMachine: Sendable {
         }
     }
 
-    /// Replaces the retained position, which may not be shown any more, by the last one that may; clears it where
-    /// there is none.
+    /// Replaces the retained position, which may no longer be shown, by an earlier or reduced one. Without one, it is
+    /// cleared.
     private mutating func replacePosition(_ context: TrackableContext) -> [Output] {
         guard self.live.lane.last != nil else { return [.clear(.location(self.id))] }
         guard context.isAnnounced, self.status.isSending, let update = self.live.lane.replaced(now: context.now)
@@ -266,13 +276,12 @@ struct TrackableStateMachine: Sendable {
         return self.publish(update, context)
     }
 
-    /// Hides the positions from before that lie in the configured privacy zones, and replaces or clears the retained
-    /// messages.
+    /// Applies changed privacy zones to all remembered positions, and replaces or clears the retained messages.
     ///
     /// - Parameters:
-    ///   - areMore: `true` where more is hidden than before. Retained messages of an earlier run are cleared then,
-    ///     because their places are not known here.
-    ///   - others: The other publishers; retained messages of another owner are not touched.
+    ///   - areMore: `true` if the zones hide more than before. Retained messages of an earlier run are then cleared,
+    ///     because their positions are not known here.
+    ///   - others: The other publishers. Retained messages of another owner are not touched.
     mutating func hide(areMore: Bool, _ others: OtherPublishers, _ context: TrackableContext) -> [Output] {
         self.unsent.hide(context.shown)
         self.position.fix = self.position.fix.flatMap(context.shown)
@@ -292,7 +301,7 @@ struct TrackableStateMachine: Sendable {
         return outputs + self.hideTrip(areMore: areMore, context)
     }
 
-    /// The broker answered about a message.
+    /// Handles the broker's answer to a published message of this kind.
     mutating func answered(
         _ publication: Publication, _ refusal: TrackingError?, _ context: TrackableContext
     ) -> [Output] {
@@ -311,7 +320,7 @@ struct TrackableStateMachine: Sendable {
         }
     }
 
-    /// Publishes the last fix and tries a rejected trackable once more, because no more fixes follow.
+    /// Handles that no more fixes will come: the last fix is to be published, whatever the filter decided.
     mutating func stop(_ context: TrackableContext) {
         self.live.finish(wallClock: context.believedTime)
     }

@@ -1,14 +1,15 @@
 import TrackingCore
 
-/// The trackables of a publisher, tracked and dormant, and the set of those that may have something to do: of
-/// thousands, only these are looked at again.
+/// The trackables of a publisher, tracked and dormant (in the log, but not tracked).
+///
+/// The table knows which trackables changed, so that only these are examined after an event.
 struct TrackableTable: Sendable {
     private struct Entry: Sendable {
         var tracked: TrackableStateMachine?
         @Boxed var dormant: DormantTrackable?
     }
 
-    /// The state of the publisher that decides how each of its trackables goes on.
+    /// The publisher's state whose changes affect every trackable.
     struct Conditions: Hashable, Sendable {
         var isOn: Bool
         var isAnnounced: Bool
@@ -18,7 +19,7 @@ struct TrackableTable: Sendable {
     }
 
     private var entries: [TrackableID: Entry] = [:]
-    /// The conditions under which every trackable was last looked at.
+    /// The publisher's state at the last examination of all trackables; `nil` before the first.
     private var conditions: Conditions?
     /// The names of the tracked trackables.
     private(set) var tracked: Set<TrackableID> = []
@@ -50,11 +51,9 @@ struct TrackableTable: Sendable {
     /// The dormant trackables whose last trip was not acknowledged.
     var departed: [TrackableID] { self.dormant.filter { $0.trackable.departure != nil }.map(\.id) }
 
-    /// Returns the trackables that may have something to do: those that were changed, or all of them where the
-    /// conditions changed.
+    /// Returns the trackables to examine after an event: the changed ones, or all if the publisher's state changed.
     ///
-    /// - Parameter isDeferring: `true` where sending is deferred. Deferred records are released for all trackables, at
-    ///   moments of their own.
+    /// - Parameter isDeferring: `true` if sending can be deferred. Then all tracked trackables are examined.
     mutating func concerned(
         by conditions: Conditions, isDeferring: Bool
     ) -> (tracked: [TrackableID], dormant: [TrackableID]) {
@@ -74,7 +73,7 @@ struct TrackableTable: Sendable {
     /// A dormant trackable; `nil` where it is tracked or not known.
     func dormant(_ id: TrackableID) -> DormantTrackable? { self.entries[id]?.dormant }
 
-    /// Returns the records that wait for a recorder; `nil` where none waits, or no recorder is configured.
+    /// Returns the records that a recorder has not acknowledged; `nil` if there are none, or no recorder is needed.
     func unrecorded(by recording: SpoolStateMachine.Configuration, at moment: Moment) -> PublisherSnapshot.Unrecorded? {
         guard recording.needsRecorder else { return nil }
         let tracked = self.all.reduce(0) { $0 + $1.backlog.spool.queued }
@@ -116,7 +115,7 @@ struct TrackableTable: Sendable {
         return change(&self.entries.values[place].dormant!)
     }
 
-    /// Tracks a trackable in place of its dormant state.
+    /// Adds a tracked trackable in place of its stored dormant state.
     mutating func track(_ machine: TrackableStateMachine) {
         self.entries[machine.id] = Entry(tracked: machine, dormant: nil)
         self.tracked.insert(machine.id)
@@ -124,7 +123,7 @@ struct TrackableTable: Sendable {
         self.unsentEvents += machine.unsent.count
     }
 
-    /// Keeps a trackable that is not tracked.
+    /// Stores the state of a trackable that is not tracked, in place of a tracked one.
     mutating func rest(_ id: TrackableID, as dormant: DormantTrackable) {
         self.unsentEvents -= self.entries[id]?.tracked?.unsent.count ?? 0
         self.entries[id] = Entry(tracked: nil, dormant: dormant)
@@ -132,7 +131,7 @@ struct TrackableTable: Sendable {
         self.touched.insert(id)
     }
 
-    /// Takes out the names of the trackables that were changed.
+    /// Returns the names of the changed trackables, and forgets the changes.
     mutating func takeTouched() -> Set<TrackableID> {
         defer { self.touched = [] }
         return self.touched

@@ -1,14 +1,14 @@
 import TrackingCore
 
-/// The trips of one trackable, and the version of a trip that is to be published.
+/// The trips of one trackable, and the newest state of a trip that is still to be published.
 struct TrackableTrips: Sendable {
     /// Decides about the beginning, the progress and the end of trips.
     var machine: TripStateMachine
     /// The trip that ended last, in this run.
     var last: Trip?
-    /// A version that was not published yet.
+    /// The newest state of a trip that was not published yet; `nil` if there is none.
     var unpublished: Trip?
-    /// The version that was published last, in this run.
+    /// The state of a trip that was published last in this run of the program.
     var published: Trip?
 
     /// Makes trips of which none was published.
@@ -28,15 +28,15 @@ struct TrackableTrips: Sendable {
     }
 }
 
-/// The end of a trip that was under way when its trackable stopped being tracked. It is published once it is in the
-/// log.
+/// The end of a trip that ended because its trackable stopped being tracked. It is published after it was written to
+/// the log.
 struct Departure: Hashable, Sendable {
     /// The last version of the trip.
     var trip: Trip
     /// The event of the end; `nil` where the program was started again since.
     var event: TrackingEvent?
-    /// `true` once it is in the log, or could not be written.
+    /// `true` after the end was written to the log, or failed to be written.
     var isWritten = false
-    /// `true` once it was published on this connection.
+    /// `true` after the end was published on this connection.
     var isPublished = false
 }

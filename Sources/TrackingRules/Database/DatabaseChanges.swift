@@ -10,7 +10,7 @@ import TrackingRuntime
 final class DatabaseChanges: Sendable {
     private struct State {
         var watch: FileChanges?
-        /// The replacement for a watch, if the system has none left.
+        /// The timer that wakes the waiting tasks regularly if the system has no file watch left; `nil` otherwise.
         var timer: (any DispatchSourceProtocol)?
         var streams: [Int: AsyncStream<Void>.Continuation] = [:]
         var nextKey = 0
@@ -23,7 +23,7 @@ final class DatabaseChanges: Sendable {
     private let path: String
     private let state = Mutex(State())
 
-    /// Creates a notifier of commits without a waiting task.
+    /// Creates a notifier for the commits to one database.
     ///
     /// - Parameter path: The path of the database file, which must exist before the first call of ``stream()``.
     init(path: String) { self.path = path }
@@ -44,7 +44,8 @@ final class DatabaseChanges: Sendable {
         return stream
     }
 
-    /// Reports a commit of this process to the watches of all processes.
+    /// Reports a commit of this process to all processes that watch the database file. The call sets the file's
+    /// modification time.
     func didCommit() { FileChanges.touch(self.path) }
 
     private func startWatch(_ state: inout State) {

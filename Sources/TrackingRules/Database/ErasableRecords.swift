@@ -1,19 +1,24 @@
 package import GRDB
 package import TrackingCore
 
-/// Access to records about trackables that another component stores in the gateway's database. Erasing a trackable
-/// removes these records together with its messages in the outbox. Each closure runs within a transaction.
+/// Two functions for the records about trackables that another component stores in the gateway's database: one finds
+/// them, the other removes them.
+///
+/// When a trackable is erased, these records are removed. The trackable's messages in the outbox, the gateway's message
+/// queue, are removed together with them. Each function runs within a transaction.
 package struct ErasableRecords: Sendable {
     /// Returns the trackables of which the component stores records.
     package let trackables: @Sendable (Database) throws -> Set<TrackableID>
-    /// Removes the component's records of a trackable that are older than the given time, or all of them (`nil`).
+    /// Removes the component's records of a trackable that are older than the given time. With `nil`, removes all of
+    /// the trackable's records.
     package let remove: @Sendable (TrackableID, UnixTime?, Database) throws -> Void
 
-    /// Creates access to the records of a component.
+    /// Makes a value from the two functions of a component.
     ///
     /// - Parameters:
     ///   - trackables: Returns the trackables of which the component stores records.
-    ///   - remove: Removes the records of a trackable that are older than the given time, or all of them (`nil`).
+    ///   - remove: Removes the records of a trackable that are older than the given time. With `nil`, removes all of
+    ///     them.
     package init(
         trackables: @escaping @Sendable (Database) throws -> Set<TrackableID>,
         remove: @escaping @Sendable (TrackableID, UnixTime?, Database) throws -> Void

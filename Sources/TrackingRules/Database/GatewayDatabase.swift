@@ -82,9 +82,8 @@ package struct GatewayDatabase: Sendable {
         return migrator
     }
 
-    /// Performs the migrations that the file lacks. Another process that was started at the same moment may perform
-    /// them meanwhile: after a failure the migrations are tried again as long as the number of performed migrations
-    /// grows.
+    /// Performs the migrations that the database file lacks. After a failure, tries again if another process has
+    /// performed some of them meanwhile.
     private static func migrate(_ pool: DatabasePool, _ migrator: DatabaseMigrator) throws {
         while true {
             let before = try pool.read { try migrator.appliedIdentifiers($0) }

@@ -1,6 +1,6 @@
 import SystemLibrary
 
-/// File functions of the operating system that Foundation and GRDB do not offer.
+/// The creation of a file with restricted permissions, which Foundation and GRDB do not offer.
 enum SystemFile {
     /// Creates a file that only its owner can read and write. Does nothing if the file exists or cannot be created.
     static func createPrivate(_ path: String) {

@@ -1,41 +1,46 @@
 import TrackingCore
 import TrackingStore
 
-/// Decides which records of the history are queued for webhooks because the gateway missed them while it was not
-/// connected to the broker (the gap), and which page of the history to read next.
+/// Finds the records that webhooks missed while the gateway was not connected to the broker. This time without a
+/// connection is called the gap.
 ///
-/// The history is read twice: one second after the broker's retained messages arrived, and again 60 seconds after the
-/// first reading, because devices send their recordings in batches.
+/// After the gap, the gateway reads the records of that time page by page from the history, the recorder's database.
+/// This type decides which page to read next, and which records on it were never queued for webhooks.
+///
+/// The gateway reads the history twice: 1 s after the broker's retained messages arrived, and again 60 s after the
+/// first reading. The second reading finds records that devices sent late, in batches.
 struct CatchUp: Sendable {
-    /// The pauses before the first and the second reading of the history.
+    /// The pauses before the two readings of the history. The first pause begins at the end of the gap, the second one
+    /// at the end of the first reading.
     private static let pauses: [Duration] = [.seconds(1), .seconds(60)]
-    /// The time before and after the gap in the gateway's connection from which records are read as well. Clocks
-    /// differ, and a lost connection is noticed late.
+    /// The margin before and after the gap in the gateway's connection: 300 s. Records of this margin are read from the
+    /// history as well, because clocks differ and a lost connection is noticed late.
     static let tolerance = Duration.seconds(300)
 
-    /// The time at which the gap in the gateway's connection to the broker began: that of the last record that was
-    /// received before the gap.
+    /// The time at which the gap in the gateway's connection to the broker began. After a restart, it is the last time
+    /// up to which an earlier run of the gateway queued every message for webhooks.
     let since: UnixTime
     /// The time at which the gap in the gateway's connection to the broker ended; `nil` while the gateway is not
     /// connected.
     private(set) var until: UnixTime?
-    /// `true` once the history of the gap was read completely, at least once since the gateway is connected to the
-    /// broker again.
+    /// `true` once the gateway has read the history of the whole gap at least once since it reconnected to the broker.
     private(set) var hasReadOnce = false
 
-    /// The watermarks of the records that were queued for webhooks before the gap in the gateway's connection.
+    /// The highest record number of each stream that was queued for webhooks before the gap in the gateway's
+    /// connection.
     private let watermarks: RecordWatermarks
     private let tripWatermarks: TripWatermarks
-    /// The records that were queued for webhooks since the gap in the gateway's connection began.
+    /// The numbers of the records that were queued for webhooks since the gap in the gateway's connection began, by
+    /// trackable and stream.
     private var queued: [TrackableID: [StreamID: SeqSet]] = [:]
-    /// The pages of the present reading that remain to be read; the next one is the last element.
+    /// The pages of the history that the present reading still has to request. The last element is requested next.
     private var queries: [HistoryRead.Query] = []
     private var reading = 0
     private var readNumber = 0
-    /// The read whose answer is awaited, with the number of cleared trackables at its beginning; `nil` if no answer is
-    /// awaited.
+    /// The request for a page whose answer is awaited, and the count of cleared trackables at the time of the request;
+    /// `nil` if no answer is awaited.
     private var outstanding: (read: HistoryRead, clearings: Int)?
-    /// The time before which nothing is read; `nil` while the gateway is not connected.
+    /// The time before which no page of the history is requested; `nil` while the gateway is not connected.
     private var earliest: MonotonicTime?
     private var backoff = Self.minimumBackoff
 
@@ -45,9 +50,9 @@ struct CatchUp: Sendable {
     /// Begins a gap in the gateway's connection to the broker.
     ///
     /// - Parameters:
-    ///   - since: The time of the last record that was received before the gap.
-    ///   - watermarks: The records that were queued for webhooks before the gap.
-    ///   - tripWatermarks: The trips that were queued for webhooks before the gap.
+    ///   - since: The time at which the gap began.
+    ///   - watermarks: The highest record number of each stream that was queued for webhooks before the gap.
+    ///   - tripWatermarks: The last version of each trackable's trip that was queued for webhooks before the gap.
     init(since: UnixTime, watermarks: RecordWatermarks, tripWatermarks: TripWatermarks) {
         self.since = since
         self.watermarks = watermarks
@@ -88,13 +93,13 @@ struct CatchUp: Sendable {
 
     // MARK: - Reading
 
-    /// The time at which ``nextRead(clearings:at:)`` returns the next page of the history; `nil` while an answer is
-    /// awaited or the gateway is not connected.
+    /// The time at which ``nextRead(clearings:at:)`` returns the next request; `nil` while an answer is awaited or the
+    /// gateway is not connected.
     var deadline: MonotonicTime? { self.outstanding == nil ? self.earliest : nil }
 
-    /// Returns the next page of the history to read; `nil` if none is due.
+    /// Returns the request for the next page of the history; `nil` if none is due.
     ///
-    /// - Parameter clearings: The number of trackables that were cleared so far.
+    /// - Parameter clearings: The count of trackables whose positions were cleared since the gateway started.
     mutating func nextRead(clearings: Int, at moment: Moment) -> HistoryRead? {
         guard let times = self.times, let deadline = self.deadline, deadline <= moment.now,
             let query = self.queries.last
@@ -114,15 +119,16 @@ struct CatchUp: Sendable {
         self.backoff = min(self.backoff * 2, Self.maximumBackoff)
     }
 
-    /// Handles the answer to the reading of a page.
+    /// Handles a page that was read from the history.
     ///
     /// - Parameters:
     ///   - page: The page.
-    ///   - read: The read that the page answers.
+    ///   - read: The request that the page answers.
     ///   - kinds: The kinds of messages that webhooks receive.
-    ///   - clearings: The number of trackables that were cleared so far.
-    /// - Returns: `true` when the missed records of the page are to be queued. `false` when the answer is out of date,
-    ///   or when a trackable was cleared during the reading; the same page is then read again.
+    ///   - clearings: The count of trackables whose positions were cleared since the gateway started.
+    /// - Returns: `true` if the page is valid, so that its missed records can be queued. `false` if the request is out
+    ///   of date, or if a trackable was cleared during the reading. In the second case the same page is requested
+    ///   again.
     mutating func didRead(
         _ page: HistoryPage, for read: HistoryRead, kinds: Set<Outbox.Kind>, clearings: Int, at moment: Moment
     ) -> Bool {
@@ -136,7 +142,7 @@ struct CatchUp: Sendable {
         return true
     }
 
-    /// Ends the present reading of the history when no page is left, and begins the next one.
+    /// Ends the present reading of the history when no page is left to request, and schedules the next reading.
     ///
     /// - Returns: `true` when the last reading ended.
     mutating func finishReading(at moment: Moment) -> Bool {
@@ -148,7 +154,10 @@ struct CatchUp: Sendable {
         return false
     }
 
-    /// Returns the queries that follow from a page of the history, the next query last.
+    /// Returns the requests that an answered page makes necessary; the next request is the last element.
+    ///
+    /// A page of trackables is followed by requests for the events, trips and points of each of these trackables. A
+    /// full page is followed by a request for the next page of the same kind.
     private static func following(
         _ page: HistoryPage, _ read: HistoryRead, _ kinds: Set<Outbox.Kind>
     ) -> [HistoryRead.Query] {
@@ -171,19 +180,20 @@ struct CatchUp: Sendable {
         }
     }
 
-    /// Returns the last record of a full page; `nil` for the last page.
+    /// Returns the last record of a full page, after which the next page begins; `nil` if no page follows.
     private static func last<Record>(of page: [Record]) -> Record? {
         page.count < HistoryRead.pageSize ? nil : page.last
     }
 
     // MARK: - Records
 
-    /// Notes that records of a trackable were queued for webhooks.
+    /// Remembers that the records with these names were queued for webhooks, so that they do not count as missed.
     mutating func didQueue(_ names: [RecordName], of id: TrackableID) {
         for name in names { self.queued[id, default: [:]][name.stream, default: SeqSet()].insert(name.seq) }
     }
 
-    /// Returns `true` when a record of the history was never queued for webhooks, and notes that it is queued now.
+    /// Returns `true` if a record from the history was never queued for webhooks. The record counts as queued from then
+    /// on.
     mutating func isMissed(_ kind: Outbox.Kind, _ name: RecordName, of id: TrackableID) -> Bool {
         let mark = self.watermarks.marks[.init(trackable: id, kind: kind, stream: name.stream)]
         guard mark.map({ name.seq > $0.seq }) ?? true, self.queued[id]?[name.stream]?.contains(name.seq) != true
@@ -192,7 +202,7 @@ struct CatchUp: Sendable {
         return true
     }
 
-    /// Returns `true` when a version of a trip was never queued for webhooks, and notes that it is queued now.
+    /// Returns `true` if a version of a trip was never queued for webhooks. The version counts as queued from then on.
     mutating func isMissed(_ trip: Trip, of id: TrackableID) -> Bool {
         var trips = self.tripWatermarks
         return trips.advance(to: trip, of: id)
@@ -201,7 +211,7 @@ struct CatchUp: Sendable {
 }
 
 extension HistoryRead.Query {
-    /// The kind of webhook message that the query's records become; `nil` for a query of trackables.
+    /// The kind of webhook message into which the requested records are turned; `nil` for a request of trackables.
     fileprivate var kind: Outbox.Kind? {
         switch self {
         case .trackables: nil

@@ -1,10 +1,10 @@
 import TrackingCore
 import TrackingStore
 
-/// One page that the gateway is to read from the history, to find records that webhooks missed.
+/// A request for one page of the history. The gateway reads the page to find records that webhooks missed.
 struct HistoryRead: Hashable, Sendable {
-    /// The contents of a page: trackables, or the events, trips or points of one trackable, after the last one of the
-    /// page before (`nil` for the first page).
+    /// The content of the requested page: trackables, or the events, trips or points of one trackable. The page begins
+    /// after the given last item of the previous page; `nil` requests the first page.
     enum Query: Hashable, Sendable {
         case trackables(after: TrackableID?)
         case events(TrackableID, after: TrackingEvent?)
@@ -16,9 +16,9 @@ struct HistoryRead: Hashable, Sendable {
     static let pageSize = 500
 
     var query: Query
-    /// The time span of the records on the page. It has no meaning for a page of trackables.
+    /// The time span of the requested records. It has no meaning for a page of trackables.
     var times: TimeSpan
-    /// The number of the read, ascending. An answer with an earlier number is ignored.
+    /// The number of the request, ascending. The answer to an earlier request is ignored.
     var number: Int
 }
 
@@ -31,7 +31,7 @@ enum HistoryPage: Hashable, Sendable {
 }
 
 extension HistoryStore {
-    /// Reads a page of the history.
+    /// Reads the page of the history that a request describes.
     ///
     /// - Throws: `storeFailed`.
     func page(_ read: HistoryRead) async throws(TrackingError) -> HistoryPage {

@@ -1,10 +1,12 @@
 import Logging
 import TrackingCore
 
-/// Publishes the events that rules produced, from the outbox to the event topics of their trackables, in order. Each
-/// event waits for the broker's acknowledgement of the event before it.
+/// Publishes the events that the gateway's rules produced on the MQTT event topics of their trackables, in order.
+///
+/// The events wait in the outbox, a message queue in the gateway's database. Each event is published after the broker
+/// has acknowledged the event before it.
 struct RuleEventPublisher: Sendable {
-    /// The name of this publisher among the readers of the outbox.
+    /// The name under which this publisher reads the outbox.
     static let reader = "mqtt"
 
     private static let minimumBackoff = Duration.milliseconds(500)
@@ -15,11 +17,11 @@ struct RuleEventPublisher: Sendable {
     let publish: @Sendable (TrackingEvent, TrackableID) async throws(TrackingError) -> Void
     let logger: Logger
 
-    /// Adds the publisher to the readers of the outbox, unless it is one already.
+    /// Registers this publisher as a reader of the outbox, unless it is registered already.
     func begin() async throws(TrackingError) { try await self.outbox.begin(Self.reader) }
 
-    /// Publishes events until the task is cancelled. Events of earlier runs of the gateway wait until the outbox gate
-    /// is open.
+    /// Publishes events from the outbox until the task is cancelled. Publishes nothing before the outbox gate is open,
+    /// so that messages about erased trackables are removed first.
     func run() async {
         var changes = self.outbox.changes().makeAsyncIterator()
         var backoff = Self.minimumBackoff
@@ -30,7 +32,7 @@ struct RuleEventPublisher: Sendable {
                 backoff = Self.minimumBackoff
             } catch {
                 self.logger.info(
-                    "Event of a rule could not be published; the gateway tries again",
+                    "Event that a rule produced could not be published; the gateway tries again",
                     metadata: ["reason": "\(error.message)"])
                 try? await Task.sleep(for: backoff)
                 backoff = min(backoff * 2, Self.maximumBackoff)
@@ -38,7 +40,7 @@ struct RuleEventPublisher: Sendable {
         }
     }
 
-    /// Publishes the next events in the outbox.
+    /// Publishes the events that rules produced and that are next in the outbox, at most 100.
     ///
     /// - Returns: `false` when the outbox has no further event of a rule.
     private func publishNext() async throws(TrackingError) -> Bool {

@@ -1,32 +1,35 @@
 import TrackingCore
 
-/// Names the events that the gateway's rules produce: one stream for each trackable and each run of the gateway.
-/// Because each run has new streams, two events never get the same name, even after the database was restored from a
-/// backup.
+/// Gives names to the events that the gateway's rules produce. A name consists of a stream, which is a random id, and a
+/// number in it.
+///
+/// Each trackable gets a new stream in each run of the gateway. Therefore two events never get the same name, even
+/// after the database was restored from a backup.
 struct RuleEventStreams: Sendable {
-    /// The name of the last event of each trackable in this run.
+    /// The name of the last event that rules produced in this run, by trackable.
     private var last: [TrackableID: RecordName] = [:]
-    /// The streams of earlier runs of the gateway, whose events the broker may still send.
+    /// The streams that earlier runs of the gateway gave to rule events. The gateway can still receive such events from
+    /// the broker.
     private let former: Set<StreamID>
     private var changed: Set<TrackableID> = []
     private var random: SplitMix64
 
-    /// Creates the streams of one run.
+    /// Creates the names for the rule events of one run of the gateway.
     ///
     /// - Parameters:
-    ///   - seed: The seed of the random stream names and event ids.
-    ///   - former: The streams of earlier runs.
+    ///   - seed: The seed of the random stream ids and event ids.
+    ///   - former: The streams of rule events of earlier runs.
     init(seed: UInt64, former: Set<StreamID> = []) {
         self.random = SplitMix64(seed: seed)
         self.former = former
     }
 
-    /// Returns `true` when rules of this gateway produced the stream's events, in this run or an earlier one.
+    /// Returns `true` if rules of this gateway produced the events of a stream, in this run or an earlier one.
     func isOwn(_ stream: StreamID, of id: TrackableID) -> Bool {
         self.last[id]?.stream == stream || self.former.contains(stream)
     }
 
-    /// Returns the event of a rule's finding, with the next sequence number of its trackable.
+    /// Makes the event that reports a rule's finding, numbered after the last rule event of the same trackable.
     mutating func event(_ finding: RuleBook.Finding) -> TrackingEvent {
         var name = self.last[finding.trackable] ?? RecordName(stream: StreamID.random(using: &self.random), seq: 0)
         name.seq += 1
@@ -37,7 +40,7 @@ struct RuleEventStreams: Sendable {
             kind: finding.kind, detail: finding.detail, location: finding.location)
     }
 
-    /// Returns the name of the last event of each trackable with new events since the last call.
+    /// Returns the name of the last rule event of each trackable for which an event was made since the last call.
     mutating func takeChanges() -> [TrackableID: RecordName] {
         defer { self.changed = [] }
         return self.changed.reduce(into: [:]) { $0[$1] = self.last[$1] }

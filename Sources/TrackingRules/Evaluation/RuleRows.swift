@@ -1,30 +1,31 @@
 import GRDB
 import TrackingCore
 
-/// The changes of the rules' state that are saved to the gateway's database in one transaction, and functions that read
-/// that state.
+/// The changes that one transaction writes to the gateway's database: states of rules, names of rule events, the
+/// highest record numbers that were queued for webhooks, and messages for the outbox. Also reads these values.
 struct RuleRows: Hashable, Sendable {
-    /// The trackables whose messages in the outbox are removed.
+    /// The cleared trackables. Their messages are removed from the outbox.
     var cleared: Set<TrackableID> = []
-    /// The trackables whose position was cleared at the broker: the records that other components store about them are
-    /// removed as well.
+    /// The trackables whose retained position a client cleared at the broker. The records that other components store
+    /// about them are removed as well.
     var withdrawn: Set<TrackableID> = []
     /// The states of rules that changed, one for each trackable and rule.
     var states: [RuleBook.Entry] = []
-    /// The trackables and rules whose saved state is removed.
+    /// The pairs of trackable and rule whose saved state is removed.
     var dropped: Set<RuleBook.Key> = []
-    /// The name of the last event that rules produced for each trackable.
+    /// The name of the last event that rules produced, by trackable.
     var streams: [TrackableID: RecordName] = [:]
-    /// The last trip version of each trackable that was queued for webhooks.
+    /// The name of the last version of a trip that was queued for webhooks, by trackable.
     var trips: [TrackableID: RecordName] = [:]
-    /// The highest record of each stream that was queued for webhooks, by trackable, kind and stream.
+    /// The highest record number that was queued for webhooks, by trackable, kind of message and stream.
     var watermarks: [RecordWatermarks.Key: RecordWatermarks.Mark] = [:]
-    /// The time up to which every message was queued for webhooks; `nil` where it did not change.
+    /// The time up to which every received message was queued for webhooks; `nil` to leave the saved time unchanged.
     var cursor: UnixTime?
     /// The messages that are added to the outbox in the transaction.
     var drafts: [Outbox.Draft] = []
 
-    /// The database tables that contain one record name for each trackable.
+    /// The database tables with one record name for each trackable: that of its last rule event, or of its last trip
+    /// that was queued for webhooks.
     enum NameTable: String {
         case ruleStream, outboxTrip
     }
@@ -34,7 +35,8 @@ struct RuleRows: Hashable, Sendable {
 
     /// Writes all changes to the database, within a transaction.
     ///
-    /// - Parameter related: Access to the records that other components store about withdrawn trackables.
+    /// - Parameter related: The functions that remove the records of other components about trackables whose position
+    ///   was cleared at the broker.
     func write(to db: Database, related: [ErasableRecords]) throws {
         for id in self.cleared { try Outbox.remove(id, from: db) }
         for id in self.withdrawn {
@@ -73,7 +75,7 @@ struct RuleRows: Hashable, Sendable {
                 .map { try TrackableID($0) })
     }
 
-    /// Reads the record name of each trackable from a table.
+    /// Reads one record name for each trackable from a table. A record name consists of a stream and a number.
     static func names(_ db: Database, in table: NameTable) throws -> [TrackableID: RecordName] {
         let rows = try Row.fetchAll(db, sql: "SELECT trackable, stream, seq FROM \(table.rawValue)")
         return Dictionary(
@@ -83,7 +85,7 @@ struct RuleRows: Hashable, Sendable {
             }.compactMap { id, name in name.map { (id, $0) } }, uniquingKeysWith: { $1 })
     }
 
-    /// Reads the last record of each stream that was queued for webhooks.
+    /// Reads the highest record number of each stream that was queued for webhooks.
     static func watermarks(_ db: Database) throws -> [RecordWatermarks.Key: RecordWatermarks.Mark] {
         var marks: [RecordWatermarks.Key: RecordWatermarks.Mark] = [:]
         for row in try Row.fetchAll(db, sql: "SELECT trackable, kind, stream, seq, time FROM outboxTold") {
@@ -95,13 +97,13 @@ struct RuleRows: Hashable, Sendable {
         return marks
     }
 
-    /// Reads the time up to which every message was queued for webhooks; `nil` if the gateway never queued one.
+    /// Reads the time up to which every message was queued for webhooks; `nil` if it was never saved.
     static func cursor(_ db: Database) throws -> UnixTime? {
         try Double.fetchOne(db, sql: "SELECT time FROM outboxToldUntil").map { UnixTime($0) }
     }
 
-    /// Removes the watermarks that are older than a time, or all watermarks and the cursor (`nil`), within a
-    /// transaction.
+    /// Forgets which records were queued for webhooks before a time. With `nil`, forgets all queued records and the
+    /// time up to which every message was queued. Runs within a transaction.
     static func removeWatermarks(before time: UnixTime?, in db: Database) throws {
         if let time {
             try db.execute(sql: "DELETE FROM outboxTold WHERE time < ?", arguments: [time.seconds])

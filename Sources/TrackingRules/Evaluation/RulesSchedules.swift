@@ -1,8 +1,9 @@
 import TrackingCore
 
-/// Decides when the changes of a ``RulesStateMachine`` are written to the database, one transaction at a time.
+/// Decides when the changes of a ``RulesStateMachine`` are written to the database. Only one transaction runs at a
+/// time.
 struct SaveSchedule: Sendable {
-    /// The next step of saving the rules' state.
+    /// The next step of the schedule: save nothing, repeat a failed save, or save new changes.
     enum Step {
         case nothing
         /// Save these changes again, because saving them failed.
@@ -19,24 +20,25 @@ struct SaveSchedule: Sendable {
     private var due: MonotonicTime?
     /// The changes that are being saved, or whose saving failed; `nil` for none.
     private var inFlight: RuleRows?
-    /// The time at which the changes in flight are saved again; `nil` while the answer of the database is awaited.
+    /// The time at which a failed save is repeated; `nil` while the answer of the database is awaited.
     private var retry: MonotonicTime?
     private var opensOutbox = false
     private var inFlightOpensOutbox = false
 
-    /// The time at which ``begin(at:)`` returns a step of saving; `nil` for none.
+    /// The time at which ``begin(at:)`` returns a save to perform; `nil` for none.
     var deadline: MonotonicTime? { self.inFlight == nil ? self.due : self.retry }
 
     /// Requests that the changes are saved within ``batchInterval``.
     mutating func request(at now: MonotonicTime) { self.due = self.due ?? now.advanced(by: Self.batchInterval) }
 
-    /// Requests that the changes are saved now, and that the outbox gate is opened afterwards.
+    /// Requests that the changes are saved now, and that the outbox gate is opened once they are saved. Until the gate
+    /// is open, no message of the outbox is delivered.
     mutating func requestAndOpen(at now: MonotonicTime) {
         self.due = now
         self.opensOutbox = true
     }
 
-    /// Returns the step of saving that is due at the given time.
+    /// Returns the save that is due at the given time, or `nothing`.
     mutating func begin(at now: MonotonicTime) -> Step {
         guard let deadline = self.deadline, deadline <= now else { return .nothing }
         guard let inFlight = self.inFlight else { return .changes }
@@ -44,35 +46,35 @@ struct SaveSchedule: Sendable {
         return .again(inFlight)
     }
 
-    /// Notes the changes that are being saved.
+    /// Begins a save of these changes, and remembers them until they are saved.
     mutating func began(_ rows: RuleRows) {
         self.inFlight = rows
         self.inFlightOpensOutbox = self.opensOutbox
         (self.due, self.opensOutbox) = (nil, false)
     }
 
-    /// Ends a step of saving in which there were no changes.
+    /// Ends a save for which there were no changes.
     ///
-    /// - Returns: `true` when the outbox gate is to be opened.
+    /// - Returns: `true` if the outbox gate is to be opened now, so that messages of the outbox are delivered.
     mutating func hadNothingToSave() -> Bool {
         defer { (self.due, self.opensOutbox) = (nil, false) }
         return self.opensOutbox
     }
 
-    /// Notes that the changes in flight were saved.
+    /// Ends a save that succeeded.
     ///
-    /// - Returns: `true` when the outbox gate is to be opened.
+    /// - Returns: `true` if the outbox gate is to be opened now, so that messages of the outbox are delivered.
     mutating func saved() -> Bool {
         defer { (self.inFlight, self.retry, self.inFlightOpensOutbox) = (nil, nil, false) }
         return self.inFlightOpensOutbox
     }
 
-    /// Schedules another attempt to save the changes in flight.
+    /// Schedules the repetition of a save that failed.
     mutating func saveFailed(at now: MonotonicTime) {
         if self.inFlight != nil { self.retry = now.advanced(by: Self.retryInterval) }
     }
 
-    /// Removes and returns the changes whose saving failed or was not answered; `nil` for none.
+    /// Removes and returns the changes that were given to the database but are not known to be saved; `nil` for none.
     mutating func takeUnsaved() -> RuleRows? { self.inFlight.take() }
 }
 
@@ -90,11 +92,11 @@ struct RuleReloading: Sendable {
     /// The time at which ``begin(at:)`` returns `true`, so that the rules are read; `nil` for none.
     var deadline: MonotonicTime? { self.isLoading ? nil : self.due }
 
-    /// Requests that the version of the rules is read. A write to the database during that reading requests another
-    /// one.
+    /// Requests that the gateway reads the rules again if their version has changed, because a process wrote to the
+    /// database. A request that comes during a reading causes another reading afterwards.
     mutating func databaseChanged(at now: MonotonicTime) { self.due = now }
 
-    /// Returns `true` when the rules are to be read now.
+    /// Returns `true` if the rules are to be read now, and counts the reading as begun.
     mutating func begin(at now: MonotonicTime) -> Bool {
         guard let deadline = self.deadline, deadline <= now else { return false }
         (self.isLoading, self.due) = (true, nil)
@@ -108,28 +110,31 @@ struct RuleReloading: Sendable {
     }
 }
 
-/// Decides when the trackables in the gateway's database are compared with those of which the broker retains a
-/// position, to find trackables that were cleared while the gateway was not connected.
+/// Decides when the gateway looks for trackables that were cleared while it was not connected to the broker.
+///
+/// The gateway compares the trackables in its database with those of which the broker retains a position.
 struct RetainedComparison: Sendable {
     private static let retryInterval = Duration.seconds(1)
 
-    /// The trackables with a position at the broker, retained or received since; `nil` when no comparison is
-    /// outstanding.
+    /// The trackables of which the broker retains a position, or of which a position arrived since then; `nil` while no
+    /// comparison is requested.
     private var retained: Set<TrackableID>?
     private var due: MonotonicTime?
     /// `true` after the first comparison since the start of the gateway.
     private(set) var hasCompared = false
 
-    /// The time at which ``begin(at:)`` returns the trackables to compare with; `nil` for none.
+    /// The time at which ``begin(at:)`` starts the comparison of trackables; `nil` for none.
     var deadline: MonotonicTime? { self.due }
 
-    /// Requests a comparison, because all positions that the broker retains were received.
+    /// Requests that the trackables in the database are compared with those of which the broker retains a position. The
+    /// gateway has received all these positions now.
     mutating func received(_ ids: Set<TrackableID>, at now: MonotonicTime) { (self.retained, self.due) = (ids, now) }
 
-    /// Notes that a position of a trackable was received.
+    /// Adds a trackable of which a position was received to the trackables with a position at the broker.
     mutating func received(_ id: TrackableID) { self.retained?.insert(id) }
 
-    /// Returns the trackables with a position at the broker when a comparison with them is due; otherwise `nil`.
+    /// Starts the comparison of trackables if it is due, and returns those with a position at the broker; otherwise
+    /// `nil`.
     mutating func begin(at now: MonotonicTime) -> Set<TrackableID>? {
         guard let due = self.due, due <= now else { return nil }
         self.due = nil
@@ -140,8 +145,8 @@ struct RetainedComparison: Sendable {
         if self.retained != nil { self.due = now.advanced(by: Self.retryInterval) }
     }
 
-    /// Ends the comparison, and returns the trackables with a position at the broker, including those received during
-    /// the comparison.
+    /// Ends the comparison of trackables. Returns those with a position at the broker, including those of which a
+    /// position arrived during the comparison.
     mutating func finish() -> Set<TrackableID> {
         self.hasCompared = true
         // If the retained positions of a new connection arrived during the comparison, they are compared next.
@@ -150,31 +155,33 @@ struct RetainedComparison: Sendable {
     }
 }
 
-/// Decides when the cursor is saved: the time up to which every message was queued for webhooks. It is saved after each
-/// connection, after each reading of the history, and once a minute.
+/// Decides when the gateway saves the cursor, the time up to which it has queued every message for webhooks. It saves
+/// the cursor after each connection to the broker, after each reading of the history, and once a minute.
 struct QueueCursor: Sendable {
     /// `true` when the gateway was ever connected to the broker, in this run or an earlier one.
     private(set) var wasConnected: Bool
-    /// `true` when the cursor is to be saved.
+    /// `true` when the cursor, the time up to which every message was queued for webhooks, is to be saved.
     var isDue = false
 
     init(wasConnected: Bool) { self.wasConnected = wasConnected }
 
     mutating func connected() { (self.wasConnected, self.isDue) = (true, true) }
 
-    /// Returns `true` when the cursor is to be saved now, and then considers it saved.
+    /// Returns `true` if the cursor, the time up to which every message was queued for webhooks, is to be saved now.
+    /// Further calls return `false` until another save is due.
     mutating func take() -> Bool {
         defer { self.isDue = false }
         return self.isDue && self.wasConnected
     }
 }
 
-/// The trackables whose positions were cleared and whose rows were not removed from the database yet.
+/// The cleared trackables whose rows still have to be removed from the gateway's database. A trackable is cleared when
+/// its retained position is removed at the broker.
 struct ClearedTrackables: Sendable {
     private var all: Set<TrackableID> = []
     /// The trackables whose position a client cleared at the broker while the gateway was connected.
     var withdrawn: Set<TrackableID> = []
-    /// The number of cleared trackables since the start of the gateway; a trackable that is cleared again counts again.
+    /// The number of times that a trackable was cleared since the start of the gateway.
     private(set) var count = 0
 
     mutating func insert(_ id: TrackableID) {
@@ -182,7 +189,8 @@ struct ClearedTrackables: Sendable {
         self.count += 1
     }
 
-    /// Removes and returns the cleared trackables: all of them, and those that a client cleared at the broker.
+    /// Removes and returns two sets: all cleared trackables, and those among them that a client cleared while the
+    /// gateway was connected.
     mutating func takeAll() -> (all: Set<TrackableID>, withdrawn: Set<TrackableID>) {
         defer { (self.all, self.withdrawn) = ([], []) }
         return (self.all, self.withdrawn)

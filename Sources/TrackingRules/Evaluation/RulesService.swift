@@ -6,19 +6,21 @@ import TrackingRuntime
 package import TrackingStore
 package import TrackingSubscriber
 
-/// Evaluates the gateway's rules on everything that a subscriber receives. Events of rules and messages for webhooks go
-/// to the outbox. From there the service publishes the events of rules on the event topics of their trackables.
+/// Evaluates the gateway's rules on everything that the gateway's MQTT subscriber receives.
 ///
-/// ``RulesStateMachine`` decides; the service performs its actions, reads the clock and waits for its deadlines.
+/// The service writes the events of rules, and the messages for webhooks, to the outbox, a message queue in the
+/// gateway's database. It then publishes the rule events on the event topics of their trackables.
+///
+/// ``RulesStateMachine`` makes the decisions. The service performs its actions and gives it the time.
 package final class RulesService: Service {
     /// The settings of a rules service.
     package struct Configuration: Sendable {
         /// The kinds of received messages that are queued for webhooks. Events of rules are queued in any case.
         package var kinds: Set<Outbox.Kind> = []
-        /// The names of the webhooks among the readers of the outbox. All other readers are removed from the outbox.
+        /// The names of the webhooks that read the outbox. At its start, the service removes all other readers except
+        /// its own publisher of rule events.
         package var readers: [String] = []
-        /// Access to records of other components in the database, which are erased together with a trackable's messages
-        /// in the outbox.
+        /// The functions that remove the records of other components about a trackable when the trackable is erased.
         package var related: [ErasableRecords] = []
         /// The seed of the random stream names and event ids.
         package var seed: UInt64
@@ -58,7 +60,7 @@ package final class RulesService: Service {
 
     private struct State {
         var machine: RulesStateMachine
-        /// The deadline of the machine that the timer task waits for; `nil` before the first one.
+        /// The deadline of the state machine until which the timer task sleeps; `nil` before the first one.
         var awaited: MonotonicTime?
     }
 
@@ -81,10 +83,10 @@ package final class RulesService: Service {
     ///   - configuration: The settings of the service.
     ///   - database: The gateway's database.
     ///   - events: Everything that a subscriber receives, in order.
-    ///   - history: The recorded history. Messages that webhooks missed are read from it, and it knows which trackables
-    ///     were erased; `nil` for none.
-    ///   - gate: The gate that the service opens once the outbox contains nothing that was erased while the gateway was
-    ///     not running.
+    ///   - history: The recorder's database. The service reads messages from it that webhooks missed, and learns from
+    ///     it which trackables were erased; `nil` for none.
+    ///   - gate: The gate that holds back deliveries from the outbox. The service opens it once the outbox has no
+    ///     message about trackables that were erased while the gateway was not running.
     ///   - effects: The functions through which the service acts on other components.
     ///   - logger: The logger for failures and dropped messages.
     package init(
@@ -105,7 +107,7 @@ package final class RulesService: Service {
             State(machine: RulesStateMachine(.init(kinds: configuration.kinds, seed: configuration.seed), at: moment)))
     }
 
-    /// Evaluates rules until a graceful shutdown or cancellation, and then saves the last findings.
+    /// Evaluates rules until a graceful shutdown or cancellation. Then saves the changes that are not saved yet.
     ///
     /// - Throws: `storeFailed`, `storeUnusable` when the saved state of the rules cannot be read at the start.
     package func run() async throws {
@@ -181,8 +183,8 @@ package final class RulesService: Service {
         if isEarlier { self.wakes.continuation.yield() }
     }
 
-    /// Gives the state machine the input `timerFired` at each of its deadlines. A new, earlier deadline replaces the
-    /// awaited one.
+    /// Gives the rules' state machine the input `timerFired` at each of its deadlines. If the next deadline becomes
+    /// earlier, the sleep is shortened.
     private func runTimer() async {
         var wakes = self.wakes.stream.makeAsyncIterator()
         while !Task.isCancelled {
@@ -216,8 +218,10 @@ package final class RulesService: Service {
         case .readHistory(let read): await self.readHistory(read)
         case .reportMissingHistory:
             self.logger.warning(
-                "Webhooks miss the messages that were published while the gateway was not connected: there is no history to read them from"
-            )
+                """
+                Webhooks miss the messages that were published while the gateway was not connected: \
+                the gateway has no history to read them from
+                """)
         case .reportLost(let count):
             self.effects.dropped(count)
             self.logger.warning(
@@ -238,7 +242,7 @@ package final class RulesService: Service {
         }
     }
 
-    /// Writes changes of the rules' state to the database in a task of its own, so that a cancellation does not
+    /// Writes changes to the gateway's database in a separate task. A cancellation of the service therefore does not
     /// interrupt the transaction.
     private func write(_ rows: RuleRows) async throws(TrackingError) {
         let writing = Task { () async -> Result<Int, TrackingError> in
@@ -304,8 +308,8 @@ package final class RulesService: Service {
         }
     }
 
-    /// Removes the outbox messages and related records of trackables that were erased from the history while the
-    /// gateway was not running.
+    /// Removes the outbox messages about trackables that were erased from the history while the gateway was not
+    /// running. Also removes the records of other components about them.
     private func removeErased() async throws(TrackingError) {
         guard let history = self.history else { return }
         let related = self.configuration.related
@@ -330,8 +334,8 @@ package final class RulesService: Service {
         }
     }
 
-    /// Performs an operation, and gives its answer to the state machine. After an error, logs `problem` and gives
-    /// `failure` to the state machine.
+    /// Performs an operation and gives the input that it returns to the rules' state machine. If the operation throws,
+    /// logs `problem` and gives `failure` to the state machine instead.
     private func trying(
         _ problem: Logger.Message, orElse failure: RulesStateMachine.Input,
         _ body: () async throws(TrackingError) -> RulesStateMachine.Input

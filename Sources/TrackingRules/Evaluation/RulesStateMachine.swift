@@ -2,32 +2,33 @@ import TrackingCore
 import TrackingStore
 import TrackingSubscriber
 
-/// Decides which events the gateway's rules produce and which messages webhooks receive, and when these are saved to
-/// the database, trimmed and read from the history. Touches no clock, file or network: time is an argument, and the
-/// actions are data.
+/// Decides which events the gateway's rules produce, and which messages are queued for webhooks. Also decides when to
+/// save changes to the database, when to remove old messages, and when to read the history.
 ///
-/// Three parts of the decisions have values of their own: ``RuleBook`` evaluates the rules, ``CatchUp`` reads what
-/// webhooks missed, and ``SaveSchedule`` batches the writes.
+/// The state machine touches no clock, file or network. Its caller passes the time and performs the returned actions.
+///
+/// Three parts decide independently: ``RuleBook`` evaluates the rules, ``CatchUp`` finds the records that webhooks
+/// missed, and ``SaveSchedule`` batches the writes.
 struct RulesStateMachine: Sendable {
     /// The settings of the rules' state machine.
     struct Configuration: Sendable {
         /// The kinds of received messages that are queued for webhooks. Events of rules are queued in any case.
         var kinds: Set<Outbox.Kind> = []
-        /// The seed of the random stream names and event ids.
+        /// The seed of the random stream ids and event ids.
         var seed: UInt64
     }
 
-    /// The state of the rules that an earlier run of the gateway saved.
+    /// The data that an earlier run of the gateway saved: the rules, their states, and what was queued for webhooks.
     struct Saved: Sendable {
         var rules: [Rule] = []
         /// The version number of the saved rules.
         var version: Int64 = 0
         var states: [RuleBook.Entry] = []
-        /// The streams of events that rules produced in earlier runs.
+        /// The streams, random ids, that earlier runs gave to the events of rules.
         var formerStreams: Set<StreamID> = []
         var trips = TripWatermarks()
         var watermarks = RecordWatermarks()
-        /// The time up to which every message was queued for webhooks; `nil` if the gateway never queued one.
+        /// The time up to which every message was queued for webhooks; `nil` if it was never saved.
         var cursor: UnixTime?
     }
 
@@ -35,17 +36,18 @@ struct RulesStateMachine: Sendable {
     enum Input: Sendable {
         /// The gateway's subscriber delivered an event.
         case received(SubscriberEvent)
-        /// The time of ``RulesStateMachine/nextDeadline(at:)`` came.
+        /// The deadline ``RulesStateMachine/nextDeadline(at:)`` has passed.
         case timerFired
         /// A process, this one or another, wrote to the gateway's database.
         case databaseChanged
-        /// The rules were read from the database; `nil` when their version is the one that the machine knows.
+        /// The gateway has read the rules from its database; `nil` if the state machine already has this version of the
+        /// rules.
         case rulesLoaded([Rule]?, version: Int64)
         case loadingFailed
         case saved
         case saveFailed
-        /// The trackables with saved state of which neither the broker nor the history has a position (the answer to
-        /// `compare`).
+        /// The answer to the action `compare`: the trackables with data in the gateway's database, but without a
+        /// position at the broker or in the history.
         case compared(missing: Set<TrackableID>)
         case comparisonFailed
         /// The gateway has no history, or the history's file does not exist yet.
@@ -61,21 +63,24 @@ struct RulesStateMachine: Sendable {
         /// Read the rules from the database, unless their version is the given one. Answered by `rulesLoaded` or
         /// `loadingFailed`.
         case loadRules(unless: Int64)
-        /// Remove the outbox messages and watermarks that are too old at the given time.
+        /// Remove the messages in the outbox that are too old at the given time. Also forget which old records were
+        /// queued.
         case trim(now: UnixTime)
-        /// Find the trackables with saved state whose position was cleared, given the trackables with a retained
-        /// position. With `removingErased`, also remove the records that the history has erased. Answered by `compared`
-        /// or `comparisonFailed`.
+        /// Find the trackables that have data in the gateway's database, but no position at the broker or in the
+        /// history. `retained` contains the trackables with a position at the broker.
+        ///
+        /// With `removingErased`, also remove the data of trackables that were erased from the history. Answered by
+        /// `compared` or `comparisonFailed`.
         case compare(retained: Set<TrackableID>, removingErased: Bool)
-        /// Open the outbox gate, so that the delivery of messages of earlier runs begins.
+        /// Open the outbox gate, so that the delivery of the messages in the outbox begins.
         case openOutbox
         /// Check whether a history can be read. Answered by `historyAbsent` when none can; otherwise not answered.
         case checkHistory
         /// Read a page of the history to find records that webhooks missed. Answered by `historyRead` or
         /// `historyReadFailed`.
         case readHistory(HistoryRead)
-        /// Log that webhooks miss the records of a gap in the connection, because there is no history to read them
-        /// from.
+        /// Log that webhooks miss the records of the time in which the gateway was not connected. There is no history
+        /// to read these records from.
         case reportMissingHistory
         /// Count and log this number of webhook messages that were dropped because the memory for them was full.
         case reportLost(Int)
@@ -161,7 +166,8 @@ struct RulesStateMachine: Sendable {
         return deadlines.reduce(self.trimDeadline) { min($0, $1 ?? $0) }
     }
 
-    /// Returns the changes to save before the end of the service: those whose saving failed, then the last ones.
+    /// Returns the changes to save before the service ends: first those whose saving failed or was not answered, then
+    /// all later ones.
     mutating func stop(at moment: Moment) -> [RuleRows] {
         self.cursor.isDue = true
         return [self.saving.takeUnsaved(), self.takeRows(now: moment.wall)].compactMap { $0 }.filter { !$0.isEmpty }
@@ -208,8 +214,8 @@ struct RulesStateMachine: Sendable {
         return [.trim(now: now)] + (lost > 0 ? [.reportLost(lost)] : [])
     }
 
-    /// Returns the time by which the ages of outbox messages are counted. A wall clock that jumps ahead does not make
-    /// messages older.
+    /// Returns the present time from which the ages of outbox messages are counted. A wall clock that jumps ahead does
+    /// not make messages older.
     func agingTime(at moment: Moment) -> UnixTime {
         min(moment.wall, self.start.wall.advanced(by: self.start.now.duration(to: moment.now)))
     }
@@ -282,9 +288,10 @@ struct RulesStateMachine: Sendable {
         self.append(kind, names, of: id, payload, now: now)
     }
 
-    /// Adds a message to those that are written to the outbox next.
+    /// Adds a message to the messages that are written to the outbox next.
     ///
-    /// - Parameter names: The records that the message contains.
+    /// - Parameter names: The names (stream and number) of the records in the message. They count as queued from then
+    ///   on.
     private mutating func append(
         _ kind: Outbox.Kind, _ names: [RecordName], of id: TrackableID, _ payload: [UInt8], now: UnixTime
     ) {
@@ -298,7 +305,8 @@ struct RulesStateMachine: Sendable {
 
     // MARK: - Cleared trackables
 
-    /// Removes the positions, events and waiting messages of a trackable that was cleared.
+    /// Forgets a trackable whose position was cleared: removes its rule states, and its events and webhook messages
+    /// that are not saved yet. The next save removes its rows from the database.
     private mutating func clear(_ id: TrackableID, now: UnixTime) {
         self.book.forget(id, now: now)
         self.pending.remove(id)
@@ -324,7 +332,7 @@ struct RulesStateMachine: Sendable {
         if self.catchUp?.hasReadOnce != hadReadOnce { self.cursor.isDue = true }
     }
 
-    /// Queues the records of a page of the history that webhooks missed.
+    /// Queues for webhooks those records on a page of the history that webhooks missed.
     private mutating func queueMissed(_ page: HistoryPage, _ read: HistoryRead, now: UnixTime) {
         switch (page, read.query) {
         case (.events(let events), .events(let id, _)):
@@ -356,8 +364,10 @@ struct RulesStateMachine: Sendable {
 
     // MARK: - Saving
 
-    /// Removes and returns all changes since the last call, to save them. The watermarks and the cursor are held back
-    /// until the history was read once after a gap.
+    /// Removes and returns all changes since the last call, so that they can be saved.
+    ///
+    /// After a gap in the connection to the broker, new messages are returned as usual. The notes of which records were
+    /// queued for webhooks are held back until the history of the gap was read once.
     private mutating func takeRows(now: UnixTime) -> RuleRows {
         let events = self.findings.map { finding in
             let event = self.streams.event(finding)
@@ -378,7 +388,7 @@ struct RulesStateMachine: Sendable {
 }
 
 extension Location {
-    /// The name of the position's record; `nil` for a position without stream or sequence number.
+    /// The record name (stream and number) of the position; `nil` for a position that lacks one of them.
     fileprivate var name: RecordName? {
         guard let stream = self.stream, let seq = self.seq else { return nil }
         return RecordName(stream: stream, seq: seq)

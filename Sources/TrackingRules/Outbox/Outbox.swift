@@ -1,8 +1,10 @@
 package import GRDB
 package import TrackingCore
 
-/// The messages in the gateway's database that wait to be delivered to webhooks, or to be published on event topics.
-/// Each reader of the outbox (a webhook, or the publisher of rule events) has its own place in the order of messages,
+/// The outbox: a queue of messages in the gateway's database. The messages wait to be delivered to webhooks, or to be
+/// published on MQTT event topics.
+///
+/// A reader of the outbox is a webhook, or the publisher of rule events. Each reader has its own place in the queue,
 /// which survives restarts.
 package struct Outbox: Sendable {
     /// The kind of a message in the outbox.
@@ -12,8 +14,8 @@ package struct Outbox: Sendable {
 
     /// A message in the outbox: an event, a trip or a position of a trackable.
     package struct Entry: Hashable, Sendable {
-        /// The position of the message in the outbox's order, ascending. A database that was restored from a backup can
-        /// assign a place again.
+        /// The place of the message in the order of the outbox, ascending. If the database is restored from a backup, a
+        /// place can be assigned a second time.
         package var place: Int64
         /// The unique identifier of the message, ascending. It is never assigned again, not even after the database was
         /// restored from a backup.
@@ -42,8 +44,8 @@ package struct Outbox: Sendable {
         package var time: UnixTime
         /// The payload as in the tracking protocol: JSON text.
         package var payload: String
-        /// The name of the message's record. A message of a record that was added before is not added again. `nil` for
-        /// a message that is always added.
+        /// The name (stream and number) of the record in the message. The message is not added if a message of the same
+        /// record was added before. With `nil`, the message is always added.
         package var record: RecordName?
     }
 
@@ -81,7 +83,7 @@ package struct Outbox: Sendable {
         }
     }
 
-    /// Returns the streams of the rule events that a reader of the outbox has not read.
+    /// Returns the streams (random ids) of the rule events in the outbox that a reader has not read.
     func ownStreams(unreadBy reader: String) async throws(TrackingError) -> Set<StreamID> {
         try await self.database.read { db in
             let payloads = try String.fetchAll(
@@ -122,7 +124,7 @@ package struct Outbox: Sendable {
     ///   - kinds: The kinds of messages to return.
     ///   - ownAlone: `true` to return only the events that rules produced.
     ///   - limit: The largest number of messages, ≥ 1.
-    /// - Returns: The messages, and the place up to which the reader has read once it has handled them.
+    /// - Returns: The messages, and the place to which the reader is to be moved once it has handled them.
     /// - Throws: `storeFailed`, `storeUnusable`.
     package func next(
         _ reader: String, kinds: Set<Kind>, ownAlone: Bool, limit: Int
@@ -157,7 +159,7 @@ package struct Outbox: Sendable {
         }
     }
 
-    /// Returns the approximate number of outbox messages, of all kinds, that a reader has not read.
+    /// Returns the approximate number of messages of all kinds in the outbox that a reader has not read.
     package func backlog(_ reader: String) async throws(TrackingError) -> Int64 {
         try await self.database.read { db in
             let place = try Int64.fetchOne(
@@ -200,7 +202,7 @@ package struct Outbox: Sendable {
         return db.changesCount
     }
 
-    /// Returns the place up to which the oldest messages must be removed to free a number of bytes.
+    /// Returns the place in the outbox up to which messages must be removed to free a number of bytes.
     private static func place(after bytes: Int64, in db: Database) throws -> Int64 {
         let rows = try Row.fetchCursor(
             db, sql: "SELECT place, length(CAST(payload AS BLOB)) FROM outbox ORDER BY place")
@@ -247,7 +249,8 @@ package struct Outbox: Sendable {
         }
     }
 
-    /// Returns `true` when the record of a message was not added to the outbox before, and notes that it is added now.
+    /// Returns `true` if no message of the same record was added to the outbox before. The record counts as added from
+    /// then on.
     private static func isNew(_ draft: Draft, _ db: Database) throws -> Bool {
         guard let record = draft.record else { return true }
         try db.execute(

@@ -1,7 +1,7 @@
 import Synchronization
 
-/// Holds back the outbox messages of an earlier run of the gateway until the messages of trackables that were erased
-/// meanwhile are removed. Readers of the outbox wait for the gate before they deliver.
+/// Holds back all deliveries from the outbox after a start of the gateway. The gate is opened once the messages about
+/// trackables that were erased meanwhile are removed from the outbox.
 package final class OutboxGate: Sendable {
     private struct State {
         var isOpen = false

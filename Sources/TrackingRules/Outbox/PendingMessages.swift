@@ -6,7 +6,8 @@ struct PendingMessages: Sendable {
     static let maximumCount = 10_000
     /// The largest number of payload bytes of the webhook messages in memory: 64 MiB. Further messages are dropped.
     static let maximumBytes = 67_108_864
-    /// The number of webhook messages in memory at which no further page is read from the history.
+    /// The number of webhook messages in memory from which on the gateway pauses reading missed messages from the
+    /// history.
     static let sufficientCount = 1000
 
     private(set) var drafts: [Outbox.Draft] = []

@@ -2,7 +2,7 @@ package import TrackingCore
 
 /// A rule as it is stored: its condition, with the names of its fence and its groups of trackables.
 package struct RuleDefinition: Hashable, Sendable {
-    /// The condition of a rule: `seconds` are a time in seconds, `above` is a speed in m/s, `below` a battery level in
+    /// The condition of a rule. `seconds` is a time in seconds, `above` a speed in m/s, and `below` a battery level in
     /// percent.
     package enum Condition: Hashable, Sendable {
         case enter(fence: String)

@@ -182,8 +182,8 @@ package struct RuleStore: Sendable {
 
     /// Writes a fence or a rule to its table.
     ///
-    /// - Parameter anew: Returns the names of the rules whose saved states are removed, so that they are evaluated
-    ///   anew.
+    /// - Parameter anew: Returns the names of the rules whose saved states are removed. These rules are then evaluated
+    ///   as if they were new.
     private func put(
         _ table: String, _ column: String, _ name: String, _ json: JSONValue,
         anew: @escaping @Sendable (Database) throws -> [String]

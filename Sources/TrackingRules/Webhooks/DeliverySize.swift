@@ -1,7 +1,7 @@
 /// Decides how many messages the next delivery to a webhook contains, and what happens to messages that the webhook
 /// rejects.
 struct DeliverySize: Equatable {
-    /// The consequence of a webhook's answer to a delivery.
+    /// The decision that follows from a webhook's answer to a delivery.
     enum Verdict: Equatable {
         /// The webhook accepted the delivery: deliver the next messages.
         case accepted
@@ -9,15 +9,17 @@ struct DeliverySize: Equatable {
         case halved
         /// The webhook rejected a single message: skip this message, and deliver the next messages.
         case quarantined
-        /// The delivery failed: repeat it after a pause.
+        /// The delivery failed: deliver the same messages again after a pause.
         case `repeat`
     }
 
     /// The largest number of messages in the next delivery.
     private(set) var limit = Webhook.maximumMessages
-    /// The number of failed deliveries in a row, including single messages that were rejected but not deliveries that
-    /// were halved. The sender pauses after each failure, so that a webhook that rejects everything does not empty the
-    /// outbox quickly.
+    /// The number of failed deliveries in a row. The rejection of a single message counts as a failure; the rejection
+    /// of several messages does not.
+    ///
+    /// The sender pauses after each failure. A webhook that rejects everything therefore does not empty the outbox
+    /// quickly.
     private(set) var failures = 0
 
     /// Evaluates a webhook's answer to a delivery.

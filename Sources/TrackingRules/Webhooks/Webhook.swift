@@ -37,7 +37,7 @@ package struct Webhook: Hashable, Sendable, CustomStringConvertible {
         self.secret = Array(secret.utf8)
     }
 
-    /// The webhook's name among the readers of the outbox, derived from its address.
+    /// The name under which this webhook reads the outbox, derived from the webhook's address.
     package var reader: String { "webhook:" + Self.hex(SHA256.digest(of: Array(self.url.utf8)).prefix(12)) }
 
     /// The address of the webhook without user, password, path and query, which may be secret.

@@ -30,7 +30,7 @@ package struct WebhookService: Service {
     ///   - recipients: The webhooks to deliver to.
     ///   - kinds: The kinds of messages that the webhooks receive.
     ///   - database: The gateway's database, with the outbox.
-    ///   - gate: The gate that holds back the messages of earlier runs until it is open.
+    ///   - gate: The gate that holds back all deliveries until it is open.
     ///   - logger: The logger for failed deliveries.
     package init(
         _ recipients: [Recipient], kinds: Set<Outbox.Kind>, database: GatewayDatabase, gate: OutboxGate, logger: Logger

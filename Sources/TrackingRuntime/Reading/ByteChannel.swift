@@ -1,24 +1,25 @@
 private import SystemLibrary
 package import TrackingCore
 
-/// An open file, pipe, socket or serial line, which one task reads and writes without blocking its thread.
+/// An open file, pipe, socket or serial line. One task reads and writes it without blocking its thread.
 ///
-/// ``close()`` closes it, or its release at the latest. It is not `Sendable`: use it in the task that opened it.
+/// The channel is closed by ``close()``, or at the latest when it is released. It is not `Sendable`: use it only in the
+/// task that opened it.
 package final class ByteChannel {
-    /// The result of waiting to read.
+    /// The result of a call of ``read(until:)``.
     package enum Read {
         case bytes(ArraySlice<UInt8>)
-        /// The end of the input.
+        /// The input has ended.
         case end
-        /// Another task signalled ``Wake/news`` to the reader.
+        /// Another task has signalled news, which the reading task must look at.
         case news
         /// The deadline passed without input.
         case quiet
     }
 
-    /// The waiter with which other tasks wake the reader.
+    /// The waiter through which other tasks can wake the task that reads.
     package let waiter: Waiter
-    /// The name of the file, socket or line in error messages, as the user knows it.
+    /// The name of the file, socket or serial line in error messages, as the user knows it.
     package let name: String
     private var descriptor: Int32
     private let isOwned: Bool
@@ -62,7 +63,8 @@ package final class ByteChannel {
         self.descriptor = -1
     }
 
-    /// Waits for the first of: bytes, the end of the input, news from another task, or the deadline.
+    /// Waits for bytes, the end of the input, a news signal of another task, or the deadline. Returns the first of
+    /// these.
     ///
     /// - Throws: `inputUnreadable` for a read error; `stopped` when the task was cancelled.
     package func read(until deadline: MonotonicTime? = nil) async throws(TrackingError) -> Read {
@@ -128,8 +130,8 @@ package final class ByteChannel {
         }
     }
 
-    /// `true` if a read returns at once. The file is not made non-blocking instead, because other processes share
-    /// standard input and would be affected.
+    /// `true` if a read would return at once. The descriptor itself stays in blocking mode, because other processes may
+    /// share it, such as standard input.
     private var isReadable: Bool {
         if self.isRegular { return true }
         var polled = pollfd(fd: self.descriptor, events: Int16(POLLIN), revents: 0)

@@ -2,15 +2,16 @@ private import SystemLibrary
 private import Synchronization
 package import TrackingCore
 
-/// The thread that waits for files, sockets and deadlines on behalf of all reading tasks, so that no task blocks a
-/// thread of the cooperative pool. The thread starts with the first wait, and sleeps in `poll` while nothing is armed.
+/// The thread that waits for files, sockets and deadlines on behalf of all tasks that read. No such task blocks a
+/// thread of the cooperative pool. The thread starts with the first wait, and sleeps in the system call `poll` between
+/// events.
 package final class Poller: Sendable {
-    /// The poller of this process.
+    /// The only poller of this process, which all tasks use.
     package static let shared = Poller()
 
-    /// The condition for which a task waits.
+    /// The condition for which a task waits: a ready descriptor, a deadline, or both.
     package struct Interest: Sendable {
-        /// The descriptor; `nil` to wait for the deadline alone.
+        /// The descriptor to wait for; `nil` to wait for the deadline alone.
         package var descriptor: Int32?
         /// `true` to wait until the descriptor can be written; `false` until it can be read.
         package var isWriting = false
@@ -38,9 +39,10 @@ package final class Poller: Sendable {
 
     private let state = Mutex(State())
 
-    /// Signals `waiter` once when `interest` is met.
+    /// Waits for a condition on the poller's thread. Signals `waiter` once when the descriptor is ready or the deadline
+    /// passes.
     ///
-    /// - Returns: The number for ``disarm(_:)``.
+    /// - Returns: The number with which ``disarm(_:)`` cancels the wait.
     package func arm(_ interest: Interest, _ waiter: Waiter) -> UInt64 {
         let id = self.state.withLock { state -> UInt64 in
             if state.pipe == nil { state.pipe = self.start() }
@@ -52,7 +54,8 @@ package final class Poller: Sendable {
         return id
     }
 
-    /// Cancels the wait with this number and returns at once. The thread stops using the descriptor a moment later.
+    /// Cancels the wait with this number, and returns at once. The poller's thread may use the descriptor for a moment
+    /// longer.
     package func disarm(_ id: UInt64) {
         if self.state.withLock({ $0.entries.removeValue(forKey: id) }) != nil { self.interrupt() }
     }
@@ -91,8 +94,9 @@ package final class Poller: Sendable {
         }
     }
 
-    /// Returns the numbers of all waits and their descriptors for `poll`. The pipe is the first descriptor and has no
-    /// number.
+    /// Returns the arguments of the next `poll` call: the descriptors of all waits, and the timeout in milliseconds.
+    /// Also returns the numbers of the waits, in the same order. The first descriptor is the pipe, which belongs to no
+    /// wait.
     private func snapshot(_ pipe: Int32) -> (ids: [UInt64], polled: [pollfd], timeout: Int32) {
         self.state.withLock { state in
             var ids: [UInt64] = []

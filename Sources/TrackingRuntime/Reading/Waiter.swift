@@ -8,7 +8,7 @@ package struct Wake: OptionSet, Hashable, Sendable {
 
     /// The file can be read or written.
     package static let ready = Wake(rawValue: 1)
-    /// Another task signalled that it has news for the waiting task.
+    /// Another task signalled that there is news for the waiting task.
     package static let news = Wake(rawValue: 2)
     /// The deadline has passed.
     package static let deadline = Wake(rawValue: 4)
@@ -16,7 +16,7 @@ package struct Wake: OptionSet, Hashable, Sendable {
     package static let cancelled = Wake(rawValue: 8)
 }
 
-/// Lets one task wait for several signals from other threads and tasks. A signal without a waiting task is stored for
+/// Lets one task wait for signals from other threads and tasks. A signal that comes while no task waits is stored for
 /// the next wait.
 package final class Waiter: Sendable {
     private struct State {
@@ -39,10 +39,12 @@ package final class Waiter: Sendable {
         waiting?.0.resume(returning: waiting?.1 ?? [])
     }
 
-    /// Removes a pending signal of a wait that is over.
+    /// Removes a stored signal that belongs to an earlier wait.
     package func forget(_ wake: Wake) { self.state.withLock { $0.pending.subtract(wake) } }
 
-    /// Removes a pending signal. Returns `true` if there was one.
+    /// Removes a stored signal.
+    ///
+    /// - Returns: `true` if the signal was stored.
     package func take(_ wake: Wake) -> Bool {
         self.state.withLock { state in
             defer { state.pending.subtract(wake) }
@@ -50,12 +52,13 @@ package final class Waiter: Sendable {
         }
     }
 
-    /// Waits for the next signal, until a file is ready, or until a deadline. Call it from one task at a time.
+    /// Waits until a signal comes, a file is ready, or a deadline passes. Call this method from one task at a time.
     ///
     /// - Parameters:
     ///   - deadline: The latest time to wake; `nil` for no limit.
     ///   - descriptor: The file whose readiness wakes the task; `nil` for none.
     ///   - isWriting: `true` to wait until the file can be written; `false` until it can be read.
+    /// - Returns: The reasons for which the task woke up.
     package func next(
         until deadline: MonotonicTime?, descriptor: Int32? = nil, isWriting: Bool = false
     ) async -> Wake {
@@ -67,7 +70,9 @@ package final class Waiter: Sendable {
         return await self.next()
     }
 
-    /// Waits for the next signal. Call it from one task at a time.
+    /// Waits for the next signal. Call this method from one task at a time.
+    ///
+    /// - Returns: The reasons for which the task woke up.
     package func next() async -> Wake {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in

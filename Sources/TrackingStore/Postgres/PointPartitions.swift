@@ -1,7 +1,7 @@
 import TrackingCore
 
-/// The months whose points have a partition of their own in the table `point`: from ``RecordedTime/earliest`` until two
-/// months from now. Points of other times, which any publisher may choose, are stored in the partition `point_other`.
+/// The months for whose points the table `point` has a partition of their own: from ``RecordedTime/earliest`` until two
+/// months from now. Points with any other time are stored in the partition `point_other`.
 struct PointPartitions {
     /// A month of the calendar, UTC.
     struct Month: Hashable, Comparable {
@@ -47,17 +47,17 @@ struct PointPartitions {
     }
 
     private var known: Set<Month> = []
-    /// The time span of the month that was asked for last. Its partition is known to exist.
+    /// The time span of the month that was last found to have a partition.
     private var latest: Range<UnixTime>?
-    /// The time until which no partition is made, because making one failed; `nil` when none failed.
+    /// The time until which no further partition is made, because one could not be made; `nil` when none failed.
     private var pause: ContinuousClock.Instant?
 
-    /// The time for which no partition is made after a failure. Meanwhile the points of its month are stored in
+    /// The time for which no partition is made after one could not be made. Meanwhile the points are stored in
     /// `point_other`.
     private static let longestPause = Duration.seconds(60)
 
-    /// Returns the months that the points of a batch need and whose partitions are not known to exist. When the current
-    /// month is among them, the next month is added.
+    /// Returns the months of a batch's points for which no partition is known to exist. If the current month is needed,
+    /// the next month is also returned unless its partition exists.
     mutating func missing(for batch: RecordingBatch, now: ContinuousClock.Instant) -> [Month] {
         if let pause = self.pause, now < pause { return [] }
         var missing: Set<Month> = []
@@ -79,7 +79,6 @@ struct PointPartitions {
 
     mutating func made(_ month: Month) { self.known.insert(month) }
 
-    /// Registers that a partition could not be made, because another program is reading `point_other`, perhaps for
-    /// hours.
+    /// Notes that a partition could not be made, so that the next attempt waits.
     mutating func notMade(now: ContinuousClock.Instant) { self.pause = now + Self.longestPause }
 }

@@ -15,13 +15,14 @@ final class PostgresConnection: @unchecked Sendable {  // used only while the lo
     init(_ address: String) throws(TrackingError) {
         try Self.check(address)
         guard let pointer = Self.withOptions(address, { PQconnectdbParams($0, $1, 1) }) else {
-            throw TrackingError(.storeFailed, "cannot connect to PostgreSQL: no memory left")
+            throw TrackingError(.storeFailed, "cannot connect to PostgreSQL: this program has no memory left")
         }
         self.pointer = pointer
         guard PQstatus(pointer) == CONNECTION_OK else { throw self.refusal() }
     }
 
-    /// Returns the error for a connection that could not be made, with a remedy if its protection by TLS is the reason.
+    /// Returns the error for a connection that could not be made. If TLS or the server's certificate is the cause, the
+    /// error contains a remedy.
     private func refusal() -> TrackingError {
         let error = self.failure("PostgreSQL cannot be reached")
         let message = String(cString: PQerrorMessage(self.pointer))
@@ -62,8 +63,8 @@ final class PostgresConnection: @unchecked Sendable {  // used only while the lo
         return body(keys, values)
     }
 
-    /// Refuses an address of which libpq's error would show a part of the password: an unescaped character can end the
-    /// password early, so that its rest counts as a port, a host or a database.
+    /// Rejects an address whose password contains an unescaped special character. libpq would take the rest of the
+    /// password for a port, a host or a database, and show it in an error.
     private static func check(_ address: String) throws(TrackingError) {
         let unreadable = TrackingError(
             .invalidConfiguration,
@@ -83,7 +84,7 @@ final class PostgresConnection: @unchecked Sendable {  // used only while the lo
         }
     }
 
-    /// Returns the options in an address, by libpq's keywords; `nil` if the address cannot be read.
+    /// Returns the options that an address contains, by libpq's keywords; `nil` if the address cannot be read.
     private static func options(of address: String) -> [String: String]? {
         guard let options = PQconninfoParse(address, nil) else { return nil }
         defer { PQconninfoFree(options) }
@@ -125,14 +126,14 @@ final class PostgresConnection: @unchecked Sendable {  // used only while the lo
     /// Runs one or several statements without parameters, one after the other. Their results are dropped.
     func runAll(_ sql: String) throws(TrackingError) { _ = try self.rows(PQexec(self.pointer, sql)) }
 
-    /// The time that storing waits for a lock. After it, nothing is stored; the failure is reported and storing is
-    /// tried again.
+    /// The maximum time for which storing waits for a lock. After it, nothing is stored. The failure is reported, and
+    /// the recorder tries again.
     static let lockTimeout = "10s"
 
-    /// Limits the waiting for locks on this connection to ``lockTimeout``.
+    /// Limits the time for which statements on this connection wait for a lock to ``lockTimeout``.
     func limitWaiting() throws(TrackingError) { try self.runAll("SET lock_timeout = '\(Self.lockTimeout)'") }
 
-    /// Runs `body` without a limit for the waiting for locks.
+    /// Runs `body` on this connection without a limit for the time that its statements wait for locks.
     func waitingForLocks<Value>(_ body: () throws(TrackingError) -> Value) throws(TrackingError) -> Value {
         try self.runAll("SET lock_timeout = 0")
         defer {
@@ -142,9 +143,10 @@ final class PostgresConnection: @unchecked Sendable {  // used only while the lo
         return try body()
     }
 
-    /// Sends statements without parameters. Call ``sentCount()`` next, which reads their results.
+    /// Sends statements without parameters, and does not wait for their results. Call ``sentCount()`` next, which reads
+    /// the results.
     func send(_ sql: String) throws(TrackingError) {
-        guard PQsendQuery(self.pointer, sql) == 1 else { throw self.failure("PostgreSQL") }
+        guard PQsendQuery(self.pointer, sql) == 1 else { throw self.failure("PostgreSQL failed to run a statement") }
     }
 
     /// Waits for the results of the statements that ``send(_:)`` sent.
@@ -165,9 +167,13 @@ final class PostgresConnection: @unchecked Sendable {  // used only while the lo
     /// - Returns: The server's tag of the last command, for example `COPY 3` or `COMMIT`.
     @discardableResult
     func copy(_ sql: String, _ bytes: [UInt8]) throws(TrackingError) -> String {
-        guard let begun = PQexec(self.pointer, sql) else { throw self.failure("COPY") }
+        guard let begun = PQexec(self.pointer, sql) else {
+            throw self.failure(Self.copying)
+        }
         defer { PQclear(begun) }
-        guard PQresultStatus(begun) == PGRES_COPY_IN else { throw self.failure("COPY", begun) }
+        guard PQresultStatus(begun) == PGRES_COPY_IN else {
+            throw self.failure(Self.copying, begun)
+        }
         let sent = bytes.withUnsafeBytes { buffer in
             // The bytes are sent in parts, because one call accepts at most 2 GiB.
             stride(from: 0, to: buffer.count, by: 1 << 20).allSatisfy { start in
@@ -177,11 +183,13 @@ final class PostgresConnection: @unchecked Sendable {  // used only while the lo
                 }
             }
         }
-        guard sent, PQputCopyEnd(self.pointer, nil) == 1 else { throw self.failure("COPY") }
+        guard sent, PQputCopyEnd(self.pointer, nil) == 1 else {
+            throw self.failure(Self.copying)
+        }
         var failure: TrackingError?
         var last = ""
         while let result = PQgetResult(self.pointer) {
-            if PQresultStatus(result) != PGRES_COMMAND_OK { failure = self.failure("COPY", result) }
+            if PQresultStatus(result) != PGRES_COMMAND_OK { failure = self.failure(Self.copying, result) }
             last = String(cString: PQcmdStatus(result))
             PQclear(result)
         }
@@ -189,13 +197,16 @@ final class PostgresConnection: @unchecked Sendable {  // used only while the lo
         return last
     }
 
+    /// The beginning of the error for a failed `COPY`.
+    private static let copying = "cannot store records with COPY in PostgreSQL"
+
     private func rows(_ result: OpaquePointer?) throws(TrackingError) -> PostgresRows {
-        guard let result else { throw self.failure("PostgreSQL") }
+        guard let result else { throw self.failure("PostgreSQL failed to run a statement") }
         switch PQresultStatus(result) {
         case PGRES_TUPLES_OK, PGRES_COMMAND_OK: return PostgresRows(result)
         default:
             defer { PQclear(result) }
-            throw self.failure("PostgreSQL", result)
+            throw self.failure("PostgreSQL failed to run a statement", result)
         }
     }
 

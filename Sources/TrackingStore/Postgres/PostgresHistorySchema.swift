@@ -8,7 +8,8 @@ enum PostgresHistorySchema {
     /// The version of the tables, which `schema_version` stores.
     static let version = 1
 
-    /// The number of the advisory lock that a program holds while it makes the tables: "GdWt".
+    /// The number of the PostgreSQL advisory lock that a program holds while it creates the tables: the bytes of
+    /// "GdWt".
     private static let lock = 0x4764_5774
 
     /// Configures a connection, and makes the tables where the database has none.
@@ -20,8 +21,8 @@ enum PostgresHistorySchema {
         try connection.runAll(self.searchPath(isLocal: false))
     }
 
-    /// The settings of a session. A store waits for the locks of other transactions, so the server ends a
-    /// transaction whose program is gone or idle.
+    /// The statements that configure a connection. The server ends a transaction whose program is gone or idle, because
+    /// other programs wait for its locks.
     private static let session = """
         SET client_min_messages = warning; SET synchronous_commit = on; SET idle_in_transaction_session_timeout = '120s';
         SET tcp_keepalives_idle = 5; SET tcp_keepalives_interval = 5; SET tcp_keepalives_count = 3; SET tcp_user_timeout = '15s'
@@ -66,9 +67,9 @@ enum PostgresHistorySchema {
 
     /// The statements that create the schema, the tables and the views.
     ///
-    /// The rows of `trackable` and `coverage` may lack the last points of a trackable (see ``RecordingLedger``). The
-    /// views
-    /// `last_position` and `streams` add them from `point`.
+    /// The rows of `trackable` and `coverage` are not written again with each new point. They may therefore lack a
+    /// trackable's last points (see ``RecordingLedger``). The views `last_position` and `streams` take the missing
+    /// values from `point`.
     private static let statements = """
         CREATE EXTENSION IF NOT EXISTS postgis;
         CREATE SCHEMA \(name);
@@ -125,20 +126,23 @@ enum PostgresHistorySchema {
             FROM coverage c JOIN stream s ON s.number = c.stream JOIN trackable t ON t.number = s.trackable
         """
 
-    /// The SQL query for the newest point of trackable `k` without a clock fault.
+    /// The SQL subquery for the newest point without a fault, which is a wrong clock or the position [0, 0]. The outer
+    /// query selects the trackable as `k`.
     static let last = """
         SELECT * FROM point q WHERE q.trackable = k.number AND q.time >= k.last_time AND q.clock_fault = 0
         ORDER BY q.time DESC, q.stream DESC, q.seq DESC LIMIT 1
         """
 
-    /// The SQL query for the newest point of trackable `k` without a clock fault. Of several points of one time, it
-    /// selects the one whose stream has the last name, whatever was stored first.
+    /// The SQL subquery for the newest point without a fault, which is a wrong clock or the position [0, 0]. The outer
+    /// query selects the trackable as `k`. If several points have this time, the result is the one whose stream has the
+    /// last name in the alphabet.
     static let lastByName = """
         SELECT q.* FROM point q LEFT JOIN stream o ON o.number = q.stream WHERE q.trackable = k.number
         AND q.time >= k.last_time AND q.clock_fault = 0 ORDER BY q.time DESC, o.id DESC NULLS LAST, q.seq DESC LIMIT 1
         """
 
-    /// The SQL query for the time of the newest point of trackable `k` without a clock fault.
+    /// The SQL subquery for the time of the newest point without a fault, which is a wrong clock or the position [0,
+    /// 0]. The outer query selects the trackable as `k`.
     static let lastTime = """
         (SELECT q.time FROM point q WHERE q.trackable = k.number AND q.time >= k.last_time AND q.clock_fault = 0
         ORDER BY q.time DESC LIMIT 1)
@@ -153,7 +157,7 @@ enum PostgresHistorySchema {
         \(CodeWords.sql("p.source", SourceKind.self, \.code)) AS source, p.extra, p.clock_fault
         """
 
-    /// The SQL expression for the kinds of motion of a point as words separated by commas.
+    /// The SQL expression for a point's kinds of motion, as words separated by commas.
     private static let motionWords =
         "nullif(concat_ws(','"
         + Motion.allCases.map { ", CASE WHEN p.motion & \($0.bit) <> 0 THEN '\($0.rawValue)' END" }.joined() + "), '')"

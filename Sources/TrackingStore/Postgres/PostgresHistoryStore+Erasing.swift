@@ -2,8 +2,9 @@ public import TrackingCore
 
 /// The erasure of a trackable's records, and the removal of old records, in PostgreSQL.
 extension PostgresHistoryStore {
-    /// Erases a trackable's records. See ``HistoryStore/erase(_:before:now:)``. The tables and partitions that
-    /// contained erased records are rewritten. The report names the places on the server where erased data may remain.
+    /// Erases a trackable's records. See ``HistoryStore/erase(_:before:now:)``. The tables and partitions are
+    /// rewritten, so that their files contain no erased record. The report names the places on the server where erased
+    /// data may remain.
     public func erase(
         _ trackable: TrackableID, before: UnixTime?, now: UnixTime
     ) async throws(TrackingError) -> EraseReport {
@@ -123,7 +124,7 @@ private struct PostgresErasing {
         ).changes
     }
 
-    /// Marks the numbers of the records to erase as erased in the coverage of their streams.
+    /// Changes the state of the record numbers to erase to "erased" in the coverage of their streams.
     private func mark(before limit: Double) throws(TrackingError) {
         let number = PostgresValue.int(self.trackable.number)
         let erased = limit == .infinity ? [:] : try self.seqs(before: limit)
@@ -141,8 +142,8 @@ private struct PostgresErasing {
         }
     }
 
-    /// Returns the numbers of the records before a time, as ranges by stream. The server computes the ranges, because
-    /// there may be millions of numbers. Each point is read once, because a trackable may have thousands of streams.
+    /// Returns the numbers of all records with times before a limit, as ranges by stream. The server computes the
+    /// ranges, because there may be millions of numbers.
     private func seqs(before limit: Double) throws(TrackingError) -> [Int64: [ClosedRange<UInt64>]] {
         let rows = try self.connection.run(
             """
@@ -160,8 +161,8 @@ private struct PostgresErasing {
         return seqs
     }
 
-    /// Computes the runs (boxes of consecutive points) of the remaining points anew, because the previous boxes would
-    /// reveal the places of erased points.
+    /// Computes the runs of the remaining points again. A run is a group of consecutive points with a bounding box. The
+    /// former boxes would reveal the places of erased points.
     private mutating func rebuildRuns(before limit: Double) throws(TrackingError) {
         let number = self.trackable.number
         let removed = try self.connection.run(
@@ -192,8 +193,9 @@ private struct PostgresErasing {
         return PointName(time: UnixTime(rows.number(0, 0)), stream: rows.integer(0, 1), seq: rows.integer(0, 2))
     }
 
-    /// Rewrites the tables that contained erased records, after the transaction. Returns the report, with the places
-    /// where erased data remains.
+    /// Rewrites the tables that contained erased records, after the transaction.
+    ///
+    /// - Returns: The report on the erasure, with the places where erased data remains.
     func rewrite() -> EraseReport {
         var report = self.report
         report.remains += PostgresRewriting(self.connection).run()

@@ -55,8 +55,8 @@ extension PostgresHistoryStore {
         }
     }
 
-    /// Returns the trackables of which a run of points may be in a box at a time in `times`. The box must not cross the
-    /// antimeridian.
+    /// Returns the trackables that may have been in a box at a time in `times`, by the bounding boxes of their points.
+    /// Their single points must still be checked. The box must not cross the antimeridian.
     private static func trackables(
         near box: GeoBox, during times: TimeSpan, _ connection: PostgresConnection
     ) throws(TrackingError) -> [(TrackableID, Int64)] {

@@ -2,7 +2,8 @@ public import TrackingCore
 
 /// The reading of trackables, trips, events, coverage and quarantined messages from PostgreSQL.
 extension PostgresHistoryStore {
-    /// Returns summaries of the next trackables, by id. See ``HistoryStore/trackables(after:limit:)``.
+    /// Returns summaries of the trackables after an id, in the order of their ids. See
+    /// ``HistoryStore/trackables(after:limit:)``.
     public func trackables(after id: TrackableID?, limit: Int) async throws(TrackingError) -> [TrackableSummary] {
         try await self.reader.perform { connection throws(TrackingError) in
             let rows = try connection.run(
@@ -89,7 +90,8 @@ extension PostgresHistoryStore {
         }
     }
 
-    /// Returns the state of each record number of a trackable's streams. See ``HistoryStore/coverage(of:)``.
+    /// Returns the record numbers of a trackable's streams that are stored, erased, refused or missing. See
+    /// ``HistoryStore/coverage(of:)``.
     public func coverage(of trackable: TrackableID) async throws(TrackingError) -> [StreamID: StreamCoverage] {
         try await self.reader.perform { connection throws(TrackingError) in
             guard let known = try PostgresLedger.load([trackable], connection).first?.trackable else { return [:] }

@@ -19,7 +19,7 @@ extension PostgresHistoryStore {
         }
     }
 
-    /// Returns the newest times in the history. See ``HistoryStore/newest()``.
+    /// Returns the times of the newest position and the newest state in the history. See ``HistoryStore/newest()``.
     public func newest() async throws(TrackingError) -> NewestTimes {
         try await self.reader.perform { connection throws(TrackingError) in
             let rows = try connection.run(

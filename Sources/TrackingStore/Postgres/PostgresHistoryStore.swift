@@ -38,7 +38,8 @@ public final class PostgresHistoryStore: HistoryStore {
         }
     }
 
-    /// Connects again to a server that can be reached, and prepares the tables.
+    /// Connects again to a server that accepts connections, and prepares the tables. If that fails again, the history
+    /// counts as unusable.
     private func openServed() async throws(TrackingError) {
         do throws(TrackingError) {
             try await self.writer.perform { _ in }
@@ -72,8 +73,8 @@ public final class PostgresHistoryStore: HistoryStore {
         }
     }
 
-    /// Writes changes in one transaction, together with the ledger of known table contents. A failure empties the
-    /// ledger.
+    /// Runs `body` on the writing connection, together with the ledger, the cache of what the tables contain. `body`
+    /// writes in one transaction. After a failure, the cache is emptied.
     func write<Value: Sendable>(
         _ body: @escaping @Sendable (PostgresConnection, inout PostgresLedger) throws(TrackingError) -> Value
     ) async throws(TrackingError) -> Value {
@@ -91,7 +92,8 @@ public final class PostgresHistoryStore: HistoryStore {
         }
     }
 
-    /// Returns the acknowledgement of a trackable's streams. See ``HistoryStore/acknowledgement(of:)``.
+    /// Returns the acknowledgement of a trackable: for each recent stream, the number up to which every record is
+    /// stored or known to be missing. See ``HistoryStore/acknowledgement(of:)``.
     public func acknowledgement(of trackable: TrackableID) async throws(TrackingError) -> Acknowledgement {
         try await self.reader.perform { connection throws(TrackingError) in
             try PostgresLedger.load([trackable], connection).first?.trackable.acknowledgement

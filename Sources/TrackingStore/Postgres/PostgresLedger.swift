@@ -1,21 +1,23 @@
 import TrackingCore
 
-/// The contents of the tables in PostgreSQL that are known without a query. Other programs may write to the tables
-/// as well, see ``PostgresTurn``. In that case the known contents of a trackable are valid only as long as its
-/// column `changes` is unchanged, and the rows of a batch are locked in a fixed order until the commit.
+/// The cache of what the tables in PostgreSQL contain. It saves queries before a batch is stored.
+///
+/// Other programs may write to the same tables, see ``PostgresTurn``. Then the cache of a trackable is valid only as
+/// long as its column `changes` is unchanged. The trackables' rows are locked in a fixed order until the commit.
 struct PostgresLedger {
     var ledger = RecordingLedger()
     private var versions: [TrackableID: Int64] = [:]
     private var partitions = PointPartitions()
     private var turn = PostgresTurn()
-    /// `true` if a transaction failed and the transactions that may be the cause were not looked for yet.
+    /// `true` if a transaction has failed. Before the next write, the transactions of stuck programs are searched for
+    /// as a possible cause.
     private var hasFailed = false
     var standstill = PostgresStandstill()
 
-    /// The maximum ``RecordingLedger/count`` of the ledger in memory.
+    /// The maximum size of the cache, as ``RecordingLedger/count`` measures it. A larger cache is emptied.
     private static let maximumKnown = 100_000
 
-    /// The contents of a trackable's row, with its recent streams.
+    /// The contents of a trackable's row in the database, with its recent streams.
     struct Loaded {
         var id: TrackableID
         var version: Int64
@@ -34,29 +36,29 @@ struct PostgresLedger {
         }
     }
 
-    /// Discards all known contents of the tables, except which partitions exist.
+    /// Empties the cache, but keeps the names of the partitions that exist.
     mutating func forget() {
         self.ledger = RecordingLedger()
         self.versions = [:]
     }
 
-    /// Discards all known contents, and the right to write alone, after a transaction failed.
+    /// Empties the cache after a failed transaction, and gives up the right to write alone.
     mutating func failed() {
         self.forget()
         self.turn.giveUp()
         self.hasFailed = true
     }
 
-    /// Before a write that follows a failed one: ends the transactions of other programs that are stuck in the middle
-    /// of a copy and hold locks (see ``PostgresStandstill``).
+    /// After a failed write, ends the database connections of programs that are stuck while they copy points and hold
+    /// locks (see ``PostgresStandstill``). Does nothing if the last write succeeded.
     mutating func lookForStandstill(_ connection: PostgresConnection) throws(TrackingError) {
         guard self.hasFailed else { return }
         try self.standstill.look(connection, now: .now)
         self.hasFailed = false
     }
 
-    /// Increases the column `changes` in the rows of a batch's trackables, so that other programs read these trackables
-    /// again.
+    /// Increases the column `changes` in the rows of the changed trackables. Other programs then discard what they have
+    /// cached about these trackables.
     mutating func noteChanges(
         of changes: RecordingChanges, _ connection: PostgresConnection
     ) throws(TrackingError) {
@@ -66,8 +68,8 @@ struct PostgresLedger {
         for id in ids { self.versions[id]? += 1 }
     }
 
-    /// Makes the partitions that a batch needs, each in a transaction of its own. If a partition cannot be made now,
-    /// the points of its month are stored in `point_other`.
+    /// Makes the monthly partitions that the points of a batch need, each in a transaction of its own. If a partition
+    /// cannot be made now, the points of its month are stored in the partition `point_other`.
     mutating func makePartitions(for batch: RecordingBatch, _ connection: PostgresConnection) throws(TrackingError) {
         for month in self.partitions.missing(for: batch, now: .now) {
             do throws(TrackingError) {
@@ -82,7 +84,8 @@ struct PostgresLedger {
     }
 
     /// Makes the partition of a month, and moves the month's points from `point_other` into it. All readers and writers
-    /// wait meanwhile. Therefore it waits at most a second for readers of `point_other`, before it moves anything.
+    /// wait meanwhile. Before it moves anything, it waits at most one second for other programs to release
+    /// `point_other`.
     private static func make(_ month: PointPartitions.Month, _ connection: PostgresConnection) throws(TrackingError) {
         let (table, from, to) = (month.table, month.start.seconds, month.next.start.seconds)
         try connection.runAll("BEGIN; SET LOCAL lock_timeout = '1s'; LOCK TABLE schema_version IN EXCLUSIVE MODE")
@@ -101,10 +104,10 @@ struct PostgresLedger {
         try connection.runAll("COMMIT")
     }
 
-    /// Begins a transaction, and decides how a batch changes the tables.
+    /// Begins a transaction, and computes the changes that a batch makes to the tables.
     ///
-    /// - Returns: The changes; and `true` if no other program writes. Otherwise, the rows of the batch's trackables are
-    ///   locked.
+    /// - Returns: The changes; and `true` if no other program can write during the transaction. With `false`, the rows
+    ///   of the batch's trackables are locked against other programs.
     mutating func begin(
         _ batch: RecordingBatch, _ connection: PostgresConnection
     ) throws(TrackingError) -> (changes: RecordingChanges, isAlone: Bool) {
@@ -124,9 +127,11 @@ struct PostgresLedger {
         return (self.ledger.apply(batch, leavingTails: isAlone), isAlone)
     }
 
-    /// Loads the trackables and streams of a batch that are not known yet, and makes those that do not exist.
+    /// Loads the trackables and streams of a batch into the cache, if they are missing there. Creates those that the
+    /// database does not have.
     ///
-    /// - Returns: `true` if no other program writes. Otherwise, the rows of the batch's trackables are locked.
+    /// - Returns: `true` if no other program can write during the transaction. With `false`, the rows of the batch's
+    ///   trackables are locked against other programs.
     private mutating func fill(
         for batch: RecordingBatch, _ found: PostgresTurn.Found, _ connection: PostgresConnection
     ) throws(TrackingError) -> Bool {
@@ -151,10 +156,10 @@ struct PostgresLedger {
         return isAlone
     }
 
-    /// Begins a transaction, writes the row of a trackable so that it reflects all its points, and marks the trackable
-    /// as changed for other programs.
+    /// Begins a transaction, and writes the row of a trackable so that it includes the trackable's last points. Also
+    /// makes other programs discard what they have cached about the trackable.
     ///
-    /// - Returns: The key of the trackable in the tables.
+    /// - Returns: The key of the trackable in the tables; `nil` if it could not be loaded.
     @discardableResult
     mutating func settle(
         _ id: TrackableID, at now: UnixTime, _ connection: PostgresConnection
@@ -167,7 +172,8 @@ struct PostgresLedger {
         return self.ledger[id]?.number
     }
 
-    /// Locks the rows of a batch's trackables, and loads those again that other programs have changed.
+    /// Locks the rows of a batch's trackables against other programs. Loads those trackables again that other programs
+    /// have changed since they were cached.
     private mutating func lock(_ batch: RecordingBatch, _ connection: PostgresConnection) throws(TrackingError) {
         let ids = Set(batch.recordings.map(\.trackable)).union(batch.refused.compactMap(\.trackable))
         let locked = try connection.run(
@@ -185,7 +191,7 @@ struct PostgresLedger {
         for loaded in try Self.load(changed, connection) { self.ledger.fill(loaded.id, loaded.trackable) }
     }
 
-    /// Loads the streams of a batch that are not known yet, and makes those that do not exist.
+    /// Loads the streams of a batch that are missing in the cache. Creates those that the database does not have.
     private mutating func fillStreams(
         for batch: RecordingBatch, _ connection: PostgresConnection
     ) throws(TrackingError) {
@@ -214,11 +220,12 @@ struct PostgresLedger {
         for (id, trackable) in filled { self.ledger.fill(id, trackable) }
         guard self.ledger.missing(for: batch).isEmpty else {
             throw TrackingError(
-                .storeRefused, "cannot store a record: PostgreSQL stores the id of its stream as another text")
+                .storeRefused,
+                "cannot store a record: PostgreSQL changes its stream id. Use a database with the encoding UTF8")
         }
     }
 
-    /// Loads trackables with their recent streams. Ids that the history does not contain are omitted.
+    /// Loads trackables with their recent streams from the database. Ids that the history does not contain are omitted.
     static func load(_ ids: [TrackableID], _ connection: PostgresConnection) throws(TrackingError) -> [Loaded] {
         guard !ids.isEmpty else { return [] }
         let rows = try connection.run(
@@ -252,7 +259,8 @@ struct PostgresLedger {
         return loaded
     }
 
-    /// Adds the last points of the loaded trackables that their rows do not reflect yet. See ``PointTail``.
+    /// Reads the last points of the loaded trackables, which the rows of the trackables do not include yet, and adds
+    /// them. See ``PointTail``.
     private static func readTails(of loaded: inout [Loaded], _ connection: PostgresConnection) throws(TrackingError) {
         let known = loaded.indices.filter { loaded[$0].trackable.last != nil }
         guard !known.isEmpty else { return }
@@ -298,8 +306,8 @@ struct PostgresLedger {
         return found
     }
 
-    /// Returns the streams in the rows of a result, each with the coverage of its record numbers. The columns from the
-    /// given one on are the stream's key and its declared last number.
+    /// Makes the streams that the rows of a query result describe, and loads the coverage of their record numbers. The
+    /// columns from `column` on are the key of the stream and the last number that its device declared.
     static func streams(
         _ rows: PostgresRows, first column: Int, _ connection: PostgresConnection
     ) throws(TrackingError) -> [RecordingLedger.Stream] {
@@ -323,6 +331,6 @@ struct PostgresLedger {
 }
 
 extension String {
-    /// The text as PostgreSQL can store it: each NUL character is replaced by U+FFFD.
+    /// The text in a form that PostgreSQL can store: each NUL character is replaced by U+FFFD.
     var withoutNUL: String { self.utf8.contains(0) ? String(self.map { $0 == "\0" ? "\u{FFFD}" : $0 }) : self }
 }

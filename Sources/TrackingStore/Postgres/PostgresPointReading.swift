@@ -35,8 +35,10 @@ struct PostgresPointReading {
         }
     }
 
-    /// Returns the next time span, from a moment on, of runs of points near the query's box; `nil` if there is none.
-    /// Overlapping runs are joined.
+    /// Returns the next time span in which the trackable may have been in the query's box, by the bounding boxes of its
+    /// points; `nil` if there is none.
+    ///
+    /// - Parameter from: The earliest time, in seconds of Unix time.
     private func span(from: Double) throws(TrackingError) -> TimeSpan? {
         guard let box = self.query.box, let first = box.parts.first, let last = box.parts.last else { return nil }
         let rows = try self.connection.run(
@@ -56,7 +58,8 @@ struct PostgresPointReading {
         return span.times(until: self.query.times.bounds.to)
     }
 
-    /// Reads points of a time span up to the limit of the page, and further points of the same time as the last.
+    /// Reads the points of a time span until the page is full. Then also reads the points with the same time as the
+    /// last one.
     private mutating func read(_ times: TimeSpan, after: PointName?) throws(TrackingError) {
         for entry in try self.entries(times, after: after, limit: self.limit - self.draft.count + 1) {
             guard self.draft.count >= self.limit, let last = self.draft.last else {

@@ -1,5 +1,5 @@
-/// Decides how a connection to PostgreSQL is protected (TLS, verification of the server) if its address does not state
-/// it.
+/// Decides how a connection to PostgreSQL is protected, that is, if it uses TLS and verifies the server. The decision
+/// counts only if the address does not state it.
 enum PostgresProtection {
     /// The environment variables that affect the decision.
     static let variables = ["PGSSLMODE", "PGSERVICE", "PGHOST", "PGHOSTADDR"]

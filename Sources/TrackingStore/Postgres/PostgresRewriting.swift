@@ -1,19 +1,19 @@
 import SystemLibrary
 import TrackingCore
 
-/// Removes deleted data from the server's files: from the files of the tables, and from the planner's statistics of
-/// column values.
+/// Removes deleted data from the server's files: from the files of the tables, and from the server's statistics about
+/// the values in the tables.
 struct PostgresRewriting {
     private let connection: PostgresConnection
 
-    /// The time in milliseconds that the first rewriting waits for readers of a table. All later users of the table
-    /// wait behind it.
+    /// The time in milliseconds that the server waits for other users of a table before it gives up rewriting the
+    /// table. New users of the table have to wait meanwhile.
     private static let patience = 3000
-    /// The time in milliseconds that the rewriting waits for each further table.
+    /// The lock timeout in milliseconds for each remaining table, after the rewriting of one table has failed.
     private static let impatience = 100
 
-    /// The tables, each with a row that it never has otherwise: columns, values, and the condition that finds the row
-    /// again.
+    /// The tables to rewrite. For each of them, the columns and the values of the row that the table gets temporarily
+    /// while it is empty; empty texts for a table that is never empty.
     private static let tables = [
         (
             name: "run", columns: "trackable, first, last, south, west, north, east, count",
@@ -43,7 +43,8 @@ struct PostgresRewriting {
             let transaction = try self.forgetValues(partitions)
             guard try self.isBehindAll(transaction) else {
                 throw TrackingError(
-                    .storeFailed, "transactions that began before are under way, for example a backup")
+                    .storeFailed,
+                    "transactions that began before the erasure are still in progress, for example a backup")
             }
             var kept: [String] = []
             var reason: TrackingError?
@@ -84,11 +85,11 @@ struct PostgresRewriting {
         return (0..<rows.count).map { (rows.text($0, 0), rows.number($0, 1)) }
     }
 
-    /// Makes the server compute its statistics of the tables anew, because they contain some of the deleted values. The
-    /// server keeps the old statistics of an empty table. Therefore each table has a row meanwhile that no other
-    /// transaction sees.
+    /// Makes the server compute its statistics of the tables again, because the old ones contain deleted values. The
+    /// server would keep the old statistics of an empty table. Therefore each empty table gets a temporary row that no
+    /// other transaction sees.
     ///
-    /// - Returns: The id of the transaction.
+    /// - Returns: The id of the transaction that did this.
     private func forgetValues(_ partitions: [(name: String, from: Double)]) throws(TrackingError) -> String {
         let columns = "trackable, time, stream, seq, clock_fault, latitude, longitude"
         let tables =
@@ -109,11 +110,11 @@ struct PostgresRewriting {
         return transaction
     }
 
-    /// Waits until no transaction can see the data from before a transaction. Until then, a rewritten table would still
-    /// contain the deleted rows.
+    /// Waits until the snapshots of all other transactions are newer than a transaction. Before that, a rewritten table
+    /// would still contain the deleted rows.
     ///
     /// - Parameter transaction: The id of the transaction.
-    /// - Returns: `true` if no transaction can see the earlier data; `false` after the wait.
+    /// - Returns: `true` if all snapshots are newer; `false` if they were not after the wait.
     private func isBehindAll(_ transaction: String) throws(TrackingError) -> Bool {
         // A transaction in another database counts only if it writes.
         let isBehind = """

@@ -1,23 +1,25 @@
 import TrackingCore
 
-/// Finds programs that are stuck while they copy points into a history, and ends their connections. Other writers wait
-/// for the rows that such a program has locked. The server itself ends programs that are idle in a transaction
-/// (`idle_in_transaction_session_timeout`), but not those from which it expects data.
+/// Finds programs that are stuck while they copy points into the history, and ends their connections to the database.
+/// Other programs that write wait for the rows that a stuck program has locked.
+///
+/// The server itself ends programs that are idle in a transaction. It does not end programs from which it expects data.
 struct PostgresStandstill {
-    /// The progress of a program that copies data.
+    /// The number of bytes that a program had copied at the last check.
     private struct Progress {
         let bytes: Int64
-        /// The time at which this progress was first observed.
+        /// The time of the first check at which the program had copied this number of bytes.
         let since: ContinuousClock.Instant
     }
 
     /// The time without new data after which a copying program is ended. The server's own limit for idle transactions
     /// is the same.
     var limit = Duration.seconds(120)
-    /// The progress of the server's processes that were copying at the last check, by process id.
+    /// The progress of the programs that were copying at the last check, by the process id on the server.
     private var seen: [Int64: Progress] = [:]
 
-    /// Checks the processes that copy data, and ends those of the same user that have brought no data for ``limit``.
+    /// Checks the programs of the same database user that are copying points. Ends the connections of those that have
+    /// sent no data for ``limit``.
     mutating func look(_ connection: PostgresConnection, now: ContinuousClock.Instant) throws(TrackingError) {
         let rows = try connection.run(
             """

@@ -38,8 +38,10 @@ final class PostgresThread: Sendable {
         self.thread = DispatchQueue(label: name)
     }
 
-    /// Runs `body` with the connection. A failed transaction is rolled back and not repeated. When the task is
-    /// cancelled, the connection is closed together with its current call, so that the task does not wait for a server
+    /// Runs `body` with the connection on the connection's thread. A failed transaction is rolled back and not
+    /// repeated.
+    ///
+    /// When the task is cancelled during the call, the connection is closed. The task then does not wait for a server
     /// that does not answer.
     func perform<Value: Sendable>(
         _ body: @escaping @Sendable (PostgresConnection) throws(TrackingError) -> Value
@@ -56,7 +58,8 @@ final class PostgresThread: Sendable {
             return await group.next()
         }
         guard let result else {
-            throw TrackingError(.storeFailed, "cannot use the history: the request to PostgreSQL was not sent")
+            throw TrackingError(
+                .storeFailed, "cannot use the history: the request to PostgreSQL was cancelled before it was sent")
         }
         return try result.get()
     }
@@ -78,7 +81,8 @@ final class PostgresThread: Sendable {
                 }
             }
         } onCancel: {
-            call.answer(.failure(TrackingError(.storeFailed, "the request to PostgreSQL was cancelled")))
+            let error = TrackingError(.storeFailed, "cannot use the history: the request to PostgreSQL was cancelled")
+            call.answer(.failure(error))
             self.underWay.withLock {
                 if $0.call == number, let socket = $0.socket { shutdown(socket, Int32(SHUT_RDWR)) }
             }
@@ -103,7 +107,9 @@ final class PostgresThread: Sendable {
                 defer { withExtendedLifetime(connection) { self.note(nil, nil) } }
                 // The caller may have been cancelled while the connection was made.
                 guard call.isWaitedFor else {
-                    throw TrackingError(.storeFailed, "the request to PostgreSQL was cancelled while connecting")
+                    throw TrackingError(
+                        .storeFailed,
+                        "cannot use the history: the request was cancelled while connecting to PostgreSQL")
                 }
                 if open == nil {
                     try self.prepare(connection)
@@ -134,7 +140,7 @@ final class PostgresThread: Sendable {
     }
 }
 
-/// A call whose caller waits for the result. The first result counts.
+/// A call for whose result a caller waits. Only the first result counts.
 private final class PostgresCall<Value: Sendable>: Sendable {
     private typealias Answer = Result<Value, TrackingError>
 

@@ -1,55 +1,62 @@
 import TrackingCore
 
-/// The right to write without a query. A store that writes alone has the turn: as long as the row of the table
-/// `turn` has its number, no other program has written, and the contents that the store knows are valid. If several
-/// programs write, none has the turn: each locks the rows of a batch's trackables and compares their column
-/// `changes`.
+/// The turn: the right of one store to rely on its cache of the tables, without a query that looks for changes by
+/// others.
+///
+/// A store has the turn while the one row of the table `turn` contains the store's number. Then no other program has
+/// written since. If several programs write, none has the turn. Each of them locks the rows of a batch's trackables,
+/// and compares their column `changes` with its cache.
 struct PostgresTurn {
-    /// The number of commits that a store makes as one of several writers after it lost the turn. Then it tries to get
-    /// the turn again.
+    /// The number of transactions that a store writes without the turn, after another program took the turn from it.
+    /// Then it takes the turn again.
     static let commitsAmongOthers = 1000
 
     private var name: Int64 = 0
-    /// The id of the transaction that wrote this store's number into the row. The id differs after the row was restored
-    /// from a backup.
+    /// The id of the transaction with which this store wrote its number into the table `turn`. After the database was
+    /// restored from a backup, the row has another transaction id.
     private var writer = "0"
-    /// The number in the row when this store last wrote without the turn.
+    /// The number in the table `turn` when this store last wrote without the turn; `nil` if it never did. If the number
+    /// is unchanged, no store had the turn in between.
     private var seen: Int64?
-    /// `true` if this store had the turn when it last looked.
+    /// `true` if this store had the turn, the right to rely on its cache, in its last transaction.
     private(set) var isHeld = false
     private var left = 0
 
-    /// The result of reading the row of the table `turn` in a transaction.
+    /// The result of reading the table `turn` in a transaction.
     enum Found {
-        /// No other program has written since this store's last transaction: the known contents are valid.
+        /// This store has the turn, and no other program has written since its last transaction. Its cache is valid.
         case alone
-        /// No other program writes until this transaction ends. Others have written before, so the known contents are
-        /// not valid.
+        /// This store has just taken the turn, so no other program writes until the transaction ends. Others have
+        /// written before, so the cache is not valid.
         case taken
-        /// Other programs write as well. The known contents of a trackable are valid while the column `changes` of its
-        /// row is unchanged.
+        /// Other programs write as well. The cache of a trackable is valid while the column `changes` in the
+        /// trackable's row is unchanged.
         case shared
-        /// Other programs write as well, and none of the known contents are valid.
+        /// Other programs write as well. Nothing in this store's cache is valid.
         case sharedAnew
     }
 
-    /// The error when the row of the table `turn` is missing or older than expected. Rows of this table are never
-    /// deleted, so the database was restored from a backup.
+    /// The error for a database that was restored from a backup while the store was using it. The row of the table
+    /// `turn`, or the row of a trackable, is missing then.
     static let replaced = TrackingError(
         .storeFailed,
-        "cannot store now: the history in PostgreSQL was put back from a copy, or is being put back. It is read again")
+        """
+        cannot store records now: the history in PostgreSQL was restored from a backup, or is being restored. \
+        The recorder reads its state again and retries
+        """)
 
-    /// Stops relying on the turn.
+    /// Gives up the turn, so that the next transaction does not rely on the cache.
     mutating func giveUp() { self.isHeld = false }
 
-    /// Begins a transaction of a store that has the turn, and sends the query whether it still has it. ``answer(_:)``
-    /// returns the result.
+    /// Begins a transaction of a store that has the turn. Sends the query that checks if the store still has it,
+    /// without waiting. ``answer(_:)`` returns the result.
     func ask(_ connection: PostgresConnection) throws(TrackingError) {
         try connection.send(
             "BEGIN; SELECT FROM turn WHERE holder = \(self.name) AND xmin = '\(self.writer)' FOR UPDATE")
     }
 
-    /// Returns the result of the query that ``ask(_:)`` sent.
+    /// Waits for the query that ``ask(_:)`` sent, and returns its result. If this store has lost the turn, the
+    /// transaction goes on without it.
     mutating func answer(_ connection: PostgresConnection) throws(TrackingError) -> Found {
         guard try connection.sentCount() != 1 else { return .alone }
         (self.isHeld, self.left) = (false, Self.commitsAmongOthers)
@@ -57,7 +64,7 @@ struct PostgresTurn {
         return .sharedAnew
     }
 
-    /// Begins a transaction that writes, and returns the state of the turn in it.
+    /// Begins a transaction that writes. Returns the state of the turn, that is, if this store may rely on its cache.
     mutating func begin(_ connection: PostgresConnection) throws(TrackingError) -> Found {
         if self.isHeld {
             try self.ask(connection)

@@ -1,15 +1,15 @@
 import TrackingCore
 
-/// Writes the changes that a batch causes to the tables in PostgreSQL, inside a transaction.
+/// Writes the changes that a batch of records makes to the tables in PostgreSQL, inside a transaction.
 struct PostgresWriting {
     private let connection: PostgresConnection
     private let how: Points
 
-    /// The way in which points with a record number are written.
+    /// The way in which points are written that have a stream and a number.
     enum Points {
-        /// The points are copied into the table: the ledger knows that they are new.
+        /// All points are copied into the table, because the cache shows that they are new.
         case copying
-        /// Only points that the table does not contain are written.
+        /// Each point is compared with the table, and only those that the table does not contain are written.
         case comparing
     }
 
@@ -18,7 +18,8 @@ struct PostgresWriting {
         self.how = how
     }
 
-    /// Writes all changes except the new points.
+    /// Writes all changes of a batch except its new points: events, trips, runs, streams, trackables, states and
+    /// quarantined messages.
     func writeRows(_ changes: RecordingChanges) throws(TrackingError) {
         try self.write(changes.events)
         try self.write(changes.trips)
@@ -29,8 +30,8 @@ struct PostgresWriting {
         try self.write(QuarantineTrim.kept(changes.refused))
     }
 
-    /// Writes the points, and commits the transaction. Points that the table may contain already are copied into a
-    /// staging table first; those that are new are moved from there.
+    /// Writes the points of a batch, and commits the transaction. Points that the table may already contain are copied
+    /// into a temporary table first. From there, only new points are inserted.
     ///
     /// - Returns: The number of points that were new.
     func commit(_ points: [PointRow]) throws(TrackingError) -> Int {
@@ -111,7 +112,7 @@ struct PostgresWriting {
         }
     }
 
-    /// Returns `true` if the table contains a newer version of the trip.
+    /// Returns `true` if the table contains the same version of the trip or a newer one.
     private func isOutdated(_ row: DocumentRow<Trip>) throws(TrackingError) -> Bool {
         let rows = try self.connection.run(
             "SELECT r.json, s.id FROM trip r JOIN stream s ON s.number = r.stream WHERE r.trackable = $1 AND r.id = $2",
@@ -122,8 +123,8 @@ struct PostgresWriting {
         return !row.document.value.supersedes(stored)
     }
 
-    /// Writes runs of points, except runs that the table already contains. Points without a stream may be stored again,
-    /// for example when a file is imported twice.
+    /// Writes runs, except those that the table already contains. A run is a group of consecutive points with a
+    /// bounding box. It can occur again if a file is imported twice.
     func write(_ runs: [RunRow]) throws(TrackingError) {
         guard !runs.isEmpty else { return }
         try self.connection.run(
@@ -164,7 +165,8 @@ struct PostgresWriting {
             "clock_faults = s.clock_faults + u.value", changes.clockFaults.map { ($0.key, Int64($0.value)) })
     }
 
-    /// Writes ranges of the coverage of streams. A range replaces one that begins with the same number.
+    /// Writes ranges of record numbers, each with the state of its records, to the coverage of streams. A range
+    /// replaces a stored range that begins with the same number.
     func write(_ ranges: [(stream: Int64, range: StreamCoverage.Range)]) throws(TrackingError) {
         guard !ranges.isEmpty else { return }
         try self.connection.run(
@@ -186,7 +188,8 @@ struct PostgresWriting {
             [.ints(values.map(\.stream)), .ints(values.map(\.value))])
     }
 
-    /// Writes the rows of trackables: last position, open run, recent streams.
+    /// Writes the rows of trackables: the last position, the group of points (run) that is not full yet, and the recent
+    /// streams.
     func write(_ trackables: [RecordingLedger.Trackable]) throws(TrackingError) {
         guard !trackables.isEmpty else { return }
         let runs = trackables.map(\.run?.widened)
@@ -207,7 +210,8 @@ struct PostgresWriting {
             ])
     }
 
-    /// Writes a new presence or resolution, unless it equals the previous one.
+    /// Writes a state of a trackable, such as a presence or the resolution in force. Writes nothing if the state equals
+    /// the stored one of the same name.
     private func write(_ state: StateRow) throws(TrackingError) {
         try self.connection.run(
             """

@@ -2,8 +2,8 @@ import SystemLibrary
 import Synchronization
 public import TrackingCore
 
-/// A history in an SQLite file that may not exist yet, for reading. The history is empty until a recorder has made the
-/// file.
+/// A history in an SQLite file that may not exist yet, opened for reading only. The history is empty until a recorder
+/// has made the file.
 public final class AwaitedHistoryStore: HistoryStore {
     /// The path of the file.
     public let path: String
@@ -12,10 +12,10 @@ public final class AwaitedHistoryStore: HistoryStore {
     /// Makes a history that is opened at the first call after the file exists.
     public init(path: String) { self.path = path }
 
-    /// A Boolean value that indicates whether the file exists, or was opened once.
+    /// A Boolean value that indicates whether the history can be read: its file exists, or was opened before.
     public var isThere: Bool { self.opened.withLock { $0 != nil } || access(self.path, F_OK) == 0 }
 
-    /// Returns the opened history; `nil` while the file does not exist.
+    /// Returns the opened history, and opens it first if necessary; `nil` while the file does not exist.
     ///
     /// - Throws: `storeBusy` while a recorder is making the file; the errors of
     ///   ``SQLiteHistoryStore/init(path:isForReading:)``.
@@ -34,10 +34,11 @@ public final class AwaitedHistoryStore: HistoryStore {
         return try result.get()
     }
 
-    /// Always throws an error, because this history is opened for reading only.
+    /// Always throws an error: this history is opened for reading only, so no batch can be stored.
     public func store(_ batch: RecordingBatch) async throws(TrackingError) -> StoreReport { throw self.onlyRead }
 
-    /// Returns the acknowledgement of a trackable's streams. See ``HistoryStore/acknowledgement(of:)``.
+    /// Returns the acknowledgement of a trackable: for each recent stream, the number up to which every record is
+    /// stored or known to be missing. See ``HistoryStore/acknowledgement(of:)``.
     public func acknowledgement(of trackable: TrackableID) async throws(TrackingError) -> Acknowledgement {
         try await self.history()?.acknowledgement(of: trackable) ?? Acknowledgement(streams: [:])
     }
@@ -47,7 +48,8 @@ public final class AwaitedHistoryStore: HistoryStore {
         try await self.history()?.points(query, after: after, limit: limit) ?? PointPage(points: [], next: nil)
     }
 
-    /// Returns the state of each record number of a trackable's streams. See ``HistoryStore/coverage(of:)``.
+    /// Returns the record numbers of a trackable's streams that are stored, erased, refused or missing. See
+    /// ``HistoryStore/coverage(of:)``.
     public func coverage(of trackable: TrackableID) async throws(TrackingError) -> [StreamID: StreamCoverage] {
         try await self.history()?.coverage(of: trackable) ?? [:]
     }
@@ -57,7 +59,8 @@ public final class AwaitedHistoryStore: HistoryStore {
         try await self.history()?.lastPositions(of: trackables) ?? []
     }
 
-    /// Returns summaries of the next trackables, by id. See ``HistoryStore/trackables(after:limit:)``.
+    /// Returns summaries of the trackables after an id, in the order of their ids. See
+    /// ``HistoryStore/trackables(after:limit:)``.
     public func trackables(after id: TrackableID?, limit: Int) async throws(TrackingError) -> [TrackableSummary] {
         try await self.history()?.trackables(after: id, limit: limit) ?? []
     }
@@ -87,7 +90,7 @@ public final class AwaitedHistoryStore: HistoryStore {
         try await self.history()?.events(of: trackable, during: times, after: last, limit: limit) ?? []
     }
 
-    /// Returns the newest times in the history. See ``HistoryStore/newest()``.
+    /// Returns the times of the newest position and the newest state in the history. See ``HistoryStore/newest()``.
     public func newest() async throws(TrackingError) -> NewestTimes {
         try await self.history()?.newest() ?? NewestTimes()
     }
@@ -97,12 +100,12 @@ public final class AwaitedHistoryStore: HistoryStore {
         try await self.history()?.verify(trackable)
     }
 
-    /// Always throws an error, because this history is opened for reading only.
+    /// Always throws an error: this history is opened for reading only, so no record can be erased.
     public func erase(
         _ trackable: TrackableID, before: UnixTime?, now: UnixTime
     ) async throws(TrackingError) -> EraseReport { throw self.onlyRead }
 
-    /// Always throws an error, because this history is opened for reading only.
+    /// Always throws an error: this history is opened for reading only, so no expired record can be removed.
     public func removeExpired(
         before limit: UnixTime, of trackables: [TrackableID]?, except exceptions: Set<TrackableID>
     ) async throws(TrackingError) -> Int { throw self.onlyRead }
@@ -127,6 +130,6 @@ public final class AwaitedHistoryStore: HistoryStore {
 }
 
 extension HistoryStore {
-    /// A Boolean value that indicates whether the history exists: `false` for one that no recorder has made yet.
+    /// A Boolean value that indicates whether the history exists. `false` means that no recorder has made its file yet.
     public var isPresent: Bool { (self as? AwaitedHistoryStore)?.isThere ?? true }
 }

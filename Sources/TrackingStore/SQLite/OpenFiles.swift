@@ -2,14 +2,14 @@ import GRDB
 import SystemLibrary
 import TrackingCore
 
-/// The files of an open history, to detect that they were removed or replaced. Data that is written after that would be
-/// lost.
+/// The files of an open history database, to detect that they were removed or replaced. A program that still has
+/// removed files open would write data that is lost.
 struct OpenFiles {
-    /// The identity of a file, which differs from that of a file that replaces it.
+    /// The identity of a file: its device and inode numbers. A file that replaces another one has a different identity.
     private struct Identity: Equatable {
         var device: dev_t
         var inode: ino_t
-        /// The size and the time of the last write of a file that is read without locks.
+        /// The file's size and the time of its last write, for a database that is read without locks; otherwise empty.
         var written: [Int] = []
 
         init?(_ path: String, isUnlocked: Bool) {
@@ -21,10 +21,10 @@ struct OpenFiles {
     }
 
     private let files: [(path: String, identity: Identity?)]
-    /// `true` if the files are read without locks, because no program can write them.
+    /// `true` if SQLite reads the files without locks, because this program may not write them.
     let areUnlocked: Bool
 
-    /// Stores the identities of the files of a database: its own file and the write-ahead log.
+    /// Remembers the present identities of a database's files: the main file and the write-ahead log.
     init(_ db: Database, areUnlocked: Bool) throws {
         // If the path is a link, the write-ahead log is beside the file that the link names.
         let path = try String.fetchOne(db, sql: "SELECT file FROM pragma_database_list WHERE name = 'main'") ?? ""
@@ -37,7 +37,7 @@ struct OpenFiles {
         self.areUnlocked = areUnlocked
     }
 
-    /// Checks that the files are at their paths.
+    /// Checks that the database's files at their paths are still the files that were opened.
     ///
     /// - Throws: `storeFailed` if a file was removed or replaced.
     func check() throws(TrackingError) {
@@ -50,7 +50,8 @@ struct OpenFiles {
             """)
     }
 
-    /// `true` if the files were changed or replaced since they were opened.
+    /// `true` if a file of the database was removed or replaced since it was opened. For a database that is read
+    /// without locks, also if the file was written.
     var haveChanged: Bool { self.changed != nil }
 
     private var changed: String? {

@@ -2,7 +2,7 @@ import GRDB
 import TrackingCore
 import TrackingSQLite
 
-/// Reads one page of the points of a trackable.
+/// Reads one page of the points of a trackable from SQLite.
 struct PointReading {
     private let query: PointQuery
     private let trackable: Int64
@@ -23,7 +23,7 @@ struct PointReading {
         self.limit = limit
     }
 
-    /// The page with the points that were read.
+    /// The page with the points that were read so far.
     var page: PointPage { self.draft.page }
 
     mutating func run(after: PointName?, _ db: Database) throws {
@@ -36,8 +36,11 @@ struct PointReading {
         }
     }
 
-    /// Returns the next time span, from a moment on, of runs of points near the query's box; `nil` if there is none.
-    /// Overlapping runs are joined.
+    /// Returns the next time span, not before `from`, in which the trackable may have points in the query's box; `nil`
+    /// if there is none.
+    ///
+    /// The search uses runs. A run is the bounding box and the time span of consecutive points. Overlapping runs count
+    /// as one time span.
     private func span(from: Double, _ db: Database) throws -> TimeSpan? {
         guard let box = self.query.box else { return nil }
         let row = try DirectStatement(
@@ -81,7 +84,8 @@ struct PointReading {
         while try row.step() { if try !self.take(row, db) { return } }
     }
 
-    /// Adds the point of a row to the page. Returns `false` when the page is full.
+    /// Adds the point of a row to the page, if the point is in the query's box. Returns `false` without adding the
+    /// point when the page is full.
     private mutating func take(_ row: DirectStatement, _ db: Database) throws -> Bool {
         let name = PointName(time: UnixTime(row.number(0)), stream: row.integer(1), seq: row.integer(2))
         if self.draft.count >= self.limit, let last = self.draft.last {
@@ -109,7 +113,7 @@ struct PointReading {
         return id
     }
 
-    /// Returns the point of a row that begins with ``columns``; `nil` if its coordinates are out of range.
+    /// Returns the point in a row whose first columns are ``columns``; `nil` if its coordinates are out of range.
     static func location(_ row: DirectStatement, _ stream: String?) -> Location? {
         guard let place = Coordinate(latitude: row.number(4), longitude: row.number(5)) else { return nil }
         var location = Location(coordinate: place, time: UnixTime(row.number(0)))
@@ -136,7 +140,7 @@ struct PointReading {
 }
 
 extension GeoBox {
-    /// Returns `true` if this box overlaps another box, which does not cross the antimeridian.
+    /// Returns `true` if this box overlaps the given one. This box may cross the antimeridian; the given one must not.
     func meets(south: Double, west: Double, north: Double, east: Double) -> Bool {
         self.parts.contains { $0.south <= north && $0.north >= south && $0.west <= east && $0.east >= west }
     }

@@ -2,11 +2,11 @@ import GRDB
 import TrackingCore
 import TrackingSQLite
 
-/// The writing of the changes that a batch causes, in SQLite, inside a transaction.
+/// Writes the changes that a stored batch of records causes to the tables of SQLite, inside a transaction.
 extension RecordingChanges {
-    /// Writes all changes.
+    /// Writes all changes to the database.
     ///
-    /// - Returns: The number of points that are new. A point without a stream may be in the table already.
+    /// - Returns: The number of new points. A point that the table contains already is not counted.
     func write(to db: Database) throws -> Int {
         let new = try self.writePoints(db)
         try self.writeDocuments(db)
@@ -99,7 +99,7 @@ extension RecordingChanges {
 }
 
 extension PointRow {
-    /// Binds the columns of the table `point` to the parameters of a statement.
+    /// Binds the point to the parameters of a statement, one parameter for each column of the table `point`.
     fileprivate func bind(to statement: DirectStatement) {
         let location = self.location
         statement.bind(self.trackable, 1)
@@ -127,8 +127,11 @@ extension PointRow {
 }
 
 extension PointRow {
-    /// Removes the clock fault of a stored point without a stream. The point may have been received first when its time
-    /// was still in the future, and again later. The order does not matter.
+    /// Removes the mark "wrong clock" from the stored copy of this point, if the clock of the newly received copy was
+    /// right.
+    ///
+    /// A point without a stream may be received twice: first while its time is in the future, and again when it is not.
+    /// The order of the two does not matter.
     fileprivate func clearClockFault(_ db: Database) throws {
         guard self.stream == 0, !self.isFaulty else { return }
         let statement = try DirectStatement(
@@ -143,7 +146,7 @@ extension PointRow {
 }
 
 extension DocumentRow<Trip> {
-    /// Returns `true` if the table contains a newer version of the trip.
+    /// Returns `true` if the table already contains this version of the trip or a newer one.
     fileprivate func isOutdated(_ db: Database) throws -> Bool {
         let row = try DirectStatement(
             """
@@ -178,8 +181,8 @@ extension DocumentRow<Trip> {
 }
 
 extension RunRow {
-    /// Writes the run of points, unless the table contains the same run. Points without a stream may be stored again,
-    /// for example when a file is imported twice.
+    /// Writes a run of points, unless the table contains the same run. A run is the bounding box and the time span of
+    /// consecutive points.
     func write(to db: Database) throws {
         let statement = try DirectStatement(
             """
@@ -202,7 +205,8 @@ extension RunRow {
 }
 
 extension PointRun {
-    /// Binds the seven columns of a run of points to the parameters from `place` on.
+    /// Binds a run, the bounding box and the time span of consecutive points, to seven parameters of a statement. The
+    /// first parameter has the number `place`.
     fileprivate func bind(to statement: DirectStatement, from place: Int32) {
         statement.bind(self.first.seconds, place)
         statement.bind(self.last.seconds, place + 1)
@@ -215,7 +219,8 @@ extension PointRun {
 }
 
 extension RecordingLedger.Trackable {
-    /// Writes the row of the trackable: last position, open run, recent streams.
+    /// Updates the row of the trackable: its last position, its recent streams, and its open run. The open run is the
+    /// bounding box of the latest consecutive points, which still grows.
     func write(to db: Database) throws {
         let statement = try DirectStatement(
             """
@@ -238,7 +243,8 @@ extension RecordingLedger.Trackable {
 }
 
 extension StreamCoverage.Range {
-    /// Writes the range of a stream's coverage. It replaces a range that begins with the same number.
+    /// Writes one range of a stream's record numbers with its state, such as "stored". A range with the same first
+    /// number is replaced.
     func write(_ stream: Int64, _ db: Database) throws {
         let statement = try DirectStatement("INSERT OR REPLACE INTO coverage VALUES (?, ?, ?, ?)", in: db)
         statement.bind(stream, 1)
@@ -250,7 +256,8 @@ extension StreamCoverage.Range {
 }
 
 extension StateRow {
-    /// Writes the new presence or resolution, unless it equals the previous one.
+    /// Writes a presence or a resolution that a recorder received, unless it equals the one written last for the same
+    /// trackable and topic.
     fileprivate func write(to db: Database) throws {
         let last = try DirectStatement(
             "SELECT json FROM state WHERE trackable = ? AND name = ? ORDER BY received DESC LIMIT 1", in: db)

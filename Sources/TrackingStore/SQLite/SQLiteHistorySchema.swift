@@ -1,17 +1,17 @@
 import GRDB
 import TrackingCore
 
-/// The tables of a history in SQLite.
+/// The definition of the tables, indexes and views of a history in SQLite.
 enum SQLiteHistorySchema {
-    /// The `application_id` of a history's file: "GdWt".
+    /// The number in SQLite's `PRAGMA application_id` that identifies a history file: "GdWt" in ASCII.
     static let applicationID: Int64 = 0x4764_5774
-    /// The version of the tables, which the file stores in `PRAGMA user_version`.
+    /// The version of the tables, which the file contains in `PRAGMA user_version`.
     static let version = 1
 
-    /// Makes the tables in an empty file, and checks the version of any other.
+    /// Creates the tables in an empty file. In any other file, checks that it is a history of this version.
     ///
-    /// - Throws: `storeUnusable` when the file is not a history, has another version, or is empty and cannot be
-    ///   written.
+    /// - Throws: `storeUnusable` when the file is not a history, has another version, or is empty and opened for
+    ///   reading only.
     static func prepare(_ db: Database, path: String) throws {
         var isEmpty = false
         try db.inTransaction(.deferred) {
@@ -32,6 +32,8 @@ enum SQLiteHistorySchema {
     }
 
     /// Returns `true` if the file has no tables, and `false` if it is a history of the expected version.
+    ///
+    /// - Throws: `storeUnusable` for any other database.
     private static func isEmpty(_ db: Database, path: String) throws -> Bool {
         guard try Int.fetchOne(db, sql: "SELECT count(*) FROM sqlite_schema") != 0 else { return true }
         guard try Int64.fetchOne(db, sql: "PRAGMA application_id") == Self.applicationID else {
@@ -57,9 +59,9 @@ enum SQLiteHistorySchema {
 
     /// The statements that create the tables, indexes and views, in order.
     ///
-    /// The rows of `trackable` and `coverage` may lack the last points of a trackable (see ``RecordingLedger``). The
-    /// views
-    /// `last_position` and `streams` add them from `point`.
+    /// The rows of `trackable` and `coverage` are not updated with every point (see ``RecordingLedger``). They may lack
+    /// the latest points of a trackable. The views `last_position` and `streams` add these points from the table
+    /// `point`.
     private static let statements = [
         """
         CREATE TABLE trackable (number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, erased_before REAL, recent TEXT NOT NULL, \
@@ -127,21 +129,23 @@ enum SQLiteHistorySchema {
         """,
     ]
 
-    /// The condition that point `p` is the newest point of trackable `k` with a right clock.
+    /// The SQL condition that point `p` is the newest point of trackable `k`. Points with a wrong clock or the place
+    /// [0, 0] are ignored. Of several points with the same time, the one with the highest stream key counts.
     static let isLast = """
         (p.time, p.stream, p.seq) = (SELECT q.time, q.stream, q.seq FROM point q WHERE q.trackable = k.number \
         AND q.time >= k.last_time AND q.clock_fault = 0 ORDER BY q.time DESC, q.stream DESC, q.seq DESC LIMIT 1)
         """
 
-    /// The condition that point `p` is the newest point of trackable `k` with a right clock. Of several points
-    /// with that time, it is the one with the last stream name, in whatever order the points were stored.
+    /// The SQL condition that point `p` is the newest point of trackable `k`. Points with a wrong clock or the place
+    /// [0, 0] are ignored. Of several points with the same time, the one with the last stream name counts.
     static let isLastByName = """
         (p.time, p.stream, p.seq) = (SELECT q.time, q.stream, q.seq FROM point q LEFT JOIN stream o ON o.number = q.stream \
         WHERE q.trackable = k.number AND q.time >= k.last_time AND q.clock_fault = 0 \
         ORDER BY q.time DESC, o.id DESC, q.seq DESC LIMIT 1)
         """
 
-    /// The time of the newest point of trackable `k` whose clock was right.
+    /// An SQL expression for the time of the newest point of trackable `k`. Points with a wrong clock or the place [0,
+    /// 0] are ignored.
     static let lastTime = """
         (SELECT max(q.time) FROM point q WHERE q.trackable = k.number AND q.time >= k.last_time AND q.clock_fault = 0)
         """
@@ -156,7 +160,7 @@ enum SQLiteHistorySchema {
         p.clock_fault
         """
 
-    /// The words with commas between them.
+    /// An SQL expression that converts the stored number of a point's motion to words, separated by commas.
     private static let motionWords =
         "nullif(rtrim("
         + Motion.allCases.map { "iif(p.motion & \($0.bit), '\($0.rawValue),', '')" }.joined(separator: " || ")

@@ -2,10 +2,12 @@ import GRDB
 public import TrackingCore
 import TrackingSQLite
 
-/// Erasing, and removing what is old.
+/// Erases records on request, and removes records that are older than a limit.
 extension SQLiteHistoryStore {
-    /// See ``HistoryStore/erase(_:before:now:)``. SQLite overwrites what is deleted, the file is written anew and the
-    /// write-ahead log is emptied. It takes room for a second copy of the file, and the time to write it.
+    /// Erases records of a trackable for good; see ``HistoryStore/erase(_:before:now:)``.
+    ///
+    /// SQLite overwrites the deleted data. Then the whole file is rewritten and the write-ahead log is emptied. The
+    /// rewriting needs disk space for a second copy of the file.
     public func erase(
         _ trackable: TrackableID, before: UnixTime?, now: UnixTime
     ) async throws(TrackingError) -> EraseReport {
@@ -25,7 +27,7 @@ extension SQLiteHistoryStore {
         return report
     }
 
-    /// Brings the rows of a trackable up to its points.
+    /// Updates the rows of a trackable and its stream with the stored points that the rows do not reflect yet.
     private static func settle(_ id: TrackableID, _ db: Database) throws {
         guard let trackable = try SQLiteLedger.load(id, [], db), trackable.tail != nil else { return }
         var ledger = RecordingLedger()
@@ -33,7 +35,7 @@ extension SQLiteHistoryStore {
         _ = try ledger.settle(id).write(to: db)
     }
 
-    /// Rewrites the file without the erased data, and empties the write-ahead log.
+    /// Rewrites the database file without the erased data, and empties the write-ahead log.
     private func rewrite() async throws {
         try await self.pool.vacuum()
         try await self.pool.writeWithoutTransaction { db in
@@ -42,7 +44,7 @@ extension SQLiteHistoryStore {
         }
     }
 
-    /// Returns the reason why the file was not rewritten, and the remedy.
+    /// Returns the reason why the database file could not be rewritten after an erasure, and advice for the user.
     private static func remedy(for error: any Error) -> String {
         guard let error = error as? DatabaseError else { return "\(error); erase again" }
         let advice =
@@ -129,7 +131,7 @@ extension SQLiteHistoryStore {
     }
 }
 
-/// The erasure of all records of one trackable, or of those before a time, in one transaction.
+/// Erases the records of one trackable in one transaction: all of them, or those before a time.
 private struct Erasing {
     private(set) var report = EraseReport()
     private var trackable: RecordingLedger.Trackable
@@ -160,7 +162,8 @@ private struct Erasing {
         return db.changesCount
     }
 
-    /// Marks the numbers of the records to erase as erased in the coverage of their streams.
+    /// Marks the numbers of the records that will be erased. For each stream, the history then knows that these records
+    /// were erased and are not missing.
     private func mark(before limit: Double, _ db: Database) throws {
         let number = self.trackable.number
         let erased = limit == .infinity ? [:] : try self.seqs(before: limit, db)
@@ -179,8 +182,8 @@ private struct Erasing {
         }
     }
 
-    /// Returns the numbers of the records before a time, by stream. Each point is read once, because a trackable may
-    /// have thousands of streams.
+    /// Returns the numbers of the trackable's records before a time, by stream. Each record is read once, because a
+    /// trackable may have thousands of streams.
     private func seqs(before limit: Double, _ db: Database) throws -> [Int64: SeqSet] {
         let row = try DirectStatement(
             """
@@ -196,8 +199,8 @@ private struct Erasing {
         return seqs
     }
 
-    /// Computes the runs (boxes of consecutive points) of the remaining points anew, because the previous boxes would
-    /// reveal the places of erased points.
+    /// Computes the runs again from the remaining points. A run is the bounding box of consecutive points, and an old
+    /// box would reveal the places of erased points.
     private mutating func rebuildRuns(before limit: Double, _ db: Database) throws {
         let number = self.trackable.number
         let last = try Double.fetchOne(

@@ -2,7 +2,7 @@ import GRDB
 public import TrackingCore
 import TrackingSQLite
 
-/// The reading of points from SQLite.
+/// Reads points from SQLite.
 extension SQLiteHistoryStore {
     /// Reads the next page of the points that a query selects. See ``HistoryStore/points(_:after:limit:)``.
     public func points(
@@ -16,7 +16,7 @@ extension SQLiteHistoryStore {
         }
     }
 
-    /// Returns the newest position of each trackable. See ``HistoryStore/lastPositions(of:)``.
+    /// Returns the last position of each given trackable, or of all. See ``HistoryStore/lastPositions(of:)``.
     public func lastPositions(of trackables: [TrackableID]?) async throws(TrackingError) -> [LastPosition] {
         try await self.read { db in
             let row = try DirectStatement(
@@ -44,7 +44,7 @@ extension SQLiteHistoryStore {
         }
     }
 
-    /// Returns the trackables that have a point in a box during a time span. See
+    /// Returns the trackables that have a stored point in a box during a time span. See
     /// ``HistoryStore/trackables(in:during:)``.
     public func trackables(
         in box: GeoBox, during times: TimeSpan
@@ -63,8 +63,8 @@ extension SQLiteHistoryStore {
         }
     }
 
-    /// Returns the trackables of which a run of points may be in a box at a time in `times`. The box must not cross the
-    /// antimeridian.
+    /// Returns the keys of the trackables that may have a point in a box during a time span, according to their runs. A
+    /// run is the bounding box and the time span of consecutive points. The given box must not cross the antimeridian.
     private static func trackables(near box: GeoBox, during times: TimeSpan, _ db: Database) throws -> Set<Int64> {
         let row = try DirectStatement(
             """

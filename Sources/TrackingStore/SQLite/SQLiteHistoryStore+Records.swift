@@ -2,9 +2,10 @@ import GRDB
 public import TrackingCore
 import TrackingSQLite
 
-/// The reading of trackables, trips, events, coverage and quarantined messages from SQLite.
+/// Reads trackables, trips, events, states of record numbers, and quarantined messages from SQLite.
 extension SQLiteHistoryStore {
-    /// Returns summaries of the next trackables, by id. See ``HistoryStore/trackables(after:limit:)``.
+    /// Returns summaries of the trackables whose ids follow a given id, in order of id. See
+    /// ``HistoryStore/trackables(after:limit:)``.
     public func trackables(after id: TrackableID?, limit: Int) async throws(TrackingError) -> [TrackableSummary] {
         try await self.read { db in
             let row = try DirectStatement(
@@ -28,7 +29,8 @@ extension SQLiteHistoryStore {
         }
     }
 
-    /// Returns the next trips of a trackable during a time span. See ``HistoryStore/trips(of:during:after:limit:)``.
+    /// Returns the trips of a trackable during a time span that follow a given trip, in order. See
+    /// ``HistoryStore/trips(of:during:after:limit:)``.
     public func trips(
         of trackable: TrackableID, during times: TimeSpan, after last: Trip?, limit: Int
     ) async throws(TrackingError) -> [Trip] {
@@ -47,7 +49,8 @@ extension SQLiteHistoryStore {
         }
     }
 
-    /// Returns the next events of a trackable during a time span. See ``HistoryStore/events(of:during:after:limit:)``.
+    /// Returns the events of a trackable during a time span that follow a given event, in order. See
+    /// ``HistoryStore/events(of:during:after:limit:)``.
     public func events(
         of trackable: TrackableID, during times: TimeSpan, after last: TrackingEvent?, limit: Int
     ) async throws(TrackingError) -> [TrackingEvent] {
@@ -87,7 +90,8 @@ extension SQLiteHistoryStore {
         }
     }
 
-    /// Returns the state of each record number of a trackable's streams. See ``HistoryStore/coverage(of:)``.
+    /// Returns the state of each record number (stored, erased, missing and so on) for the streams of a trackable. See
+    /// ``HistoryStore/coverage(of:)``.
     public func coverage(of trackable: TrackableID) async throws(TrackingError) -> [StreamID: StreamCoverage] {
         try await self.read { db in
             guard let known = try SQLiteLedger.load(trackable, [], db) else { return [:] }
@@ -117,7 +121,8 @@ extension SQLiteHistoryStore {
         return streams
     }
 
-    /// Returns a report on the completeness of a trackable's streams. See ``HistoryStore/verify(_:)``.
+    /// Returns a report on stored and missing records of a trackable; `nil` for a trackable that is not in the history.
+    /// See ``HistoryStore/verify(_:)``.
     public func verify(_ trackable: TrackableID) async throws(TrackingError) -> VerifyReport? {
         try await self.read { db in
             guard let known = try SQLiteLedger.load(trackable, [], db) else { return nil }
@@ -139,7 +144,8 @@ extension SQLiteHistoryStore {
         }
     }
 
-    /// Returns the quarantined messages, newest first. See ``HistoryStore/quarantined(limit:)``.
+    /// Returns the quarantined messages, those that the history could not accept, newest first. See
+    /// ``HistoryStore/quarantined(limit:)``.
     public func quarantined(limit: Int) async throws(TrackingError) -> [RefusedMessage] {
         try await self.read { db in
             let row = try DirectStatement(

@@ -3,7 +3,8 @@ public import TrackingCore
 import TrackingSQLite
 
 extension SQLiteHistoryStore {
-    /// Returns summaries of those given trackables that the history contains. See ``HistoryStore/summaries(of:)``.
+    /// Returns summaries of the given trackables; a trackable that is not in the history is left out. See
+    /// ``HistoryStore/summaries(of:)``.
     public func summaries(of trackables: [TrackableID]) async throws(TrackingError) -> [TrackableSummary] {
         try await self.read { db in
             let row = try DirectStatement(
@@ -25,7 +26,7 @@ extension SQLiteHistoryStore {
         }
     }
 
-    /// Returns the newest times in the history. See ``HistoryStore/newest()``.
+    /// Returns the newest times of a position and of a received state in the history. See ``HistoryStore/newest()``.
     public func newest() async throws(TrackingError) -> NewestTimes {
         try await self.read { db in
             NewestTimes(

@@ -3,15 +3,16 @@ import SystemLibrary
 import Synchronization
 public import TrackingCore
 
-/// A history in one SQLite file, for one recorder. It needs no preparation.
+/// A history, the database of recorded positions, in one SQLite file. The file is created when it is first opened.
 ///
 /// One thread writes, and up to four others read concurrently. SQLite adds two files with the same name and the
 /// suffixes `-wal` and `-shm`.
 public final class SQLiteHistoryStore: HistoryStore {
-    /// The path of the file.
+    /// The path of the database file.
     public let path: String
     private let isForReading: Bool
-    /// The open database; `nil` while a history that is opened for reading has no files.
+    /// The open database. `nil` if the files of a history that is open for reading were removed; the next read opens
+    /// the files at the path again.
     private let opened: Mutex<Opened?>
     private let ledger = Mutex(Ledger())
 
@@ -20,24 +21,25 @@ public final class SQLiteHistoryStore: HistoryStore {
         var files: OpenFiles
     }
 
-    /// The contents of the tables that are known without a query, and the state of the file for which they are
-    /// valid.
+    /// The cached contents of tables, and the SQLite data version for which the cache is valid.
     private struct Ledger {
         var value = RecordingLedger()
         var dataVersion: Int64?
     }
 
-    /// The maximum ``RecordingLedger/count`` of the ledger in memory, some 100 MB.
+    /// The largest ``RecordingLedger/count`` of the cache, some 100 MB of memory. A larger cache is emptied.
     private static let maximumKnown = 100_000
 
-    /// Opens a history, or makes it if the file does not exist.
+    /// Opens a history. Creates the file if it does not exist, unless `isForReading` is `true`.
     ///
     /// - Parameters:
     ///   - path: The path of the file. Its folder must exist.
-    ///   - isForReading: `true` to open the history for reading only. The file may then be one that this program cannot
-    ///     write. Nothing is written to it, apart from the tables if it is empty.
-    /// - Throws: `storeUnusable` when the file is not a history or has another version, `storeBusy` when another
-    ///   program writes to it for more than 5 s, and `storeFailed` when it cannot be opened.
+    ///   - isForReading: `true` to open an existing history for reading only. This program then needs no right to write
+    ///     the file. If the file is still empty and writable, the tables are created.
+    /// - Throws:
+    ///   - `storeUnusable` when the file is not a history or has another version.
+    ///   - `storeBusy` when another program writes to it for more than 5 s.
+    ///   - `storeFailed` when it cannot be opened.
     public init(path: String, isForReading: Bool = false) throws(TrackingError) {
         self.path = path
         self.isForReading = isForReading
@@ -70,7 +72,10 @@ public final class SQLiteHistoryStore: HistoryStore {
         }
     }
 
-    /// Makes the file if it does not exist. The error of SQLite would not name the cause of a failure.
+    /// Creates the database file if it does not exist. SQLite could create it too, but its error would not name the
+    /// cause of a failure.
+    ///
+    /// - Throws: `storeFailed` with the cause; `storeUnusable` if the path is a folder.
     private static func makeFile(_ path: String) throws(TrackingError) {
         try self.checkIsFile(path)
         // Only the owner may read positions. SQLite gives its other files the permissions of this file.
@@ -92,18 +97,18 @@ public final class SQLiteHistoryStore: HistoryStore {
         throw TrackingError(.storeUnusable, "the history \(path) is a folder: name a file in it")
     }
 
-    /// Returns `true` if a history and the files beside it can be written. SQLite needs the files beside it
-    /// even to read the history.
+    /// Returns `true` if this program may write the database file and the files that SQLite puts beside it. SQLite
+    /// needs those files even to read the database.
     private static func isWritable(_ path: String) -> Bool {
         let folder = path.lastIndex(of: "/").map { String(path[...$0]) } ?? "."
         return access(path, W_OK) == 0 && (access(folder, W_OK) == 0 || access("\(path)-shm", W_OK) == 0)
     }
 
-    /// Returns a name that SQLite takes for a path even if it looks like an address (`file:…`, `:memory:`).
+    /// Returns the path in a form that SQLite never takes for a URI or for a special name such as `:memory:`.
     private static func literalName(_ path: String) -> String { path.hasPrefix("/") ? path : "./\(path)" }
 
-    /// Returns the name under which SQLite reads a file without locks. The file cannot be written, and no other program
-    /// has it open. SQLite then does not notice changes of the file.
+    /// Returns the URI with which SQLite reads a file without locks (`immutable=1`). SQLite then does not notice
+    /// changes of the file. Use it only for a file that this program cannot write and that has no write-ahead log.
     private static func unlockedName(_ path: String) -> String {
         let encoded = path.replacing("%", with: "%25").replacing("?", with: "%3f").replacing("#", with: "%23")
         return "file:\(path.hasPrefix("/") ? "//" : "./")\(encoded)?immutable=1"
@@ -132,31 +137,34 @@ public final class SQLiteHistoryStore: HistoryStore {
         }
     }
 
-    /// Returns the acknowledgement of a trackable's streams. See ``HistoryStore/acknowledgement(of:)``.
+    /// Returns the acknowledgement of a trackable: for each recent stream, the number up to which no record is missing.
+    /// See ``HistoryStore/acknowledgement(of:)``.
     public func acknowledgement(of trackable: TrackableID) async throws(TrackingError) -> Acknowledgement {
         try await self.read { db in
             try SQLiteLedger.load(trackable, [], db)?.acknowledgement ?? Acknowledgement(streams: [:])
         }
     }
 
-    /// Limits the number of pages of the file, to simulate a full disk.
+    /// Limits the number of pages of the database file, to simulate a full disk in tests.
     package func limitPages(to count: Int) async throws(TrackingError) {
         try await self.explained {
             try await self.pool.writeWithoutTransaction { try $0.execute(sql: "PRAGMA max_page_count = \(count)") }
         }
     }
 
-    /// Writes a copy of the history to a new file. A recorder can store meanwhile.
+    /// Writes a copy of the history to a new file. Other programs may write to the history meanwhile.
     ///
-    /// - Parameter path: The path of the copy, which must not exist. It appears when the copy is complete.
-    /// - Throws: `inputUnreadable` when the path exists or the file cannot be made; `storeFailed`.
+    /// - Parameter path: The path of the copy, which must not exist. The copy appears there when it is complete.
+    /// - Throws: `inputUnreadable` when the path exists or the file cannot be created; `storeFailed` for an error of
+    ///   the database or the disk.
     public func backup(to path: String) async throws(TrackingError) {
         try Self.checkNothingIs(at: path)
         let temporary = Self.backupDraft(of: path)
         let descriptor = SystemLibrary.open(temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else {
             throw TrackingError(
-                .inputUnreadable, "cannot make the backup '\(path)': \(String(cString: strerror(errno)))")
+                .inputUnreadable,
+                "cannot create the backup '\(path)': \(String(cString: strerror(errno))). Check the path")
         }
         defer {
             SystemLibrary.close(descriptor)
@@ -165,11 +173,13 @@ public final class SQLiteHistoryStore: HistoryStore {
         // SQLite writes into the existing file if it is empty, so the copy keeps that file's permissions.
         try await self.explained { try await self.pool.vacuum(into: Self.literalName(temporary)) }
         guard fsync(descriptor) == 0, rename(temporary, path) == 0 else {
-            throw TrackingError(.storeFailed, "cannot write the backup '\(path)': \(String(cString: strerror(errno)))")
+            let reason = String(cString: strerror(errno))
+            throw TrackingError(.storeFailed, "cannot write the backup '\(path)': \(reason). Check the disk")
         }
     }
 
-    /// The path to which a backup is written until it is complete.
+    /// Returns the path of the temporary file to which a backup is written. The complete backup is renamed to the given
+    /// path.
     package static func backupDraft(of path: String) -> String { "\(path).\(getpid()).new" }
 
     private static func checkNothingIs(at path: String) throws(TrackingError) {
@@ -189,9 +199,10 @@ public final class SQLiteHistoryStore: HistoryStore {
     }
 }
 
-/// The access to the database for reading and writing.
+/// Runs reading and writing work on the open SQLite database.
 extension SQLiteHistoryStore {
-    /// Runs `body` in one writing transaction.
+    /// Runs `body` in one writing transaction. An error of `body` or of SQLite undoes the transaction and empties the
+    /// cache.
     func write<Value: Sendable>(
         _ body: @escaping @Sendable (Database, inout RecordingLedger) throws -> Value
     ) async throws(TrackingError) -> Value {
@@ -253,8 +264,10 @@ extension SQLiteHistoryStore {
         }
     }
 
-    /// Returns the database at the path. A history that is open for reading is opened again if its files were
-    /// replaced, so that erased or overwritten data is not read any more.
+    /// Returns the open database for a read.
+    ///
+    /// Checks first if the files were replaced since they were opened. A history that is open for reading is then
+    /// opened again, so that it shows no erased data. A history that is open for writing throws `storeFailed`.
     private func current() throws -> Opened {
         try self.opened.withLock { opened in
             if let known = opened {

@@ -2,10 +2,10 @@ import GRDB
 import TrackingCore
 import TrackingSQLite
 
-/// Loads table contents of SQLite into a ``RecordingLedger``.
+/// Loads rows of trackables and streams from SQLite into the cache, ``RecordingLedger``.
 enum SQLiteLedger {
-    /// Loads the trackables and streams that a batch needs and the ledger does not have. Those that do not exist are
-    /// made.
+    /// Loads the trackables and streams of a batch that the cache does not contain. Creates rows for those that the
+    /// database does not contain.
     static func fill(_ ledger: inout RecordingLedger, for batch: RecordingBatch, _ db: Database) throws {
         for missing in ledger.missing(for: batch) {
             let known = ledger[missing.trackable]
@@ -18,7 +18,8 @@ enum SQLiteLedger {
         }
     }
 
-    /// Returns a trackable with its recent streams and the given ones; `nil` when the history does not contain it.
+    /// Loads a trackable and its recent streams from the database; returns `nil` when the database does not contain the
+    /// trackable.
     static func load(_ id: TrackableID, _ streams: [StreamID], _ db: Database) throws -> RecordingLedger.Trackable? {
         let row = try DirectStatement(
             """
@@ -43,7 +44,8 @@ enum SQLiteLedger {
         return trackable
     }
 
-    /// Adds the trackable's last points that its row does not reflect yet. See ``PointTail``.
+    /// Adds the trackable's latest points that its row does not reflect yet, because the row is not written with every
+    /// point. See ``PointTail``.
     private static func readTail(of trackable: inout RecordingLedger.Trackable, _ db: Database) throws {
         guard let last = trackable.last else { return }
         let row = try DirectStatement(
@@ -62,7 +64,7 @@ enum SQLiteLedger {
         }
     }
 
-    /// Returns the run of points in the seven columns of a row from `column` on.
+    /// Returns the run of points, a bounding box with a time span, that is in seven columns of a row from `column` on.
     static func run(_ row: DirectStatement, from column: Int32) -> PointRun {
         PointRun(
             first: UnixTime(row.number(column)), last: UnixTime(row.number(column + 1)), south: row.number(column + 2),
@@ -70,7 +72,7 @@ enum SQLiteLedger {
             count: Int(row.integer(column + 6)))
     }
 
-    /// Makes a row for a trackable without records.
+    /// Inserts a row for a trackable that has no records yet.
     static func insert(_ id: TrackableID, _ db: Database) throws -> RecordingLedger.Trackable {
         let statement = try DirectStatement("INSERT INTO trackable (id, recent) VALUES (?, '')", in: db)
         statement.bind(id.rawValue, 1)
@@ -104,7 +106,7 @@ enum SQLiteLedger {
         return (id, try Self.stream(number: number, end: row.optionalInteger(1), db))
     }
 
-    /// Returns a stream with the coverage of its record numbers.
+    /// Loads a stream: the state of each of its record numbers.
     static func stream(number: Int64, end: Int64?, _ db: Database) throws -> RecordingLedger.Stream {
         let row = try DirectStatement("SELECT first, last, mark FROM coverage WHERE stream = ? ORDER BY first", in: db)
         defer { row.reset() }

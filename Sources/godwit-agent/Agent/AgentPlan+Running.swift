@@ -4,9 +4,9 @@ import TrackingCore
 import TrackingMQTT
 import TrackingPublisher
 
-/// Conversions of an agent's plan for the publisher and for the agent's status.
+/// Conversions of an agent's plan (its settings in force) to the publisher's configuration and to the agent's status.
 extension AgentPlan {
-    /// Returns the publisher's configuration that the plan describes.
+    /// Returns the configuration of the publisher that follows from this plan.
     ///
     /// - Throws: `ValidationError` or `TrackingError` that names the invalid option and the rule for its values.
     func configuration(for identity: Identity) throws -> PublisherConfiguration {
@@ -15,13 +15,14 @@ extension AgentPlan {
         return configuration
     }
 
-    /// Returns `true` if this plan may hide positions that the plan `last` shows: it switches the agent off, or its
-    /// privacy zones differ.
+    /// Returns `true` if a change from the plan `last` to this plan may hide positions: it switches the agent off, or
+    /// it changes the privacy zones.
     func mayHide(from last: AgentPlan) -> Bool {
         (last.settings.isOn && !self.settings.isOn) || self.options["zone"] != last.options["zone"]
     }
 
-    /// The mode of travel of a trip that is started without one: that of `--automatic-trips`, else `car`.
+    /// The mode of travel for a trip that is started without a mode: the one given by `--automatic-trips`, otherwise
+    /// `car`.
     var tripMode: TripMode {
         get throws(TrackingError) {
             if let mode = self.run.capture.automaticTrips { return mode }
@@ -29,7 +30,7 @@ extension AgentPlan {
         }
     }
 
-    /// Returns the plan with another destination of a tracked trackable; `nil` removes the destination.
+    /// Returns a plan in which a tracked trackable has another destination, or none (`nil`).
     ///
     /// - Throws: `unknownTrackable` if the agent does not track the trackable.
     func going(_ id: TrackableID, to destination: Coordinate?) throws -> AgentPlan {
@@ -44,12 +45,12 @@ extension AgentPlan {
 }
 
 extension AgentStatus {
-    /// Makes the status of an agent that follows `plan`.
+    /// Makes the status report of an agent whose settings are those of `plan`.
     ///
     /// - Parameters:
     ///   - snapshot: The state of the publisher; `nil` while no publisher runs.
-    ///   - figures: The counts of records in the log; `nil` while no publisher runs.
-    ///   - now: The time of a status without a snapshot, by the device's clock.
+    ///   - figures: The counts of records in the device's log; `nil` while no publisher runs.
+    ///   - now: The time of the report by the device's clock, if there is no snapshot.
     init(_ plan: AgentPlan, _ snapshot: PublisherSnapshot?, _ figures: LogFigures?, now: UnixTime) {
         let addresses = (try? plan.run.broker.addresses) ?? []
         let link = snapshot?.link

@@ -4,16 +4,16 @@ import TrackingCore
 import TrackingMQTT
 import TrackingPublisher
 
-/// The settings that an agent follows: the options given at its start together with the changes made at run time. A
-/// plan reads no clock, and no file after it is made.
+/// A plan: all settings that an agent follows. They are the options given at its start, together with the changes made
+/// at run time. A plan does not change; a change of settings makes a new plan.
 struct AgentPlan {
-    /// The changes of settings made at run time, which are kept in the settings file.
+    /// The changes of settings that were made at run time. The settings file stores them.
     let settings: AgentSettings
-    /// The options of `godwit-agent run` in force, parsed.
+    /// The options in force of `godwit-agent run`, parsed. Changes made at run time are included.
     let run: Run
-    /// The options in force as text, by long name.
+    /// The options in force as text, by their long names. Changes made at run time are included.
     let options: OptionValues
-    /// The tracked trackables with their settings.
+    /// The trackables that the agent tracks, with their settings.
     let trackables: [Trackable]
 
     private let given: OptionValues
@@ -21,8 +21,8 @@ struct AgentPlan {
     private let givenLogin: AgentSettings.Login
     private let file: ConfigurationFile?
 
-    /// Makes the plan from the options given at the start and the changes kept from an earlier run. A kept change is
-    /// dropped if the option that it changed is now given with another value.
+    /// Makes the plan from the options given at this start and the run-time changes kept from earlier runs. A kept
+    /// change is dropped if its option is now given with another value than before the change.
     ///
     /// - Throws: `ValidationError` or `TrackingError` that names the broken rule.
     init(given: OptionValues, kept: AgentSettings = AgentSettings()) throws {
@@ -79,15 +79,15 @@ struct AgentPlan {
         }
     }
 
-    /// Returns a plan for the same given options with other run-time changes.
+    /// Returns a plan with the same options given at the start, but with these run-time changes.
     ///
-    /// - Throws: As ``init(given:kept:)``. This plan remains valid.
+    /// - Throws: As ``init(given:kept:)``. This plan itself does not change.
     func with(_ settings: AgentSettings) throws -> AgentPlan {
         try AgentPlan(
             given: self.given, tracked: self.givenTracked, login: self.givenLogin, file: self.file, settings: settings)
     }
 
-    /// Returns the plan with the agent switched on or off.
+    /// Returns a plan in which the agent is switched on or off.
     func switched(isOn: Bool) throws -> AgentPlan {
         var settings = self.settings
         settings.isOn = isOn
@@ -96,12 +96,12 @@ struct AgentPlan {
 
     // MARK: - Tracked trackables
 
-    /// The tracked trackables with their destinations.
+    /// The trackables that the agent tracks, with their destinations.
     var tracked: [AgentSettings.TrackedTrackable] {
         self.trackables.map { AgentSettings.TrackedTrackable(id: $0.id, destination: $0.destination) }
     }
 
-    /// Returns a plan that tracks exactly these trackables.
+    /// Returns a plan in which the agent tracks exactly these trackables.
     func tracking(_ tracked: [AgentSettings.TrackedTrackable]) throws -> AgentPlan {
         var settings = self.settings
         settings.tracked = tracked == self.givenTracked ? nil : .init(before: self.givenTracked, after: tracked)
@@ -110,7 +110,9 @@ struct AgentPlan {
 
     // MARK: - Options
 
-    /// Returns a plan with new values of options, by long name. `nil` removes an option.
+    /// Returns a plan with new values for these options, by long name. `nil` removes an option.
+    ///
+    /// - Throws: `ValidationError` or `TrackingError` that names the broken rule.
     func setting(_ values: [String: [String]?]) throws -> AgentPlan {
         var settings = self.settings
         for (name, values) in values {
@@ -130,7 +132,8 @@ struct AgentPlan {
         return next
     }
 
-    /// Returns an option's values as they are stored beside a change: without the passwords in broker addresses.
+    /// Returns an option's values in the form in which run-time changes store them: broker addresses without their
+    /// passwords.
     private static func comparable(_ values: [String]?, _ name: String) -> [String]? {
         name == "broker" ? values.map { $0.map { BrokerAddress($0).withoutPassword } } : values
     }
@@ -141,7 +144,7 @@ struct BrokerAddress {
     /// The scheme with its separator, such as `mqtts://`.
     private let scheme: Substring
     private let userInfo: Substring?
-    /// The rest of the URL after the user: `host:port`.
+    /// The rest of the URL after the user and password, for example `host:port`.
     private let place: Substring
 
     init(_ url: String) {
@@ -162,8 +165,8 @@ struct BrokerAddress {
         return "\(self.scheme)\(user)@\(self.place)"
     }
 
-    /// Returns the URL with this user, percent-encoded, in place of its own and without a password; `nil` leaves out
-    /// the user.
+    /// Returns the URL with the given user instead of its own, and without a password. The user is percent-encoded.
+    /// `nil` makes a URL without a user.
     func of(user: String?) -> String {
         guard let user else { return self.bare }
         let encoded = user.utf8.map { byte -> String in

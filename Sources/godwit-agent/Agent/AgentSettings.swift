@@ -1,50 +1,50 @@
 import TrackingCore
 
-/// The changes of an agent's settings that commands made at run time. They survive a restart.
+/// The changes of an agent's settings that commands made at run time. They survive a restart of the agent.
 ///
-/// Each change contains the value that the option had when the agent was started. If the agent is started with another
+/// Each change contains the value that was given for the option at the start. If the agent is started with another
 /// value later, the change is dropped, because the new value is the user's latest decision.
 struct AgentSettings: Hashable, Sendable {
-    /// The run-time change of one option.
+    /// A change of one option that a command made at run time.
     struct Change: Hashable, Sendable {
-        /// The values of the option with which the agent was started; `nil` if the agent was started without the
-        /// option.
+        /// The values of the option given at the agent's start; `nil` if the option was not given.
         var before: [String]?
-        /// The values of the option since the run-time change; `nil` if the change removed the option.
+        /// The values of the option after the change; `nil` if the change removed the option.
         var after: [String]?
     }
 
-    /// A tracked trackable with its destination.
+    /// A trackable that the agent tracks, with its destination.
     struct TrackedTrackable: Hashable, Sendable {
         var id: TrackableID
         var destination: Coordinate?
     }
 
-    /// The run-time change of the set of tracked trackables.
+    /// A change of the tracked trackables that commands made at run time.
     struct TrackedChange: Hashable, Sendable {
-        /// The trackables with which the agent was started.
+        /// The trackables given at the agent's start.
         var before: [TrackedTrackable]
-        /// The trackables that are tracked now.
+        /// The trackables that the agent tracks since the change.
         var after: [TrackedTrackable]
     }
 
-    /// The broker, the user and the password with which the agent was started, which belong together.
+    /// The broker, the user and the password given at the agent's start. A password is valid only for its broker and
+    /// user.
     struct Login: Hashable, Sendable {
-        /// The broker's addresses, with users and without passwords.
+        /// The broker's addresses (URLs), with users and without passwords.
         var broker: [String]
         var passwordFile: String?
-        /// 16 bits of a hash of the password: enough to recognise another password, too few to find the password. `nil`
-        /// if the password could not be read.
+        /// 16 bits of a hash of the password. They show that a password changed, but do not help to find it. `nil` if
+        /// the password could not be read.
         var passwordCheck: Int?
 
-        /// Returns `true` if broker, user and password are the same. A password that could not be read, then or now,
-        /// counts as the same.
+        /// Returns `true` if the broker, the user and the password are the same. A password that could not be read in
+        /// one of the two logins counts as the same.
         func isSame(as other: Login) -> Bool {
             self.broker == other.broker && self.passwordFile == other.passwordFile
                 && (self.passwordCheck ?? other.passwordCheck) == (other.passwordCheck ?? self.passwordCheck)
         }
 
-        /// Returns 16 bits of a hash of a password.
+        /// Returns the 16 bits of a password's hash by which a changed password is recognised.
         static func check(of password: String) -> Int {
             let hash = password.utf8.reduce(into: UInt32(2_166_136_261)) { hash, byte in
                 hash = (hash ^ UInt32(byte)) &* 16_777_619
@@ -53,17 +53,16 @@ struct AgentSettings: Hashable, Sendable {
         }
     }
 
-    /// The long names of the options that make up a login: broker, user and password.
+    /// The long names of the options for the login at the broker: its address with the user, and the password.
     static let loginOptions: Set<String> = ["broker", "password", "password-file"]
 
-    /// `true` while the agent samples and sends.
+    /// `true` while the agent is switched on: it reads positions and sends them.
     var isOn = true
-    /// The run-time change of the tracked trackables; `nil` while the agent tracks those with which it was started.
+    /// The change of the tracked trackables at run time; `nil` while the agent tracks those given at its start.
     var tracked: TrackedChange?
-    /// The run-time changes of options, by the long name of the option.
+    /// The run-time changes of the agent's options, by the long name of the option.
     var options: [String: Change] = [:]
-    /// The login with which the agent was started, if a run-time change concerns one of ``loginOptions``; otherwise
-    /// `nil`.
+    /// The login given at the agent's start, if a run-time change affects one of ``loginOptions``; otherwise `nil`.
     var login: Login?
 }
 
@@ -93,7 +92,7 @@ extension AgentSettings {
         guard bytes.count <= Self.maximumBytes else {
             throw TrackingError(
                 .payloadTooLarge,
-                "cannot keep the changed settings: they have more than \(Self.maximumBytes) bytes. Track fewer trackables, or change fewer options"
+                "cannot save the changed settings: they exceed \(Self.maximumBytes) bytes. Track or change less"
             )
         }
         return bytes

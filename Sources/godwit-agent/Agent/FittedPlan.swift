@@ -3,25 +3,26 @@ import GodwitOptions
 import TrackingControl
 import TrackingCore
 
-/// An agent's plan from the options given now and those kept run-time changes that are still valid with them. An
-/// invalid change is left out and does not undo the others.
+/// An agent's plan that is made even if some run-time changes from earlier runs do not fit the options given now. Such
+/// changes are left out, and the others remain.
 struct FittedPlan {
-    /// A kept run-time change that is no longer valid with the options given now.
+    /// A run-time change from an earlier run that is invalid together with the options given now.
     struct Misfit: Equatable {
-        /// The name of the run-time change, for people.
+        /// The name of the run-time change, as shown to people.
         var change: String
-        /// The reason why the change is invalid, for people.
+        /// The reason why the run-time change is invalid, as shown to people.
         var reason: String
     }
 
-    /// The plan with the given options and all valid changes.
+    /// The plan with the given options and all changes that are valid with them.
     let plan: AgentPlan
-    /// The kept changes that are left out because they are invalid.
+    /// The run-time changes that are left out of the plan because they are invalid.
     let misfits: [Misfit]
 
-    /// Makes the plan from the options given now and the changes kept from earlier runs.
+    /// Makes the plan from the options given now and the run-time changes kept from earlier runs. Changes that are
+    /// invalid are left out.
     ///
-    /// - Throws: `ValidationError` or `TrackingError` if the given options are invalid without any change.
+    /// - Throws: `ValidationError` or `TrackingError` if the given options are invalid even without any change.
     init(given: OptionValues, kept: AgentSettings) throws {
         let whole = kept.parts
         if let plan = try? Self.plan(given, kept, whole) {
@@ -37,8 +38,8 @@ struct FittedPlan {
         }
     }
 
-    /// Returns a set of changes that are valid together: all but the first one whose removal makes the rest valid, or
-    /// else those that can be added one after the other.
+    /// Returns changes that are valid together. If it is enough to leave out one change, only that one is missing.
+    /// Otherwise, changes are added one after the other as long as they are valid together.
     private static func fitting(
         _ whole: [AgentSettings.Part], _ fits: ([AgentSettings.Part]) -> Bool
     ) -> [AgentSettings.Part] {
@@ -56,7 +57,9 @@ struct FittedPlan {
         return taken
     }
 
-    /// Makes a plan with these changes. Throws if the changes are invalid together.
+    /// Makes a plan with only these run-time changes.
+    ///
+    /// - Throws: The reason if the changes are invalid together.
     private static func plan(
         _ given: OptionValues, _ kept: AgentSettings, _ parts: [AgentSettings.Part]
     ) throws -> AgentPlan {
@@ -65,7 +68,7 @@ struct FittedPlan {
         return plan
     }
 
-    /// Returns the reason why these changes are invalid together, for people; `nil` if they are valid.
+    /// Returns the reason why these run-time changes are invalid together, as shown to people; `nil` if they are valid.
     private static func reason(
         _ given: OptionValues, _ kept: AgentSettings, _ parts: [AgentSettings.Part]
     ) -> String? {
@@ -80,14 +83,14 @@ struct FittedPlan {
 }
 
 extension AgentSettings {
-    /// A run-time change that is kept or left out as a whole.
+    /// A part of the run-time changes that is accepted or left out as a whole.
     enum Part: Hashable {
         case option(String)
         case tracked
-        /// The changes of ``AgentSettings/loginOptions`` together.
+        /// All changes of ``AgentSettings/loginOptions`` (broker, user and password) together.
         case login
 
-        /// The name of the run-time change, for people.
+        /// The name of this part of the changes, as shown to people.
         var text: String {
             switch self {
             case .option(let name): name
@@ -97,14 +100,14 @@ extension AgentSettings {
         }
     }
 
-    /// All changes except the switch on or off, which is always valid.
+    /// The parts of all run-time changes. The switch on or off is not among them, because it is always valid.
     fileprivate var parts: [Part] {
         let names = self.options.keys.filter { !Self.loginOptions.contains($0) }.sorted()
         return names.map { .option($0) } + (self.tracked == nil ? [] : [.tracked])
             + (names.count == self.options.count ? [] : [.login])
     }
 
-    /// Returns the settings with these changes and without all others.
+    /// Returns the settings with only these parts of the run-time changes. The switch on or off remains.
     fileprivate func only(_ parts: [Part]) -> AgentSettings {
         var settings = self
         settings.options = self.options.filter { name, _ in

@@ -4,7 +4,7 @@ import TrackingCore
 
 /// The rules for changing an agent's options while it runs.
 enum LiveSettings {
-    /// The long names of the options that can change while the agent runs. A change takes effect at once.
+    /// The long names of the options that can change while the agent runs. Their changes take effect at once.
     static let names: Set<String> = [
         "default-resolution", "sensor-resolution", "raw", "proximity", "arrival", "resolution", "resolution-far",
         "resolution-far-watched", "resolution-near", "resolution-near-watched", "battery-threshold",
@@ -16,25 +16,25 @@ enum LiveSettings {
         "defer",
     ]
 
-    /// The long names of the options that a command from the broker cannot set. They name a program, a file, a device
-    /// or a broker, contain a secret, or decide who may send commands and whose acknowledgements count.
+    /// The long names of the options that a command received through the broker cannot set. They name a program, a
+    /// file, a device or a broker, contain a secret, or decide who may send commands and whose acknowledgements count.
     static let local: Set<String> = [
         "broker", "password", "password-file", "client-id", "topic-root", "ca", "cert", "key", "config", "source",
         "battery", "spool", "socket", "metrics-file", "notify", "allow-commands", "acknowledge-by",
     ]
 
-    /// The long names of the options whose values are never reported, because they contain private places.
+    /// The long names of the options whose values are never reported, because they reveal private places.
     static let redactedNames: Set<String> = ["zone"]
 
-    /// Parses new values of options, written as on the command line. The setting `destination` is left out, because it
-    /// belongs to a trackable and not to the agent.
+    /// Parses new values of options, written as on the command line. A setting `destination` is ignored here, because
+    /// it belongs to a trackable and not to the agent.
     ///
     /// - Parameters:
     ///   - settings: The new values as text, by the option's long name. An empty text removes the option.
     ///   - options: The options in force.
     ///   - isFromAfar: `true` for a command that arrived through the broker.
-    /// - Throws: `notAllowed` for an option that the broker may not set; `invalidArguments` for an unknown option, an
-    ///   invalid value, and an option that cannot change while the agent runs.
+    /// - Throws: `notAllowed` for an option that a command through the broker may not set; `invalidArguments` for an
+    ///   unknown option, an invalid value, and an option that cannot change while the agent runs.
     static func values(
         _ settings: [String: String], of options: OptionValues, isFromAfar: Bool
     ) throws(CommandFailure) -> [String: [String]?] {
@@ -63,8 +63,8 @@ enum LiveSettings {
         return values
     }
 
-    /// Returns an error message that can be published. A message that contains a private value is replaced by a general
-    /// one.
+    /// Returns an error message without private values. If the message contains the value of a private option, such as
+    /// a privacy zone, a general message replaces it.
     static func redacted(_ message: String, _ values: [String: [String]?]) -> String {
         let named = values.first { name, values in
             self.redactedNames.contains(name) && (values ?? []).contains { message.contains($0) }
@@ -86,8 +86,8 @@ enum LiveSettings {
         return place
     }
 
-    /// Returns the changes of those options in `names` whose values differ between `old` and `new`. Two spellings of
-    /// one value count as equal.
+    /// Returns the changes of settings from `old` to `new`, for those options in `names` whose values differ. Two
+    /// spellings of the same value do not differ.
     static func changes(
         of names: some Collection<String>, from old: OptionValues, to new: OptionValues
     ) -> [SettingChange] {
@@ -99,7 +99,7 @@ enum LiveSettings {
         }
     }
 
-    /// Returns the values of an option, each in its standard spelling, for comparison.
+    /// Returns the values of an option in their standard spelling, so that they can be compared.
     private static func meant(_ options: OptionValues, _ name: String) -> [String]? {
         options[name]?.map { text in
             if name == "mode" { return TrackingMode(argument: text)?.rawValue ?? text }

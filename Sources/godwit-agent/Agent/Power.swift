@@ -1,7 +1,7 @@
 import Synchronization
 import TrackingRuntime
 
-/// The switch that turns the agent on and off. Tasks can wait until it is on or off.
+/// The switch by which the agent is on or off. Tasks can wait for a change of it.
 final class Power: Sendable {
     private let state: Mutex<Bool>
     private let changes = Broadcast<Void>(buffer: 1)
@@ -17,7 +17,7 @@ final class Power: Sendable {
         }
     }
 
-    /// Waits until the agent is on (`isOn` is `true`) or off, or until the task is cancelled.
+    /// Waits until the agent is on (if `isOn` is `true`) or off (if `isOn` is `false`), or until the task is cancelled.
     func wait(untilOn isOn: Bool) async {
         let changes = self.changes.listen()
         guard self.isOn != isOn else { return }

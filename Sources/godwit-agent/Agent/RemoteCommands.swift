@@ -5,19 +5,20 @@ import TrackingCore
 import TrackingMQTT
 import TrackingPublisher
 
-/// Performs commands that arrive through the broker, several at a time, and answers each of them.
+/// Performs the commands that the agent receives through the broker, several at a time, and publishes an answer to each
+/// of them.
 struct RemoteCommands: Sendable {
-    /// The choice of the commands that the agent accepts from the broker.
+    /// The commands from the broker that the agent accepts, as the option `--allow-commands` decides.
     enum Acceptance: String, Hashable, Sendable {
         /// The agent accepts no commands from the broker.
         case off
-        /// The agent accepts every command of the protocol. ``RemoteConfigurationRule`` limits the settings that
-        /// commands may change.
+        /// The agent accepts every command of the protocol. ``RemoteConfigurationRule`` limits the changes of settings.
         case restricted
-        /// The agent accepts every command of the protocol, and commands may change all settings.
+        /// The agent accepts every command of the protocol, without the limits of ``RemoteConfigurationRule`` for
+        /// changes of settings.
         case unrestricted
-        /// The option has another text as its value. The parser would otherwise take that text for a missing value;
-        /// ``ControlOptions`` rejects it.
+        /// The option was given with an unknown value, which ``ControlOptions`` rejects. This case exists so that the
+        /// parser does not report a missing value instead.
         case unknown
     }
 
@@ -33,7 +34,7 @@ struct RemoteCommands: Sendable {
         self.dispatcher = dispatcher
     }
 
-    /// Performs the received commands until the publisher ends or the task is cancelled.
+    /// Performs each received command and publishes its answer, until the publisher ends or the task is cancelled.
     func run(_ commands: AsyncStream<ReceivedCommand>) async {
         let slots = Slots(Self.maximumAtOnce)
         await withDiscardingTaskGroup { group in
@@ -41,7 +42,7 @@ struct RemoteCommands: Sendable {
                 guard slots.enter() else {
                     let failure = CommandFailure(
                         .busy,
-                        "\(Self.maximumAtOnce) commands from the broker are running, the most at a time. Try again")
+                        "cannot accept the command: \(Self.maximumAtOnce) others run, which is the limit. Try later")
                     self.answer(CommandAnswer(id: received.command.id, outcome: .failure(failure)), to: received)
                     continue
                 }
@@ -68,7 +69,8 @@ struct RemoteCommands: Sendable {
 }
 
 extension RemoteCommands.Acceptance: ExpressibleByArgument {
-    /// Parses the value of `--allow-commands`: `restricted`, `unrestricted`, or `true` or `false` as for a flag.
+    /// Parses the value of `--allow-commands`: `restricted` or `unrestricted`. A value for "true" means `restricted`,
+    /// and a value for "false" means `off`.
     init(argument: String) {
         switch argument.lowercased() {
         case "restricted", "true", "yes", "on", "1": self = .restricted

@@ -3,28 +3,29 @@ import TrackingControl
 import TrackingCore
 import TrackingPublisher
 
-/// The settings of an agent that protect its owner: the time for which records are kept, and the detail that others
-/// see.
+/// The settings that protect the device's owner against commands from afar: limits for unsent records, privacy zones,
+/// and limits for the resolutions that subscribers request.
 struct OwnerProtection: Hashable, Sendable {
-    /// The largest number of records in the log; `nil` for no limit.
+    /// The largest number of unsent records in the device's log; `nil` for no limit.
     var keepPoints: Int?
-    /// The largest number of bytes of records in the log; `nil` for no limit.
+    /// The largest size of the unsent records in the device's log, in bytes; `nil` for no limit.
     var keepBytes: Int?
-    /// The largest age of an unsent record in the log, in days; `nil` for no limit.
+    /// The largest age of an unsent record in the device's log, in days; `nil` for no limit.
     var keepDays: Double?
-    /// The rule for pending records of a trackable that another publisher takes over.
+    /// The rule for unsent records of a trackable that another publisher takes over: send them or discard them.
     var onCollision = CollisionRule.keep
-    /// The privacy zones, in which positions are hidden.
+    /// The privacy zones, circles in which the agent hides positions.
     var zones: [PrivacyZone] = []
-    /// The finest resolution that subscribers' requests reach, by trackable; a trackable without a floor has no entry.
+    /// The floor of each trackable, the finest resolution that subscribers can get by requests. A trackable without a
+    /// floor has no entry.
     var floors: [TrackableID: Resolution] = [:]
-    /// The coarsest resolution that subscribers' requests reach, by trackable; a trackable without a ceiling has no
-    /// entry.
+    /// The ceiling of each trackable, the coarsest resolution to which subscribers' requests can lead. A trackable
+    /// without a ceiling has no entry.
     var ceilings: [TrackableID: Resolution] = [:]
 }
 
 extension OwnerProtection {
-    /// Reads the protective settings in force from an agent's plan.
+    /// Reads the protective settings that are in force from an agent's plan.
     ///
     /// - Throws: `failed` if the plan has no valid configuration.
     init(_ plan: AgentPlan) throws(CommandFailure) {
@@ -43,14 +44,16 @@ extension OwnerProtection {
     }
 }
 
-/// Decides which changes of ``OwnerProtection`` a command from the broker may make: limits on stored records may only
-/// be raised, and privacy zones and floors may only be added or tightened.
+/// Decides whether a command from the broker may change the settings of ``OwnerProtection``. Limits for unsent records
+/// may only be raised. Privacy zones and limits for resolutions may only be added or tightened.
 ///
-/// The rule compares the settings in force before and after, so that a profile cannot change them either.
+/// The rule compares all these settings before and after the command, so that a named profile of settings cannot change
+/// them either.
 enum RemoteConfigurationRule {
-    /// Checks a change of the protective settings by a command from the broker.
+    /// Checks a change of the protective settings that a command from the broker would make.
     ///
-    /// - Throws: `notAllowed` with the setting, the old and the new value (never a place), the reason and the remedy.
+    /// - Throws: `notAllowed` if the change is not permitted. The message contains the setting, the old and the new
+    ///   value (never a place), the reason and the remedy.
     static func check(from old: OwnerProtection, to new: OwnerProtection) throws(CommandFailure) {
         try self.checkLimit("keep-points", old.keepPoints, new.keepPoints)
         try self.checkLimit("keep-bytes", old.keepBytes, new.keepBytes)
@@ -65,8 +68,13 @@ enum RemoteConfigurationRule {
         try self.checkLimits("ceiling", old.ceilings, new.ceilings, "coarser") { $0.finer(of: $1) }
     }
 
-    /// Checks that each trackable's limit of requests remains or becomes tighter: `tightest` of the new and the old
-    /// limit must be the new one.
+    /// Checks that no trackable's floor or ceiling is removed or loosened.
+    ///
+    /// - Parameters:
+    ///   - setting: The name of the setting for the error.
+    ///   - excess: The word for the error that describes the positions beyond the limit: "finer" or "coarser".
+    ///   - tightest: Returns the tighter one of two limits.
+    /// - Throws: `notAllowed` for the first limit that would be removed or loosened.
     private static func checkLimits(
         _ setting: String, _ old: [TrackableID: Resolution], _ new: [TrackableID: Resolution], _ excess: String,
         tightest: (Resolution, Resolution) -> Resolution
@@ -113,19 +121,21 @@ enum RemoteConfigurationRule {
 }
 
 extension PrivacyZone {
-    /// Returns `true` if this zone hides every position that `other` hides, and hides it at least as well.
+    /// Returns `true` if this zone hides every position that `other` hides. A zone that omits positions may not become
+    /// one that only replaces them by its centre.
     fileprivate func hidesAll(of other: PrivacyZone) -> Bool {
         self.center.distance(to: other.center).value + other.radius.value <= self.radius.value
             && (self.rule == .omit || other.rule == .replace)
     }
 
-    /// Returns `true` if no trackable enters or leaves this zone inside `other`: this zone is apart from `other` or
-    /// contains it, with the margin for leaving.
+    /// Returns `true` if the events about entering and leaving this zone reveal no position inside `other`. This zone
+    /// must then be entirely outside of `other`, or contain it. The margin for leaving a zone is included.
     fileprivate func revealsNothing(inside other: PrivacyZone) -> Bool {
         let distance = self.center.distance(to: other.center).value
         return distance > self.outerRadius + other.outerRadius || distance + other.outerRadius <= self.radius.value
     }
 
-    /// The radius in metres, at the most, within which a trackable that was inside the zone still counts as inside.
+    /// The radius in metres outside of which a trackable has left the zone. It is larger than the zone's radius, so
+    /// that a trackable at the edge does not enter and leave repeatedly.
     private var outerRadius: Double { self.radius.value * 1.1 + 10 }
 }

@@ -5,7 +5,7 @@ import TrackingCore
 import TrackingMQTT
 import TrackingPublisher
 
-/// The commands that a running agent performs.
+/// The commands that a running agent performs, from its control socket and from the broker.
 extension RunningAgent: AgentControl {
     func status() async -> AgentStatus {
         let publisher = try? self.running().publisher
@@ -23,7 +23,10 @@ extension RunningAgent: AgentControl {
 
     func setOn(_ isOn: Bool) async throws(CommandFailure) {
         try await self.adopt(try self.planned { try $0.switched(isOn: isOn) })
-        self.logger.info(isOn ? "Agent switched on" : "Agent switched off")
+        self.logger.info(
+            isOn
+                ? "Agent switched on: it publishes again"
+                : "Agent switched off: it publishes nothing until it is switched on")
     }
 
     func report() async throws(CommandFailure) {
@@ -131,7 +134,10 @@ extension RunningAgent: AgentControl {
         do throws(TrackingError) { return try await publisher.stopTrip(of: id) } catch { throw CommandFailure(error) }
     }
 
-    /// Returns the named trackable, or the only tracked one if `id` is `nil`.
+    /// Returns the given trackable; if `id` is `nil`, returns the only tracked trackable.
+    ///
+    /// - Throws: `unknownTrackable` if the agent does not track the given trackable; `invalidArguments` if `id` is
+    ///   `nil` and the agent tracks none or several.
     private func trackedOne(_ id: TrackableID?) throws(CommandFailure) -> TrackableID {
         let tracked = self.plan.trackables.map(\.id)
         if let id {

@@ -8,10 +8,11 @@ import TrackingCore
 import TrackingMQTT
 import TrackingPublisher
 
-/// A running agent: it reads the sources and publishes positions as its plan describes. Commands change the plan.
+/// A running agent. It reads the sources of positions and publishes the positions, as its plan (the settings in force)
+/// describes. Commands change the plan.
 ///
-/// A plan with another broker or user ends the connection and begins a new one. All other changes go to the running
-/// publisher. A change is written to the settings file before it takes effect, so that the change survives a restart.
+/// A change of the broker or the user ends the connection and begins a new one. The running publisher takes over every
+/// other change. A change is written to the settings file before it takes effect, so that it survives a restart.
 actor RunningAgent: Service {
     var plan: AgentPlan
     let file: SettingsFile
@@ -20,11 +21,13 @@ actor RunningAgent: Service {
     private let power: Power
     private let reader: SwitchedReader
     let logger = Logger(label: "godwit.agent")
-    /// The part of the agent that belongs to the present connection; `nil` before the first connection and between two.
+    /// The present connection to the broker, with its publisher; `nil` before the first connection and between two
+    /// connections.
     private var device: Device?
-    /// `true` while the present connection ends because the plan needs another one.
+    /// `true` while the present connection is being ended because the broker or the user of the plan changed.
     private var isRenewing = false
-    /// The outcome of the sources, once they have ended: an error, or `nil` for a regular end.
+    /// The end of the sources of positions: an error, or an inner `nil` for a regular end. `nil` while the sources are
+    /// being read.
     private var sourcesEnd: TrackingError??
 
     /// Makes an agent that is not connected yet, and reads the changes that were made in earlier runs.
@@ -39,7 +42,7 @@ actor RunningAgent: Service {
         self.controls = first.run.controls
         if let other = try first.run.recording.otherLog(of: first.trackables) {
             self.logger.warning(
-                "Another log of the tracked trackables found; its records are not sent",
+                "Another log of the tracked trackables found: the agent does not send the records in it",
                 metadata: [
                     "other": "\(other)",
                     "remedy": "give its trackable as the first --trackable, or the file as --spool",
@@ -49,14 +52,14 @@ actor RunningAgent: Service {
         self.plan = fitted.plan
         for misfit in fitted.misfits {
             self.logger.error(
-                "Setting changed at run time ignored: the change conflicts with the options given now",
+                "Setting that was changed in an earlier run is ignored: it conflicts with the options given now",
                 metadata: ["change": "\(misfit.change)", "reason": "\(misfit.reason)"])
         }
         self.power = Power(isOn: self.plan.settings.isOn)
         self.reader = try SwitchedReader(first.run, self.power)
     }
 
-    /// Runs the agent until its sources end, a signal arrives, or an error makes it pointless to go on.
+    /// Runs the agent until its sources of positions end, a signal arrives, or an error makes it pointless to go on.
     ///
     /// - Throws: The error that ended the agent; nothing after an orderly end.
     func run() async throws {
@@ -92,7 +95,8 @@ actor RunningAgent: Service {
             ])
     }
 
-    /// Reads the sources, and connects to the broker as often as needed. The sources stay open between two connections.
+    /// Reads the sources of positions, and connects to the broker. After a change of the broker, connects again; the
+    /// sources are read all the time.
     private func live() async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { await self.read() }
@@ -132,14 +136,14 @@ actor RunningAgent: Service {
                 // During a renewal, the end of the old connection is expected, even if the broker refused the old user.
                 guard self.isRenewing else { throw error }
                 self.logger.info(
-                    "Previous connection to the broker ended before the new one", metadata: ["reason": "\(error)"])
+                    "Old connection to the broker ended with an error while the agent replaces it by a new one",
+                    metadata: ["reason": "\(error)"])
             }
             guard self.isRenewing, !Task.isShuttingDownGracefully, !Task.isCancelled else { return }
         }
     }
 
-    /// Ends the present connection to the broker. The next connection follows the changed plan.
-    /// //
+    /// Ends the present connection to the broker. The agent then connects again with the changed plan.
     func renew() {
         self.isRenewing = true
         // Closed before the end: fixes read from now on are for the next connection.
@@ -147,7 +151,8 @@ actor RunningAgent: Service {
         self.device?.publisher.finish(within: .milliseconds(2_500))
     }
 
-    /// Runs `body` while new fixes wait for the publisher, so that the publisher has no more to send than before.
+    /// Runs `body` while new fixes are held back from the publisher. The publisher's unsent records then do not grow,
+    /// and `body` can wait until all are sent. The held fixes go to the publisher afterwards.
     func holdingFixes(
         from publisher: AssetPublisher<MQTTTransport>, _ body: () async throws(TrackingError) -> Void
     ) async throws(TrackingError) {
@@ -167,7 +172,7 @@ actor RunningAgent: Service {
         return try Device(publisher: publisher, identity: identity, reader: self.reader.reader, run: run)
     }
 
-    /// Returns the part of the agent that belongs to the present connection.
+    /// Returns the present connection to the broker, with its publisher.
     ///
     /// - Throws: `failed` while there is no connection, because the agent is starting, ending or connecting again.
     func running() throws(CommandFailure) -> Device {
@@ -180,7 +185,7 @@ actor RunningAgent: Service {
         return device
     }
 
-    /// Returns the running publisher of an agent that is switched on.
+    /// Returns the running publisher, if the agent is switched on.
     ///
     /// - Throws: `isOff` if the agent is switched off; `failed` while no publisher runs.
     func runningOn() throws(CommandFailure) -> AssetPublisher<MQTTTransport> {
@@ -193,7 +198,8 @@ actor RunningAgent: Service {
 
     // MARK: - Changing the plan
 
-    /// Makes another plan from the present one. Errors are thrown as failures of the command.
+    /// Returns the plan that `make` derives from the agent's present plan. Errors are converted to failures of the
+    /// command.
     func planned(_ make: (AgentPlan) throws -> AgentPlan) throws(CommandFailure) -> AgentPlan {
         try self.withCommandFailures { try make(self.plan) }
     }
@@ -211,8 +217,10 @@ actor RunningAgent: Service {
         }
     }
 
-    /// Writes a plan to the settings file and puts it into effect. If this function throws, the old plan remains in
-    /// effect, with one exception: a change that may hide positions takes effect even if it cannot be written.
+    /// Writes a plan to the settings file and then puts it into effect. If the file cannot be written, the old plan
+    /// remains in effect. There is one exception: a plan that may hide positions takes effect all the same.
+    ///
+    /// - Throws: The failure of the command; also if the plan took effect but could not be written.
     func adopt(_ next: AgentPlan) async throws(CommandFailure) {
         let device = try self.running()
         let configuration = try self.withCommandFailures { try next.configuration(for: device.identity) }

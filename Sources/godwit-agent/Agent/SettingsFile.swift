@@ -4,14 +4,14 @@ import Logging
 import TrackingControl
 import TrackingCore
 
-/// The file of an agent's run-time changes, and the files of passwords from set-up links. They are in the folder of the
-/// log, readable by the agent's user alone.
+/// The file with an agent's run-time changes of settings, and the files with the passwords of set-up links. They are in
+/// the same folder as the device's log, and only the agent's user can read them.
 struct SettingsFile: Sendable {
-    /// The path of the settings file. The names of the password files begin with it.
+    /// The path of the settings file. The password files have the same path with an ending.
     let path: String
 
-    /// Reads the run-time changes; empty without a file. A file that cannot be read is renamed, and the changes are
-    /// empty.
+    /// Reads the run-time changes of settings from the file. Without a file there are none. A file that cannot be read
+    /// or parsed is renamed, and then there are none either.
     func read(_ logger: Logger) -> AgentSettings {
         guard FileManager.default.fileExists(atPath: self.path) else { return AgentSettings() }
         do throws(TrackingError) {
@@ -26,23 +26,23 @@ struct SettingsFile: Sendable {
         }
     }
 
-    /// Renames the unreadable settings file, so that its content is not overwritten.
+    /// Renames a settings file that cannot be read, so that a later change does not overwrite it.
     private func setAside(_ logger: Logger, because reason: any Error) {
         let aside = "\(self.path).unreadable-\(Int64(TimeText.now.seconds))"
         try? FileManager.default.moveItem(atPath: self.path, toPath: aside)
         logger.error(
-            "Settings file unreadable: changes made at run time are no longer in effect",
+            "Agent's settings file is unreadable and was renamed: settings changed in earlier runs have no effect",
             metadata: ["renamed to": "\(aside)", "reason": "\(reason)"])
     }
 
-    /// Replaces the settings file. When this function returns, the new content is complete and on the disk.
+    /// Replaces the settings file. When this function returns, the complete new file is safely on the disk.
     func write(_ settings: AgentSettings) throws(TrackingError) {
         try OwnFile.writeSecret(try settings.encoded(), to: self.path)
     }
 
     /// Writes the password of a set-up link to a file of its own.
     ///
-    /// - Parameter current: The path of the password file in effect, which is not overwritten; `nil` for none.
+    /// - Parameter current: The path of the password file that is in use and must not be overwritten; `nil` for none.
     /// - Returns: The path of the new file.
     func write(password: String, besides current: String?) throws(TrackingError) -> String {
         let path = self.passwordFiles.first { $0 != current } ?? self.path
@@ -50,12 +50,11 @@ struct SettingsFile: Sendable {
         return path
     }
 
-    /// Removes the password files of set-up links except the one in effect.
+    /// Removes the password files that set-up links created, except the one at this path, which is in use.
     func removePasswords(except current: String?) {
         for path in self.passwordFiles where path != current { try? FileManager.default.removeItem(atPath: path) }
     }
 
-    /// The paths of the two possible password files. There are two because a new password is written while the old one
-    /// is still in effect.
+    /// The paths of the two files that can contain a password. A new password goes to the file that is not in use.
     private var passwordFiles: [String] { ["\(self.path).password-1", "\(self.path).password-2"] }
 }

@@ -3,23 +3,24 @@ import TrackingControl
 import TrackingCore
 import TrackingMQTT
 
-/// The changes of an agent's settings that a set-up link makes, computed before any of them is made.
+/// The changes of an agent's settings that a set-up link makes. They are computed, and can be shown to the user, before
+/// any of them takes effect.
 struct SetupPlan {
-    /// The options to set, by long name, without the password file.
+    /// The options that the link sets, by long name. The option for the password file is not among them.
     let values: [String: [String]?]
-    /// The password that is written to a file of its own; `nil` for no change of the password.
+    /// The password to write to a password file; `nil` if the password does not change.
     let password: String?
-    /// The only trackable to track from now on; `nil` for no change.
+    /// The trackable that the agent shall track in place of all others; `nil` if the tracked trackables do not change.
     let trackable: TrackableID?
-    /// The changes as they are shown to the user, with the password as a change without values.
+    /// The changes as they are shown to the user. A changed password is listed without its value.
     let changes: [SettingChange]
 
-    /// `true` if the broker, the user or the password changes, so that the agent connects again.
+    /// `true` if the broker, the user or the password changes, so that the agent must connect again.
     var isNewConnection: Bool { self.password != nil || !self.values.isEmpty }
 
     /// Computes the changes that a set-up link makes to an agent's plan.
     ///
-    /// - Throws: `CommandFailure` that names the missing or invalid part of the link.
+    /// - Throws: `CommandFailure` if a part of the link is invalid, or if the link has a token but no user is known.
     init(_ request: SetupRequest, for plan: AgentPlan) throws(CommandFailure) {
         do throws(TrackingError) {
             let old = try plan.run.broker.user

@@ -2,13 +2,13 @@ import FoundationEssentials
 import TrackingControl
 import TrackingCore
 
-/// Asks a gateway for the settings that belong to the token of a set-up link. It runs `curl`, so that the agent needs
-/// no HTTP client of its own. The token goes to curl's standard input, because other users could read it on a command
-/// line.
+/// Asks a gateway for the settings that belong to the token of a set-up link. It runs the program `curl`, so that the
+/// agent needs no HTTP client of its own. The token goes to curl's standard input, because other users could read it on
+/// a command line.
 struct GatewayIntroduction {
     let link: OverlandLink
 
-    /// Asks the gateway and returns the settings of the set-up.
+    /// Asks the gateway for the settings of the set-up link, and returns them.
     ///
     /// - Throws: `inputUnreadable` if the gateway does not answer; the errors of ``OverlandLink/request(answer:)``.
     func fetch() async throws -> SetupRequest {
@@ -24,7 +24,7 @@ struct GatewayIntroduction {
         return try self.link.request(answer: try Data(contentsOf: URL(filePath: answer)))
     }
 
-    /// Returns the configuration for curl. The manual of curl explains how text is quoted.
+    /// Returns the configuration that is passed to curl on its standard input, quoted as the manual of curl requires.
     private func settings(output: String) -> String {
         func quoted(_ text: String) -> String {
             "\"" + text.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"") + "\""

@@ -3,13 +3,13 @@ import GodwitOptions
 import TrackingControl
 import TrackingCore
 
-/// `godwit-agent queue`: shows, exports or discards the unsent records of the log.
+/// `godwit-agent queue`: shows, exports or discards the records in the device's log that are not acknowledged yet.
 struct Queue: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Show, export or discard the unsent records: those in the log that are not acknowledged yet.",
         subcommands: [List.self, Export.self, Purge.self])
 
-    /// `godwit-agent queue list`: lists unsent records, oldest first.
+    /// `godwit-agent queue list`: lists records that are not acknowledged yet, oldest first.
     struct List: AsyncParsableCommand {
         static let configuration = CommandConfiguration(abstract: "List the unsent records, oldest first.")
 
@@ -23,7 +23,8 @@ struct Queue: AsyncParsableCommand {
         }
     }
 
-    /// `godwit-agent queue export FILE`: writes all unsent records to a file.
+    /// `godwit-agent queue export FILE`: writes all records that are not acknowledged yet to a file. They remain in the
+    /// log.
     struct Export: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Write all unsent records to a file, one JSON object a line. The log keeps them.")
@@ -46,7 +47,7 @@ struct Queue: AsyncParsableCommand {
         }
     }
 
-    /// `godwit-agent queue purge`: discards all unsent records after a confirmation.
+    /// `godwit-agent queue purge`: discards all records that are not acknowledged yet, after a confirmation.
     struct Purge: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Discard all unsent records.", discussion: "Discarded records cannot be recovered.")
@@ -67,13 +68,13 @@ struct Queue: AsyncParsableCommand {
     }
 }
 
-/// `godwit-agent quarantine`: shows, sends again or discards quarantined records.
+/// `godwit-agent quarantine`: shows, sends again or discards quarantined records, those that were rejected for good.
 struct Quarantine: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Show, send again or discard quarantined records: those that were rejected for good.",
         subcommands: [List.self, Retry.self, Drop.self])
 
-    /// The quarantined records that a command concerns: the named ones, or all of them.
+    /// The quarantined records that a command applies to: those named on the command line, or all of them.
     struct Which: ParsableArguments {
         @Argument(help: "The records as STREAM:SEQ, as 'quarantine list' shows them. Default: all.")
         var records: [String] = []
@@ -106,7 +107,7 @@ struct Quarantine: AsyncParsableCommand {
         }
     }
 
-    /// `godwit-agent quarantine retry`: makes quarantined records pending again.
+    /// `godwit-agent quarantine retry`: queues quarantined records for sending again, with new sequence numbers.
     struct Retry: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Queue quarantined records for sending again, with new sequence numbers.")
@@ -118,7 +119,7 @@ struct Quarantine: AsyncParsableCommand {
         }
     }
 
-    /// `godwit-agent quarantine drop`: discards quarantined records after a confirmation.
+    /// `godwit-agent quarantine drop`: discards quarantined records for good, after a confirmation.
     struct Drop: AsyncParsableCommand {
         static let configuration = CommandConfiguration(abstract: "Discard quarantined records.")
 
@@ -137,15 +138,15 @@ struct Quarantine: AsyncParsableCommand {
     }
 }
 
-/// Converts lists of records to text.
+/// Converts the agent's lists of records to text.
 enum RecordList {
-    /// Prints one line for each record in the result of a list command.
+    /// Prints one line for each record in the agent's answer to a list command.
     static func print(_ result: [String: JSONValue]) throws {
         for record in result["records"]?.list ?? [] { try Output.print(self.text(record) + "\n") }
     }
 
-    /// Returns a line about a record for people: time, trackable, name, kind, size in bytes, and the reason of a
-    /// quarantine.
+    /// Returns one line of text for people about a record: time, trackable, name, kind, size in bytes, and the reason
+    /// if the record is quarantined.
     static func text(_ record: JSONValue) -> String {
         var parts = [
             record["time"]?.number.map { TimeText.rfc3339(UnixTime($0)) } ?? "", record["trackable"]?.text ?? "",
@@ -156,7 +157,8 @@ enum RecordList {
         return StatusText.plain(parts.joined(separator: "  "))
     }
 
-    /// Returns a line of JSON about a record for programs. The record itself is copied unchanged.
+    /// Returns one line of JSON for programs about a record. The record's own JSON is copied unchanged into the member
+    /// `record`.
     static func line(_ item: JSONValue) -> String {
         var members = item.object ?? [:]
         let record = members.removeValue(forKey: "record")?.text ?? "{}"

@@ -16,7 +16,9 @@ struct Configure: AsyncParsableCommand {
 
     @OptionGroup var agent: SocketOptions
 
-    /// Returns the settings as the arguments of a CONFIGURE command.
+    /// Returns the settings from the command line as the arguments of the protocol's CONFIGURE command.
+    ///
+    /// - Throws: `ValidationError` for a setting that is not KEY=VALUE or is given twice.
     func arguments() throws -> [String: JSONValue] {
         var arguments: [String: JSONValue] = [:]
         for setting in self.settings {
@@ -38,7 +40,7 @@ struct Configure: AsyncParsableCommand {
     }
 }
 
-/// `godwit-agent setup URL`: applies a set-up link after a confirmation.
+/// `godwit-agent setup URL`: shows the changes of a set-up link, and makes them after a confirmation.
 struct Setup: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Apply a set-up link: godwit://setup?broker=…&user=…&token=…&trackable=….",
@@ -76,16 +78,16 @@ struct Setup: AsyncParsableCommand {
     }
 }
 
-/// Converts lists of changed settings to text.
+/// Converts lists of changed settings to text for people.
 enum ChangeList {
-    /// Prints one line for each changed setting, or `standard` if there is none.
+    /// Prints one line for each changed setting in the agent's answer. Prints the text `standard` if nothing changed.
     static func print(_ result: [String: JSONValue], standard: String) throws {
         let changes = (result["changes"]?.list ?? []).compactMap { SettingChange($0) }
         if changes.isEmpty { try Output.print(standard + "\n") }
         for change in changes { try Output.print(self.text(change) + "\n") }
     }
 
-    /// Returns a line about a changed setting for people.
+    /// Returns one line of text for people about a changed setting: its name, its old value and its new value.
     static func text(_ change: SettingChange) -> String {
         guard change.before != nil || change.after != nil else { return "\(change.key): replaced" }
         return StatusText.plain("\(change.key): \(change.before ?? "(not set)") -> \(change.after ?? "(not set)")")

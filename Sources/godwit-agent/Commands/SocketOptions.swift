@@ -20,7 +20,7 @@ struct SocketOptions: ParsableArguments {
         return try ControlClient(paths: self.socket.map { [$0] } ?? ControlSocket.candidates(environment: environment))
     }
 
-    /// Connects to the agent, sends it a command, and returns the members of the command's result.
+    /// Connects to the agent, sends it a command, and returns the result of the command as JSON members.
     @discardableResult
     func ask(
         _ name: Command.Name, _ arguments: [String: JSONValue] = [:]
@@ -28,8 +28,8 @@ struct SocketOptions: ParsableArguments {
         try await self.connect().ask(name, arguments)
     }
 
-    /// Sends the agent a command that takes long, shows its progress on a terminal, and returns the members of its
-    /// result.
+    /// Sends the agent a command that takes long, and returns its result as JSON members. Meanwhile, shows the progress
+    /// if the output is a terminal.
     func askAndWait(_ name: Command.Name, _ arguments: [String: JSONValue] = [:]) async throws -> [String: JSONValue] {
         let client = try self.connect()
         guard Terminal.isOutput else { return try await client.ask(name, arguments, within: nil) }
@@ -42,7 +42,7 @@ struct SocketOptions: ParsableArguments {
 }
 
 extension TrackableID {
-    /// Checks the id of a trackable, and returns it as an argument of a command.
+    /// Checks the id of a trackable, and returns it as JSON for the arguments of a command.
     ///
     /// - Throws: `ValidationError` that names the rule for ids that the text breaks.
     static func argument(_ text: String) throws -> JSONValue {
@@ -53,6 +53,6 @@ extension TrackableID {
 }
 
 extension Coordinate {
-    /// The coordinate as an argument of a command: `[longitude, latitude]` in degrees.
+    /// The coordinate as JSON for the arguments of a command: `[longitude, latitude]` in degrees.
     var json: JSONValue { .list([.number(self.longitude), .number(self.latitude)]) }
 }

@@ -2,7 +2,7 @@ import GodwitOptions
 import TrackingControl
 import TrackingCore
 
-/// The state of an agent as text for people.
+/// Converts the state of an agent to text for people.
 struct StatusText {
     private let status: AgentStatus
     private let units: DisplayUnits
@@ -12,7 +12,7 @@ struct StatusText {
         self.units = units
     }
 
-    /// The lines of the text, each with the name of a value and the value.
+    /// The lines of text. Each has a name and a value, such as the battery and its charge.
     var lines: [String] {
         let status = self.status
         let common: [(String, String)] = [
@@ -72,7 +72,7 @@ struct StatusText {
         return counts.joined(separator: ", ") + (queue.oldest.map { "; the oldest \(self.ago($0))" } ?? "")
     }
 
-    /// Returns a trip as text for people: mode, state, duration and distance.
+    /// Returns a trip as text for people: mode of travel, state, duration and distance.
     static func describe(_ trip: Trip, _ units: DisplayUnits = .metric) -> String {
         let state = trip.state == .active ? "under way" : "ended"
         return self.plain(
@@ -104,7 +104,7 @@ struct StatusText {
         }
     }
 
-    /// Returns the text with characters escaped that could move the cursor. Names and reasons may come from other
-    /// programs.
+    /// Returns the text with control characters escaped, because they could move the cursor of the terminal. Names and
+    /// reasons may come from other programs.
     static func plain(_ text: String) -> String { text.printable }
 }

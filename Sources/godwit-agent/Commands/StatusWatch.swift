@@ -3,8 +3,8 @@ import ServiceLifecycle
 import TrackingControl
 import TrackingCore
 
-/// The live table of `godwit-agent status --watch`: asks the agent for its state, draws it, and reads keys, until the
-/// user quits.
+/// The live table of `godwit-agent status --watch`. Until the user quits, asks the agent for its state each second,
+/// draws it, and performs the commands of pressed keys.
 struct StatusWatch: Service {
     let agent: SocketOptions
     let units: DisplayUnits
@@ -42,8 +42,8 @@ struct StatusWatch: Service {
         }
     }
 
-    /// Sends the agent the command of a key. Returns the failure of the command, which the table shows; `nil` for
-    /// success.
+    /// Sends the agent the command that belongs to a pressed key. Returns `nil` for success, or else the failure of the
+    /// command, which the table shows.
     private func outcome(of name: Command.Name, _ client: ControlClient) async throws -> CommandFailure? {
         do {
             _ = try await client.ask(name)
@@ -56,7 +56,7 @@ struct StatusWatch: Service {
 
 /// The content of the live table of `godwit-agent status --watch`, and the meaning of its keys.
 struct StatusView {
-    /// The action that a key asks for.
+    /// The action that a pressed key causes: quit, or send a command to the agent.
     enum Key: Equatable {
         case quit
         case ask(Command.Name)
@@ -68,15 +68,15 @@ struct StatusView {
 
     init(units: DisplayUnits) { self.units = units }
 
-    /// Takes a new state of the agent to show.
+    /// Stores a new state of the agent, which the table shows from now on.
     mutating func received(_ status: AgentStatus) { self.status = status }
 
-    /// Takes the outcome of a key's command to show; `nil` for success.
+    /// Stores the outcome of a command that a key caused, which the table shows from now on. `nil` is success.
     mutating func answered(_ name: Command.Name, _ failure: CommandFailure?) {
         self.message = "\(name.rawValue): \(failure?.message ?? "done")"
     }
 
-    /// Returns the action that a key asks for in the present state; `nil` for none.
+    /// Returns the action that a pressed key causes in the agent's present state; `nil` for a key without a meaning.
     func pressed(_ key: Character) -> Key? {
         switch key {
         case "o", "O": .ask(self.status?.isOn == true ? .off : .on)
@@ -87,8 +87,8 @@ struct StatusView {
         }
     }
 
-    /// Returns the lines to draw, cut to the terminal's size. If not all lines fit, the last of the state's lines shows
-    /// the number of the missing ones.
+    /// Returns the lines to draw, cut to the terminal's size. If the lines of the state do not fit, the last one shows
+    /// the number of missing lines.
     func lines(width: Int, height: Int) -> [String] {
         var body = self.status.map { StatusText($0, units: self.units).lines } ?? ["waiting for the agent's state"]
         // Four lines are reserved: an empty line, the message, the keys and the line of the cursor.

@@ -28,7 +28,7 @@ struct Report: AsyncParsableCommand {
     func run() async throws { try await self.agent.ask(.report) }
 }
 
-/// `godwit-agent metrics`: prints the agent's metrics.
+/// `godwit-agent metrics`: prints the agent's metrics in Prometheus' text format.
 struct Metrics: AsyncParsableCommand {
     static let configuration = CommandConfiguration(abstract: "Print the agent's metrics in Prometheus' text format.")
     @OptionGroup var agent: SocketOptions
@@ -42,7 +42,7 @@ struct Metrics: AsyncParsableCommand {
     }
 }
 
-/// `godwit-agent send-now`: sends one batch of records now.
+/// `godwit-agent send-now`: sends one batch of unsent records at once.
 struct SendNow: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Send one batch of unsent records now, or wait for the batch that is being sent.")
@@ -54,7 +54,7 @@ struct SendNow: AsyncParsableCommand {
     }
 }
 
-/// `godwit-agent flush`: sends all unsent records.
+/// `godwit-agent flush`: sends all unsent records, and waits until they are acknowledged.
 struct Flush: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Send all unsent records, and wait until they are acknowledged.",

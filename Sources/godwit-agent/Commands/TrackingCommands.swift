@@ -23,7 +23,7 @@ struct Add: AsyncParsableCommand {
     func run() async throws { try await self.tracked.ask(.add) }
 }
 
-/// The arguments of `track` and `add`.
+/// The arguments of the commands `track` and `add`: the id of a trackable and its destination.
 struct TrackedOptions: ParsableArguments {
     @Argument(help: "The id of the trackable: 1 to 128 bytes.")
     var id: String
@@ -85,7 +85,8 @@ struct Destination: AsyncParsableCommand {
     }
 }
 
-/// `godwit-agent bind ID`: tracks one trackable in place of all others, unless points of the others are unsent.
+/// `godwit-agent bind ID`: tracks one trackable in place of all others. Fails while points of the others are unsent,
+/// unless an option sends or discards these points first.
 struct Bind: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Track this trackable in place of all others, unless points of the others are unsent.",

@@ -9,7 +9,7 @@ struct TripCommand: AsyncParsableCommand {
         commandName: "trip", abstract: "Begin, end or show a trip.",
         subcommands: [Start.self, Stop.self, Show.self])
 
-    /// The trackable whose trip a command concerns.
+    /// The trackable whose trip a command begins, ends or shows.
     struct Whose: ParsableArguments {
         @Option(
             help: ArgumentHelp("The trackable of the trip; needed if the agent tracks several.", valueName: "id"))
@@ -57,7 +57,7 @@ struct TripCommand: AsyncParsableCommand {
         func run() async throws { try await self.whose.ask(.stopTrip, self.whose.arguments()) }
     }
 
-    /// `godwit-agent trip status`: shows the trip under way, or the last one.
+    /// `godwit-agent trip status`: shows the trip under way or the last trip, for each tracked trackable.
     struct Show: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "status", abstract: "Show the trip under way, or the last one.")

@@ -3,10 +3,10 @@ import SystemLibrary
 import TrackingCore
 import TrackingRuntime
 
-/// A program that the agent runs once for each event. The program reads the event from its standard input; its output
-/// goes to the agent's standard error. No shell is involved.
+/// A program that the agent runs once for each event. The program reads the event from its standard input, and its
+/// output goes to the agent's standard error. The agent starts it directly, without a shell.
 struct EventProgram: Sendable {
-    /// The outcome of one run of the program.
+    /// The outcome of one run of the program for an event.
     enum Outcome: Equatable, Sendable {
         /// The program ended with exit code 0.
         case succeeded
@@ -14,12 +14,13 @@ struct EventProgram: Sendable {
         case exited(Int32)
         /// A signal, with this number, ended the program.
         case signalled(Int32)
-        /// The agent killed the program and its child processes, because the time limit passed or the agent ends.
+        /// The agent killed the program and its child processes, because the time limit had passed or the agent was
+        /// ending.
         case killed
         /// The program could not be started, for this reason.
         case notStarted(String)
 
-        /// The fault as text for the log; `nil` for success.
+        /// The description of the failure for the log; `nil` for success.
         var complaint: String? {
             switch self {
             case .succeeded: nil
@@ -30,7 +31,7 @@ struct EventProgram: Sendable {
             }
         }
 
-        /// Parses the status of `waitpid`: the low seven bits are the signal, the next byte is the exit code.
+        /// Parses the status that `waitpid` returns: the low seven bits are the signal, the next byte is the exit code.
         init(status: Int32) {
             let signal = status & 0x7F
             let code = (status >> 8) & 0xFF
@@ -38,8 +39,8 @@ struct EventProgram: Sendable {
         }
     }
 
-    /// The largest size of an event in bytes. A pipe accepts as much at once, so that writing does not wait for the
-    /// program.
+    /// The largest size of an event in bytes. A pipe takes that much at once, so that the agent need not wait until the
+    /// program reads.
     private static let maximumInput = 60_000
 
     /// The program and its arguments. A name without a slash is looked up in `PATH`.
@@ -47,13 +48,14 @@ struct EventProgram: Sendable {
     /// The longest time that one run of the program may take.
     let limit: Duration
 
-    /// Runs the program once. Kills it when its time is over, `isOver` returns `true`, or the task is cancelled.
+    /// Runs the program once, and waits for its end. Kills the program when its time limit has passed, when `isOver`
+    /// returns `true`, or when the task is cancelled.
     ///
     /// - Parameters:
-    ///   - input: The text for the program's standard input.
-    ///   - environment: The program's environment.
-    ///   - signal: Reports a change of `isOver`.
-    ///   - isOver: Returns `true` if the program must end.
+    ///   - input: The bytes for the program's standard input.
+    ///   - environment: The program's environment variables.
+    ///   - signal: Announces that the result of `isOver` may have changed.
+    ///   - isOver: Returns `true` if the program must end now.
     func run(
         _ input: [UInt8], environment: [String: String], signal: WakeSignal = WakeSignal(),
         isOver: @escaping @Sendable () -> Bool = { false }
@@ -106,14 +108,16 @@ struct EventProgram: Sendable {
         return code == 0 ? nil : String(cString: strerror(code))
     }
 
-    /// The agent's open file descriptors beside the standard streams. The program must not inherit them.
+    /// The agent's open file descriptors, apart from the three standard streams. They are closed in the program, which
+    /// must not inherit them.
     private static var descriptors: [Int32] {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")) ?? []
         return names.compactMap { Int32($0) }.filter { $0 > 2 }
     }
 
-    /// Gives the program its own process group, so that it can be killed with its children, and the default handling of
-    /// all signals: threads of the concurrency runtime block some, and a child would inherit that.
+    /// Sets the attributes with which the program starts. It gets its own process group, so that it can be killed with
+    /// its children. It gets the default handling of all signals and blocks none, although threads of the agent block
+    /// some.
     private static func prepare(_ attributes: inout posix_spawnattr_t) {
         var signals = sigset_t()
         sigemptyset(&signals)

@@ -7,23 +7,23 @@ import TrackingPublisher
 import TrackingRuntime
 
 /// The command line of the program for events (`--notify`): its name or path and its arguments, separated by spaces.
-/// There is no quoting.
+/// Quotes have no special meaning.
 struct NotifyCommand: Hashable, Sendable, ExpressibleByArgument {
     let words: [String]
 
-    /// Parses a command line; returns `nil` for one without a word.
+    /// Parses a command line; returns `nil` if it contains no word.
     init?(argument: String) {
         self.words = argument.split(whereSeparator: \.isWhitespace).map(String.init)
         if self.words.isEmpty { return nil }
     }
 }
 
-/// Runs the program for events (`--notify`), for one event at a time and in order. A fault of the program never stops
-/// the agent.
+/// Runs the user's program for events (`--notify`), for one event at a time and in order. A failure of the program is
+/// logged and never stops the agent.
 final class Notifier: Sendable {
     /// The longest time that the program may run for one event.
     static let limit: Duration = .seconds(30)
-    /// The time that the program has for remaining events when the agent ends.
+    /// The time that the program for events has for the remaining events when the agent ends.
     static let farewell: Duration = .seconds(2)
 
     private let program: EventProgram
@@ -32,14 +32,14 @@ final class Notifier: Sendable {
     private let isLeaving = Atomic(false)
     private let leaving = WakeSignal()
 
-    /// Creates the runner of a program for events.
+    /// Creates an object that runs the user's program for events.
     ///
     /// - Parameters:
     ///   - command: The command line of the program.
     ///   - limit: The longest time that the program may run for one event.
     ///   - environment: The agent's environment. Variables that begin with `GODWIT_`, such as the password, are not
-    ///     passed on.
-    ///   - logger: The logger for faults of the program.
+    ///     passed on to the program.
+    ///   - logger: The logger for failures of the program.
     init(
         _ command: NotifyCommand, limit: Duration = Notifier.limit,
         environment: [String: String] = ProcessInfo.processInfo.environment,
@@ -50,8 +50,8 @@ final class Notifier: Sendable {
         self.logger = logger
     }
 
-    /// Runs the program for each event until the stream of events ends. After ``leave()``, the remaining events are
-    /// only counted and logged.
+    /// Runs the program for each event until the stream of events ends. After ``leave()``, the program is not run any
+    /// more, and the number of remaining events is logged.
     ///
     /// - Parameter lost: Returns the number of events that were dropped so far because the stream's buffer was full.
     func run(_ events: AsyncStream<TrackableEvent>, lost: @Sendable () -> Int) async {
@@ -70,7 +70,7 @@ final class Notifier: Sendable {
         if undelivered > 0 { self.logDropped(undelivered) }
     }
 
-    /// Ends the program for events: a running one is killed.
+    /// Stops running the program for events. Kills the program if it is running.
     func leave() {
         self.isLeaving.store(true, ordering: .relaxed)
         self.leaving.notify()
@@ -86,7 +86,7 @@ final class Notifier: Sendable {
         ) { self.isOver }
         guard let complaint = outcome.complaint else { return }
         self.logger.warning(
-            "Program for events (--notify) failed; the event is not repeated",
+            "Program for events (--notify) failed on an event: the event is not passed to it again",
             metadata: [
                 "trackable": "\(occurrence.trackable)", "event": "\(occurrence.event.kind.rawValue)",
                 "reason": "\(complaint)",
@@ -95,6 +95,7 @@ final class Notifier: Sendable {
 
     private func logDropped(_ count: Int) {
         self.logger.warning(
-            "Events dropped before the program for events (--notify) received them", metadata: ["count": "\(count)"])
+            "Events dropped because the program for events (--notify) is too slow or the agent stops",
+            metadata: ["count": "\(count)"])
     }
 }

@@ -2,10 +2,12 @@ import Synchronization
 import SystemLibrary
 import TrackingRuntime
 
-/// A started child process: waits for its end and kills it, without a race between the two.
+/// A started child process. It can be awaited and killed at the same time. A kill never hits another process that has
+/// received the same process number.
 final class RunningProgram: Sendable {
     private struct State {
-        /// `true` once the process number can belong to another process.
+        /// `true` once the system may give the process number to another process, so that it must not be killed any
+        /// more.
         var isCollected = false
         var wasKilled = false
     }
@@ -13,10 +15,12 @@ final class RunningProgram: Sendable {
     private let id: pid_t
     private let state = Mutex(State())
 
-    /// - Parameter id: The process number, which is also the number of the process group.
+    /// Wraps a child process that was started.
+    ///
+    /// - Parameter id: The process number, which is also the number of the child's process group.
     init(_ id: pid_t) { self.id = id }
 
-    /// `true` if ``kill()`` ended the program.
+    /// `true` if ``kill()`` killed the program before it was known to have ended.
     var wasKilled: Bool { self.state.withLock { $0.wasKilled } }
 
     /// Kills the program and its children, unless it has ended.
@@ -30,7 +34,7 @@ final class RunningProgram: Sendable {
 
     /// Waits for the end of the program, even if the task is cancelled. Call it once.
     ///
-    /// - Returns: The status of `waitpid`; `nil` if the system does not know it.
+    /// - Returns: The exit status as `waitpid` returns it; `nil` if the system does not know it.
     func end() async -> Int32? {
         await withCheckedContinuation { continuation in
             let isStarted = DetachedThread.start { continuation.resume(returning: self.collect()) }
@@ -42,8 +46,8 @@ final class RunningProgram: Sendable {
         }
     }
 
-    /// Blocks until the program has ended. The process number is released under the lock, so that ``kill()`` never
-    /// reaches another process.
+    /// Blocks until the program has ended, and returns its exit status. The lock prevents ``kill()`` while the process
+    /// number is released, so that no other process is killed.
     private func collect() -> Int32? {
         var information = siginfo_t()
         while waitid(P_PID, id_t(self.id), &information, WEXITED | WNOWAIT) != 0, errno == EINTR {}

@@ -7,7 +7,7 @@ import TrackingGateway
 import TrackingRules
 import TrackingMQTT
 
-/// `godwit bridge`: connects Godwit with programs of other protocols on the same broker.
+/// `godwit bridge`: connects Godwit with programs that use other protocols on the same MQTT broker.
 struct Bridge: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Exchange positions with programs of other protocols on the same broker.",
@@ -98,7 +98,8 @@ extension Bridge {
             return reader
         }
 
-        /// Makes the publisher of OwnTracks messages; returns `nil` if neither `--out` nor `--home-assistant` is given.
+        /// Makes the part of the bridge that publishes messages for OwnTracks and Home Assistant; returns `nil` if
+        /// neither `--out` nor `--home-assistant` is given.
         private func sender(_ reader: OwnTracksReader.Configuration) throws -> OwnTracksSender<MQTTTransport>? {
             guard self.out != nil || self.homeAssistant else { return nil }
             let client = try self.client("out")
@@ -112,14 +113,14 @@ extension Bridge {
                 transport: try self.broker.transport(client, user: self.user(of: client), remedy: self.remedy))
         }
 
-        /// Returns the client id of one of the bridge's connections: the bridge's name with `-part`.
+        /// Returns the client id of one of the bridge's connections: the bridge's name, a hyphen, and the given part.
         private func client(_ part: String) throws(TrackingError) -> ClientID {
             let identity = try self.broker.identity()
             return try ClientID("\(identity.isRandom ? "bridge" : identity.client.rawValue)-\(part)")
         }
 
-        /// A sentence for the error that the bridge's connections end each other because they share one user; `nil` if
-        /// each connection has a user of its own.
+        /// Advice for the case that the bridge's connections end each other because they share one user at the broker.
+        /// `nil` if each connection has a user of its own.
         private var remedy: String? {
             self.userPerConnection
                 ? nil : self.broker.sharedUserRemedy("--user-per-connection (broker/add-bridge makes the users)")
@@ -127,7 +128,7 @@ extension Bridge {
 
         private func user(of client: ClientID) -> String? { self.userPerConnection ? client.rawValue : nil }
 
-        /// Reads the file of `--map`: the trackable of each OwnTracks device, by `user/device`.
+        /// Reads the file of `--map`, which assigns a trackable to each OwnTracks device, named `user/device`.
         static func trackables(in path: String) throws(TrackingError) -> [String: TrackableID] {
             let data = try InputFile.contents(of: path)
             guard let members = try? JSONValue(json: data).object else {

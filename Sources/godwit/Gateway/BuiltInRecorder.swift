@@ -6,19 +6,20 @@ import TrackingMQTT
 import TrackingRecorder
 import TrackingStore
 
-/// The recorder inside a gateway that runs with `--store`. It stores records into the gateway's history while no
-/// `godwit record` does so.
+/// The recorder inside a gateway that runs with `--store`. It stores records into the gateway's history, except while a
+/// `godwit record` runs on the same SQLite history.
 struct BuiltInRecorder: Service {
-    /// The store of the gateway's history. It is open, and the gateway closes it.
+    /// The gateway's history. The gateway opens and closes it.
     let store: any HistoryStore
-    /// The path of the SQLite history; `nil` for a PostgreSQL server, where several recorders can store together.
+    /// The path of the SQLite history; `nil` for a PostgreSQL server, on which several recorders can store at the same
+    /// time.
     let file: String?
     let broker: BrokerOptions
-    /// The client id of the connection on which the recorder acknowledges records.
+    /// The client id of the recorder's connection on which it sends acknowledgements. The recorder has two connections.
     let voice: ClientID
-    /// The client id of the connection on which the recorder receives records.
+    /// The client id of the recorder's connection on which it receives records. The recorder has two connections.
     let intake: ClientID
-    /// `true` if each connection signs in to the broker as the user of its own client id.
+    /// `true` if each of the recorder's connections signs in to the broker with its client id as the user.
     let hasUsers: Bool
 
     private let logger = Logger(label: "godwit.gateway")
@@ -53,8 +54,9 @@ struct BuiltInRecorder: Service {
 
     private var isRecordedByAnother: Bool { self.file.map(RecorderLock.isHeld) ?? false }
 
-    /// Waits until another recorder holds the lock of the history, or none does, or a shutdown is requested. On a
-    /// server, recorders have no lock and store together.
+    /// Waits until another recorder holds the lock of the history (if `isHeld` is `true`), or until none does (if
+    /// `isHeld` is `false`). Also returns when a shutdown is requested. A PostgreSQL history has no such lock, and then
+    /// only a shutdown ends the wait.
     private func wait(untilHeld isHeld: Bool) async {
         await cancelWhenGracefulShutdown {
             if let file = self.file {
@@ -67,7 +69,8 @@ struct BuiltInRecorder: Service {
         }
     }
 
-    /// Stores records until a shutdown is requested or another recorder of the history has started.
+    /// Runs the recorder until a shutdown is requested, or until another recorder begins to store into the same
+    /// history.
     private func record() async throws {
         let recorder = try await self.recorder()
         try await withThrowingTaskGroup(of: Bool.self) { group in
@@ -98,8 +101,8 @@ struct BuiltInRecorder: Service {
 
     private func user(of client: ClientID) -> String? { self.hasUsers ? client.rawValue : nil }
 
-    /// Ends the session that the broker keeps for the receiving connection, so that no messages are queued for a
-    /// recorder that is off.
+    /// Ends the session that the broker keeps for the receiving connection. The broker then queues no messages for it
+    /// while the built-in recorder is off.
     private func endSession() async {
         guard let transport = try? self.broker.transport(self.intake, user: self.user(of: self.intake)) else { return }
         await withTaskGroup { group in

@@ -4,7 +4,7 @@ import TrackingCore
 import TrackingGateway
 import TrackingRules
 
-/// `godwit fence`: adds, lists and removes fences, the areas that rules refer to.
+/// `godwit fence`: adds, lists and removes fences, the named areas that the gateway's rules refer to.
 struct FenceCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "fence", abstract: "Add, list and remove fences: the areas that rules refer to.",

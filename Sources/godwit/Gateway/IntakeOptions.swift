@@ -6,7 +6,8 @@ import TrackingGateway
 import TrackingPublisher
 import TrackingSpool
 
-/// The option `--acknowledge-by` for records that phones send by HTTP or OwnTracks, and the publisher of these records.
+/// The option `--acknowledge-by` for the records that phones send by HTTP or OwnTracks. It names the recorders that
+/// must store a phone's records before the phone receives an acknowledgement.
 struct IntakeOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -18,12 +19,15 @@ struct IntakeOptions: ParsableArguments {
 
     private func recorders() throws -> Set<ClientID> { try Set(acknowledgeBy: self.acknowledgeBy) }
 
-    /// Makes the publisher of records from phones, with a connection to the broker and a log of its own.
+    /// Makes the publisher that passes on the records of phones to the broker. It has its own connection to the broker
+    /// and its own log.
     ///
     /// - Parameters:
-    ///   - name: The name of the log's file, and the client id of the connection if the broker options give none.
-    ///   - remedy: A sentence for the error when another connection has the same client id.
-    ///   - recorder: The recorder that stores the records if `--acknowledge-by` names none.
+    ///   - broker: The options for the connection.
+    ///   - state: The folder of the log.
+    ///   - name: The name for the log's file, and the client id if the options give none.
+    ///   - remedy: Advice for the error that another connection has the same client id.
+    ///   - recorder: The kind of recorder that must store the records if `--acknowledge-by` names none.
     ///   - takesCommands: `true` to receive commands for phones from the broker.
     func intake(
         _ broker: BrokerOptions, _ state: StateOptions, name: String, remedy: String? = nil,

@@ -2,7 +2,7 @@ import ArgumentParser
 import TrackingCore
 import TrackingGateway
 
-/// The option `--owntracks-keys` for the passphrases of phones that encrypt their OwnTracks messages.
+/// The option `--owntracks-keys` for the file with the passphrases of phones that encrypt their OwnTracks messages.
 struct OwnTracksKeyOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(

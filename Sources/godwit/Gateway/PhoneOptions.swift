@@ -3,7 +3,7 @@ import TrackingControl
 import TrackingCore
 import TrackingGateway
 
-/// The options of a gateway for phones and other HTTP clients that send positions.
+/// The options of a gateway for phones, and for other HTTP clients that send positions.
 struct PhoneOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -39,10 +39,10 @@ struct PhoneOptions: ParsableArguments {
         return paths
     }
 
-    /// The gateway's configuration for phones.
+    /// Returns the gateway's settings for phones, as these options describe them.
     ///
     /// - Throws: `inputUnreadable`, `invalidConfiguration` or `invalidName` that names the file of passphrases or the
-    ///   entry.
+    ///   invalid entry.
     func configuration() throws(TrackingError) -> PhoneRoutes.Configuration {
         var configuration = PhoneRoutes.Configuration()
         configuration.overlandPaths = try self.overlandPaths()

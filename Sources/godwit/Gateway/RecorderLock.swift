@@ -2,13 +2,14 @@ import SystemLibrary
 import TrackingCore
 import TrackingRuntime
 
-/// A lock file beside a SQLite history, which the recorders that store into the history hold together. A gateway's
-/// built-in recorder records only while no other recorder holds the lock. The lock is released when the program ends.
+/// A lock file beside a SQLite history. It shows a gateway that another recorder, `godwit record`, stores into the
+/// history; the gateway's own recorder then pauses. Several recorders may hold the lock at the same time. The lock is
+/// released when the program ends.
 final class RecorderLock {
     private let descriptor: CInt
 
-    /// Takes the lock of the history at `path`. If the lock file cannot be created, the recorder runs without the lock,
-    /// because recorders may store together.
+    /// Takes the lock of the history at `path`, which other recorders may hold as well. If the lock file cannot be
+    /// created, the recorder runs without the lock.
     init(history path: String) {
         self.descriptor = open(Self.file(of: path), O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
         guard self.descriptor >= 0 else { return }
@@ -27,9 +28,10 @@ final class RecorderLock {
         return flock(descriptor, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK
     }
 
-    /// Waits until the lock of a history is held, or not held, by a recorder.
+    /// Waits until a recorder holds the lock of a history (if `isHeld` is `true`), or until none holds it (if `isHeld`
+    /// is `false`).
     ///
-    /// - Returns: `false` when the task is cancelled.
+    /// - Returns: `true` when that is so; `false` when the task is cancelled.
     static func wait(untilHeld isHeld: Bool, history path: String) async -> Bool {
         let waiter = Waiter()
         // A released lock is no change of the file, so a thread waits for the lock itself.
@@ -44,11 +46,12 @@ final class RecorderLock {
         return true
     }
 
-    /// The time between two looks when the system has no file watch or thread left.
+    /// The time between two checks of the lock, if the system cannot report its changes because it has no file watch or
+    /// thread left.
     private static let fallbackInterval = Duration.seconds(5)
 
-    /// Signals the waiter once no recorder holds the lock. The thread blocks until then, even if the wait was
-    /// cancelled.
+    /// Starts a thread that signals `waiter` once no recorder holds the lock. The thread waits for that even if the
+    /// task of the waiter is cancelled.
     ///
     /// - Returns: `false` when the system has no thread left.
     private static func startWaitingForRelease(of path: String, _ waiter: Waiter) -> Bool {

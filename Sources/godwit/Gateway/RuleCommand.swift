@@ -5,7 +5,8 @@ import TrackingGateway
 import TrackingRules
 import TrackingHistory
 
-/// `godwit rule`: adds, lists and removes rules, the conditions that raise events for operators.
+/// `godwit rule`: adds, lists and removes rules, the conditions under which a gateway publishes events, such as
+/// entering an area.
 struct RuleCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "rule", abstract: "Add, list and remove rules: the conditions that raise events.",

@@ -4,20 +4,22 @@ import Logging
 import TrackingCore
 import TrackingStore
 
-/// The history that a gateway serves, if there is one.
+/// The history, a database of recorded positions, that a gateway shows to its users, if there is one.
 struct ServedHistory {
-    /// The store of the history; `nil` if the gateway serves no history.
+    /// The open history; `nil` if the gateway has none.
     var store: (any HistoryStore)?
-    /// The path of the SQLite file; `nil` without a history and for a PostgreSQL server.
+    /// The path of the SQLite file of the history; `nil` without a history and for a PostgreSQL server.
     var file: String?
     /// `true` if the gateway's own recorder stores into the history.
     var isRecordedHere = false
 }
 
 extension Serve {
-    /// Opens the history that the gateway serves. A history given by `--store` is created if necessary, and the gateway
-    /// records into it, unless `--acknowledge-by` names a recorder. Any other history is only read, as soon as it
-    /// exists.
+    /// Opens the history that the gateway shows.
+    ///
+    /// A history given by `--store` is created if it does not exist, and the gateway records into it, unless
+    /// `--acknowledge-by` names another recorder. Any other history is only read. If its file does not exist yet, it is
+    /// read once it exists.
     func openHistory() async throws -> ServedHistory {
         guard !self.noStore else { return ServedHistory() }
         let isRecordedHere = self.store.store != nil && self.intake.acknowledgeBy.isEmpty

@@ -13,7 +13,8 @@ struct Share: AsyncParsableCommand {
 }
 
 extension Share {
-    /// `godwit share ID`, `godwit share create ID`: creates a share link and prints it.
+    /// `godwit share ID`, `godwit share create ID`: creates a link that shows one trackable for a limited time, and
+    /// prints it.
     struct Create: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Create a share link and print it once.",
@@ -95,7 +96,7 @@ extension Share {
     }
 }
 
-/// Checks the addresses under which browsers reach the gateway.
+/// Checks of the URLs under which browsers reach the gateway and other web pages.
 enum GatewayURL {
     /// Returns `true` for a text that is an origin as browsers write it (RFC 6454): scheme, host and port, and nothing
     /// after them.
@@ -103,7 +104,7 @@ enum GatewayURL {
         text.utf8.count <= 1000 && text.wholeMatch(of: #/https?://([a-z0-9._-]+|\[[0-9a-f:.]+\])(:[0-9]{1,5})?/#) != nil
     }
 
-    /// Checks the gateway's address (URL), and returns it without a slash at its end.
+    /// Checks the gateway's URL, and returns it without a slash at its end.
     ///
     /// - Throws: `ValidationError` that names the required form.
     static func checked(_ text: String) throws -> String {

@@ -1,12 +1,12 @@
 import SystemLibrary
 import TrackingCore
 
-/// A lock file in a state folder, so that at most one gateway and one bridge run on the folder. The lock is released
-/// when the program ends.
+/// A lock file in a state folder, the folder of a gateway's or a bridge's own data. It prevents that two gateways or
+/// two bridges run on the same folder. The lock is released when the program ends.
 final class StateLock {
     private let descriptor: CInt
 
-    /// Takes the lock. If the lock file cannot be created, only the lock of the log protects the folder.
+    /// Takes the lock. If the lock file cannot be created, the program runs without it.
     ///
     /// - Throws: `spoolFailed` if another program holds the lock.
     init(path: String, of program: String) throws(TrackingError) {

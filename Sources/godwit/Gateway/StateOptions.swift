@@ -5,7 +5,8 @@ import TrackingGateway
 import TrackingRules
 import TrackingRuntime
 
-/// The option `--state` for the folder of a gateway's own data. Every command that works on a gateway's data has it.
+/// The option `--state` for the folder of a gateway's own data: tokens, share links, names and rules. Every command
+/// that works on this data has the option.
 struct StateOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -20,11 +21,11 @@ struct StateOptions: ParsableArguments {
         try StateFolder.path(for: name, in: self.state, option: "--state")
     }
 
-    /// Takes the lock of the state folder for one kind of program (gateway or bridge). The lock is held while the
-    /// returned value exists.
+    /// Takes the lock of the state folder for one kind of program, gateway or bridge. The lock is held until the
+    /// returned object is released.
     ///
-    /// - Throws: `spoolFailed` if a program of this kind runs on the folder; `inputUnreadable` if the folder cannot be
-    ///   created.
+    /// - Throws: `spoolFailed` if a program of this kind runs on the folder already; `inputUnreadable` if the folder
+    ///   cannot be created.
     func lock(_ name: String, for program: String) throws(TrackingError) -> StateLock {
         try StateLock(path: try self.path(for: "\(name).lock"), of: program)
     }

@@ -4,7 +4,8 @@ import TrackingCore
 import TrackingGateway
 import TrackingHistory
 
-/// `godwit token`: creates, lists and revokes the tokens with which phones and programs use the gateway.
+/// `godwit token`: creates, lists and revokes tokens, the secrets with which phones and programs sign in at the
+/// gateway.
 struct Token: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Create, list and revoke the tokens of a gateway.",
@@ -142,7 +143,7 @@ extension Token {
 }
 
 extension TokenLimits {
-    /// Checks that the limits of a token are in range.
+    /// Checks that the limits of a token (requests a second, size of a request) are in their permitted ranges.
     ///
     /// - Throws: `ValidationError` that names the option and its range.
     func check() throws {
@@ -154,7 +155,7 @@ extension TokenLimits {
         }
     }
 
-    /// The limits that the token has of its own, as text for people; empty if the gateway's limits apply.
+    /// The token's own limits as texts for people. Empty if only the gateway's limits apply to the token.
     fileprivate var words: [String] {
         [
             self.requestsPerSecond.map { "\($0) requests/s" }, self.bodyBytes.map { "bodies of \($0) bytes" },
@@ -163,7 +164,7 @@ extension TokenLimits {
 }
 
 extension AccessGrant {
-    /// Returns a token or a share link as one line of a list, with its line end.
+    /// Returns one line about a token or a share link, as text or JSON, with its line end.
     func line(_ format: ListFormat, now: UnixTime) -> String {
         switch format {
         case .text:

@@ -4,7 +4,8 @@ import TrackingCore
 import TrackingGateway
 import TrackingRules
 
-/// The options of a gateway for webhooks: events that it posts to other servers by HTTP.
+/// The options of a gateway for webhooks: HTTP addresses of other servers to which the gateway posts events, trips and
+/// positions.
 struct WebhookOptions: ParsableArguments {
     @Option(
         name: .customLong("webhook"),
@@ -40,10 +41,10 @@ struct WebhookOptions: ParsableArguments {
         }
     }
 
-    /// The kinds of messages that are posted: events, trips and positions.
+    /// The kinds of messages that the gateway posts to webhooks: events, trips, positions, or some of these.
     var kinds: Set<Outbox.Kind> { Set(self.names.compactMap(Outbox.Kind.init)) }
 
-    /// Returns the webhooks of `--webhook`, each with the secret; empty without the option.
+    /// Returns the webhooks given by `--webhook`, each with the secret for its signature. Empty without the option.
     ///
     /// - Throws: `invalidConfiguration` without a secret and for an invalid address; `inputUnreadable` if the secret's
     ///   file cannot be read.

@@ -3,7 +3,7 @@ import GodwitOptions
 import TrackingCore
 import TrackingStore
 
-/// `godwit backup`: copies the history while a recorder goes on.
+/// `godwit backup`: copies the history into a new file, also while a recorder stores into it.
 struct Backup: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Copy the history into a new file, while it is being recorded.",

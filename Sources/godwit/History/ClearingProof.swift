@@ -2,10 +2,10 @@ import TrackingCore
 
 /// Collects evidence that the retained messages of some topics were cleared at the broker.
 ///
-/// A broker of MQTT 5 reports a rejected publish. A broker of MQTT 3.1.1 acknowledges it all the same. There, the only
-/// proof is that this program receives its own clearing message from the broker.
+/// With MQTT 5, the broker reports a rejected clearing. With MQTT 3.1.1, it acknowledges every publish. The only proof
+/// is then that this program receives its own clearing message back from the broker.
 struct ClearingProof {
-    /// The topics to clear, in the order in which they are reported.
+    /// The topics whose retained messages are cleared, in the order of the report.
     let topics: [String]
     private var refusals: [String: String] = [:]
     private var readBack: Set<String> = []
@@ -14,24 +14,26 @@ struct ClearingProof {
 
     init(of topics: [String]) { self.topics = topics }
 
-    /// `true` once each topic's clearing message was received or refused, so that no more evidence is expected.
+    /// `true` once, for each topic, the clearing message was received back or the broker rejected it. No more evidence
+    /// is then expected.
     var isComplete: Bool { self.topics.allSatisfy { self.readBack.contains($0) || self.refusals[$0] != nil } }
 
-    /// Records that the broker refused to clear a topic.
+    /// Notes that the broker rejected the clearing of a topic, for this reason.
     mutating func wasRefused(_ topic: String, _ reason: String) { self.refusals[topic] = reason }
 
-    /// Records that the message that cleared a topic was received from the broker.
+    /// Notes that this program received its own clearing message of a topic back from the broker.
     mutating func wasReadBack(_ topic: String) { self.readBack.insert(topic) }
 
-    /// Records that a topic had a retained message after it was cleared.
+    /// Notes that the broker still retained a message on a topic after the clearing.
     mutating func isRetained(_ topic: String) { self.retained.insert(topic) }
 
-    /// Records that no message of a topic was received, and that no evidence shows this user's right to read the topic.
+    /// Notes that it is unknown if the broker retains a message on a topic, because this user probably may not read the
+    /// topic.
     mutating func isUnreadable(_ topic: String) { self.unreadable.insert(topic) }
 
-    /// Returns the topics that are not proven to be cleared, each with the reason.
+    /// Returns the topics for which the clearing is not proven, each with the reason.
     ///
-    /// - Parameter reportsRefusals: `true` if the broker reports each rejected publish.
+    /// - Parameter reportsRefusals: `true` if the broker reports each rejected publish, as with MQTT 5.
     func remains(reportsRefusals: Bool) -> [(topic: String, reason: String)] {
         self.topics.compactMap { topic in self.reason(topic, reportsRefusals).map { (topic, $0) } }
     }

@@ -82,14 +82,15 @@ struct Erase: AsyncParsableCommand {
         return limit
     }
 
-    /// Returns the outcome at the broker as text: the number of cleared topics, and one line for each topic that is not
-    /// proven to be cleared.
+    /// Returns a text about the result at the broker: the number of cleared topics, and one line for each topic whose
+    /// clearing is not proven.
     static func text(_ outcome: KeptMessages.Outcome) -> String {
         outcome.remains.map { "not erased: \($0)\n" }.joined()
             + "broker: \(counted(outcome.cleared, "topic")) cleared\n"
     }
 
-    /// Returns the outcome in the history as text: the numbers of erased records, and one line for each remainder.
+    /// Returns a text about the result in the history: the numbers of erased records, and one line for each place that
+    /// still contains erased data.
     static func text(_ report: EraseReport) -> String {
         let counts = [
             counted(report.points, "point"), counted(report.trips, "trip"), counted(report.events, "event"),

@@ -5,18 +5,20 @@ import TrackingGateway
 import TrackingRules
 import TrackingSpool
 
-/// The files of a gateway and a bridge in the folder of `--state`, which may contain data of a trackable.
+/// The files of a gateway and of a bridge in the folder of `--state`, which may contain data of a trackable that is to
+/// be erased.
 struct GatewayFiles {
     let state: StateOptions
 
-    /// The time within which a running gateway must erase the trackable.
+    /// The longest wait until a running gateway has erased the trackable from its files.
     private static let patience = Duration.seconds(30)
 
-    /// Erases a trackable from the files of a gateway and a bridge: directly if no program uses the folder, otherwise
-    /// through the running gateway.
+    /// Erases a trackable from the files of a gateway and of a bridge. If the program does not run, the files are
+    /// changed directly. A running gateway is asked to erase the trackable. The files of a running bridge remain, which
+    /// is reported.
     ///
     /// - Parameter before: The time before which records are erased; `nil` erases all records.
-    /// - Returns: One sentence for each file that may still contain the trackable.
+    /// - Returns: One sentence for each file that may still contain data of the trackable.
     func erase(_ id: TrackableID, before: UnixTime?, now: UnixTime) async -> [String] {
         var remains: [String] = []
         for (name, program) in [("gateway", "godwit serve"), ("bridge", "godwit bridge")] {
@@ -66,7 +68,9 @@ struct GatewayFiles {
         try database.close()
     }
 
-    /// Asks the running gateway to erase a trackable, and waits until it has done so.
+    /// Asks the running gateway, through its database, to erase a trackable, and waits until the gateway has done so.
+    ///
+    /// - Throws: `storeBusy` if the gateway does not do so within ``patience``.
     private static func ask(for id: TrackableID, before: UnixTime?, database path: String) async throws(TrackingError) {
         let database = try GatewayDatabase(path: path)
         defer { try? database.close() }
@@ -81,7 +85,8 @@ struct GatewayFiles {
         }
     }
 
-    /// Returns `true` once a request was performed; `false` after ``patience``.
+    /// Waits until the gateway has performed a request for an erasure. Returns `false` if it has not done so within
+    /// ``patience``.
     private static func isPerformed(
         _ number: Int64, _ erasures: Erasures, _ changes: AsyncStream<Void>
     ) async throws(TrackingError) -> Bool {
@@ -108,7 +113,8 @@ struct GatewayFiles {
         return try result.get()
     }
 
-    /// The set-aside copies of damaged logs, each with advice.
+    /// Returns one sentence with advice for each file that is a copy of a damaged log beside the log at `path`. Such a
+    /// copy may still contain data of the trackable.
     private func damagedLogs(beside path: String) -> [String] {
         let (folder, name) =
             path.lastIndex(of: "/").map { (String(path[..<$0]), String(path[$0...].dropFirst())) }

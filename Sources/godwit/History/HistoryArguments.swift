@@ -25,8 +25,8 @@ struct SpanOptions: ParsableArguments {
         _ = try self.times(now: TimeText.now)
     }
 
-    /// Returns the span of time that the options describe, without a limit where none is given. A relative time is that
-    /// long before `now`.
+    /// Returns the time span that the options describe. It has no beginning or no end where the options give none. A
+    /// relative time such as `2h` means that long before `now`.
     ///
     /// - Throws: `ValidationError` that names the invalid time.
     func times(now: UnixTime) throws -> TimeSpan {
@@ -64,7 +64,7 @@ extension GeoBox {
 
 extension HistoryFormat: ExpressibleByArgument {}
 
-/// Runs `body`, and converts its error to the error for wrong usage of the command line.
+/// Runs `body`, and converts its `TrackingError` to the error for wrong usage of the command line.
 ///
 /// - Throws: `ValidationError` with the error's message.
 func checked<Value>(_ body: () throws(TrackingError) -> Value) throws -> Value {
@@ -79,9 +79,9 @@ func isNothingStored(of id: TrackableID, in store: any HistoryStore) async throw
     return try await store.events(of: id, during: .all, after: nil, limit: 1).isEmpty
 }
 
-/// Ends a command with a message and exit code 1, because the history has no record of a trackable.
+/// Ends a command with a message that the history has no record of a trackable, and with exit code 1.
 ///
-/// - Throws: Exit code 1.
+/// - Throws: Exit code 1, always.
 func nothingIsStored(of id: TrackableID) throws -> Never {
     Program.complain(
         "nothing is stored of \(id.rawValue.printable) in the history. godwit trackables lists the stored trackables")

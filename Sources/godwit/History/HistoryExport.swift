@@ -3,24 +3,24 @@ import TrackingCore
 import TrackingHistory
 import TrackingStore
 
-/// Exports the points that a query finds in the history. Its memory is bounded: one page of points, or `maximumPoints`
-/// points.
+/// Exports the points that a query finds in the history to a file. It keeps only one page of points in memory, or
+/// `maximumPoints` points if that limit is given.
 struct HistoryExport {
     let query: PointQuery
     let format: HistoryFormat
     let maximumPoints: Int?
 
-    /// The outcome of an export: the counts of points and the error of the written track.
+    /// The outcome of an export: the numbers of points, and the error that left-out points cause.
     struct Summary: Equatable {
         /// The number of points that the query found.
         var found = 0
         /// The number of points that were written.
         var written = 0
-        /// The largest distance, in metres, between a left-out point and the position that the written points give for
-        /// the same time.
+        /// The largest distance, in metres, of a left-out point from the line through the written points at the same
+        /// time.
         var bound: Meters = 0
 
-        /// The outcome as text for people; `nil` if no point was left out.
+        /// The outcome as text for people; `nil` if all points were written.
         var note: String? {
             guard self.written < self.found else { return nil }
             return "\(self.written) of \(counted(self.found, "point")) written. The others are at most "
@@ -69,8 +69,8 @@ struct HistoryExport {
         return summary
     }
 
-    /// Returns `true` if the track is interrupted before a point, because records are missing or a point outside of the
-    /// query's area was left out.
+    /// Returns `true` if the written track must be interrupted before a point: records before it are missing, or points
+    /// before it were left out because they lie outside of the query's area.
     private static func isInterruption(
         _ step: TrackContinuity.Step, before point: Location, _ leftOut: inout LeftOutPoints
     ) async throws -> Bool {
@@ -82,15 +82,15 @@ struct HistoryExport {
     }
 }
 
-/// The progress of reading a span of time: the part of the span that has been read.
+/// The progress of reading the points of a time span: the part of the span that was read.
 struct TimeShare {
-    /// The end of the span of time; `nil` if it is unknown.
+    /// The end of the time span that is read; `nil` if it is unknown.
     let end: UnixTime?
     private var start: UnixTime?
 
     init(end: UnixTime?) { self.end = end }
 
-    /// Returns the progress after a page of points, in percent; `nil` while the span of time is unknown.
+    /// Returns a progress bar after a page of points was read; `nil` while the time span is unknown.
     mutating func bar(_ page: [StoredPoint]) -> ProgressBar? {
         guard let end = self.end, let first = page.first?.location.time, let time = page.last?.location.time else {
             return nil

@@ -55,13 +55,14 @@ struct Import: AsyncParsableCommand {
 
 extension HistoryReader.Format: ExpressibleByArgument {}
 
-/// Imports the points of a file into a history, with a commit after each 2,000 points.
+/// Imports the points of a file into a history, and commits them after every 2,000 points.
 struct HistoryImport {
-    /// The outcome of an import: the counts of stored, repeated, discarded and invalid points.
+    /// The outcome of an import: the numbers of stored, already stored, discarded and invalid points.
     struct Summary: Equatable {
         var stored = 0
         var duplicates = 0
-        /// The number of points that were discarded because their time was erased from the history.
+        /// The number of points that were discarded because the user has erased the trackable's records of that time
+        /// from the history.
         var erased = 0
         /// The number of invalid points in the file.
         var refused = 0
@@ -82,9 +83,9 @@ struct HistoryImport {
     private var waiting: [Location] = []
     private(set) var summary = Summary()
 
-    /// The number of points that are stored in one commit.
+    /// The number of points that are stored together in one commit.
     private static let commit = 2000
-    /// The number of invalid points that are reported one by one; further ones are only counted.
+    /// The number of invalid points that are reported one by one. Further ones are only counted.
     private static let reportedRefusals = 20
 
     init(into trackable: TrackableID, of store: any HistoryStore) {
@@ -92,9 +93,10 @@ struct HistoryImport {
         self.store = store
     }
 
-    /// Reads a file to its end and stores its points.
+    /// Reads a file to its end and stores its points in the history.
     ///
-    /// - Throws: `inputUnreadable` if the file cannot be read or has another format. Earlier points remain stored.
+    /// - Throws: `inputUnreadable` if the file cannot be read or has another format. The points stored before the error
+    ///   remain stored.
     mutating func run(
         _ reader: HistoryReader, from input: InputFile, _ progress: inout ErrorProgress
     ) async throws {

@@ -42,7 +42,7 @@ final class InputFile {
         return count == 0 ? nil : bytes
     }
 
-    /// Returns the content of a settings file of at most 128 KiB.
+    /// Returns the content of a file with settings, which has at most 128 KiB.
     ///
     /// - Throws: `inputUnreadable` that names the file and the cause.
     static func contents(of path: String) throws(TrackingError) -> [UInt8] {
@@ -54,13 +54,15 @@ final class InputFile {
             guard bytes.count <= limit else {
                 throw TrackingError(
                     .inputUnreadable,
-                    "cannot read '\(path)': it has more than \(limit) bytes, the most for a settings file")
+                    "cannot read '\(path)': it has more than \(limit) bytes, which is the limit of a settings file")
             }
         }
         return bytes
     }
 
     private static func error(_ path: String) -> TrackingError {
-        TrackingError(.inputUnreadable, "cannot read '\(path)': \(String(cString: strerror(errno)))")
+        TrackingError(
+            .inputUnreadable,
+            "cannot read '\(path)': \(String(cString: strerror(errno))). Check the path and its permissions")
     }
 }

@@ -2,22 +2,22 @@ import Synchronization
 import TrackingCore
 import TrackingMQTT
 
-/// The messages that a broker retains for one trackable. Presences, requests and acknowledgements are left out: they
-/// belong to the clients that published them.
+/// The messages that a broker retains for one trackable and that an erasure clears. Presences, requests and
+/// acknowledgements are not among them, because they belong to the clients that published them.
 struct KeptMessages {
-    /// The outcome of clearing a trackable's retained messages.
+    /// The result of clearing the messages that the broker retains for a trackable.
     struct Outcome: Equatable {
-        /// The number of topics that are proven to be cleared.
+        /// The number of topics whose clearing is proven.
         var cleared: Int
-        /// One sentence for each topic that is not proven to be cleared.
+        /// One sentence for each topic whose clearing is not proven, with the reason.
         var remains: [String]
 
-        /// Creates the outcome from the evidence.
+        /// Creates the result from the collected evidence.
         ///
         /// - Parameters:
         ///   - proof: The evidence for each topic.
         ///   - topics: The topics that this program cleared.
-        ///   - reportsRefusals: `true` if the broker reports each rejected publish.
+        ///   - reportsRefusals: `true` if the broker reports each rejected publish, as with MQTT 5.
         init(_ proof: ClearingProof, cleared topics: [String], reportsRefusals: Bool) {
             let remains = proof.remains(reportsRefusals: reportsRefusals)
             self.cleared = topics.count { topic in !remains.contains { $0.topic == topic } }
@@ -31,13 +31,13 @@ struct KeptMessages {
     private let trip: String
     private let raw: String
 
-    /// The time after the broker's last answer within which retained messages must arrive.
+    /// The longest wait for messages from the broker after it has answered this program's request.
     private static let patience = Duration.seconds(1)
 
-    /// Names the topics of one trackable's retained messages.
+    /// Determines the topics on which a broker may retain messages of one trackable.
     ///
     /// - Parameters:
-    ///   - id: The trackable whose retained messages are cleared.
+    ///   - id: The trackable whose retained messages are to be cleared.
     ///   - before: The time before which messages are cleared; `nil` clears all messages.
     ///   - root: The first levels of every topic.
     init(of id: TrackableID, before: UnixTime?, root: TopicRoot) {
@@ -50,7 +50,8 @@ struct KeptMessages {
         }
     }
 
-    /// Returns `true` if a retained message must be cleared. A message that cannot be decoded is cleared as well.
+    /// Returns `true` if the retained message of a topic must be cleared. Without a time limit, every message must be.
+    /// With a limit, only a position or a trip from before the limit must be, or one that cannot be decoded.
     func isErased(_ topic: String, _ payload: ArraySlice<UInt8>) -> Bool {
         guard let before = self.before else { return true }
         switch topic {
@@ -64,9 +65,10 @@ struct KeptMessages {
         }
     }
 
-    /// Clears the trackable's retained messages. To erase a trackable completely, every topic is cleared without
-    /// reading it first, because a user may have the right to write but not to read. Every subscriber then forgets the
-    /// position.
+    /// Clears the trackable's retained messages at the broker.
+    ///
+    /// Without a time limit, every topic is cleared without reading it first, because the user may have the right to
+    /// write and not to read. With a time limit, only older messages are cleared.
     ///
     /// - Throws: The reason why the broker cannot be reached.
     func clear(with client: MQTTClient) async throws(TrackingError) -> Outcome {
@@ -91,8 +93,8 @@ struct KeptMessages {
         return Outcome(proof, cleared: self.topics, reportsRefusals: client.reportsRefusedPublishes)
     }
 
-    /// Clears the retained messages that are older than `before`. The position and the trip are read first, because
-    /// their times decide.
+    /// Clears the retained position and trip if they are older than `before`. Both are read first, because their times
+    /// decide. If nothing is received on a topic, the function checks if this user may read it.
     private func clearOlder(with client: MQTTClient) async throws -> Outcome {
         let found = try await self.retained(with: client)
         let due = self.topics.filter { found[$0] == true }
@@ -106,7 +108,8 @@ struct KeptMessages {
         return Outcome(proof, cleared: due, reportsRefusals: client.reportsRefusedPublishes)
     }
 
-    /// Publishes an empty retained message on each topic, which clears it, and collects the evidence.
+    /// Publishes an empty retained message on each topic, which clears the topic, and adds the evidence of success or
+    /// failure to `proof`.
     private func clear(
         _ proof: ClearingProof, _ topics: [String], with client: MQTTClient
     ) async throws -> ClearingProof {
@@ -138,7 +141,8 @@ struct KeptMessages {
         }
     }
 
-    /// Returns `true` if this user receives its own messages on a topic.
+    /// Publishes an empty message on a topic, and returns `true` if this user receives it back, so that the user may
+    /// read the topic.
     private func readsBack(_ topic: String, with client: MQTTClient) async throws -> Bool {
         let isRead = Mutex(false)
         try await client.withSubscription(to: [topic]) { messages in
@@ -157,7 +161,7 @@ struct KeptMessages {
 
     /// Publishes a message and waits for the broker's answer.
     ///
-    /// - Returns: The reason if the broker refused the message; `nil` if it acknowledged the message.
+    /// - Returns: The reason if the broker rejected the message; `nil` if it accepted the message.
     private static func refusal(
         of message: OutgoingMessage, by client: MQTTClient
     ) async throws(TrackingError) -> TrackingError? {
@@ -169,7 +173,8 @@ struct KeptMessages {
         }
     }
 
-    /// Returns the topics that have a retained message, each with `true` if that message must be cleared.
+    /// Reads the trackable's retained messages. Returns the topics that have one, each with `true` if the message must
+    /// be cleared.
     private func retained(with client: MQTTClient) async throws -> [String: Bool] {
         let found = Mutex<[String: Bool]>([:])
         try await client.withSubscription(to: self.topics) { messages in
@@ -185,7 +190,7 @@ struct KeptMessages {
         return found.withLock { $0 }
     }
 
-    /// Runs both operations until the first of them returns, and cancels the other one.
+    /// Runs both operations at the same time until one of them returns, and then cancels the other one.
     private static func first(
         _ one: @escaping @Sendable () async throws -> Void, or other: @escaping @Sendable () async throws -> Void
     ) async throws {

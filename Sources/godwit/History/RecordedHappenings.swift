@@ -2,12 +2,14 @@ import TrackingCore
 import TrackingPublisher
 import TrackingStore
 
-/// The recorded trips and events that a replay publishes, in order of time. The history has only the last version of a
-/// trip, so that a replayed trip begins with a version without results and ends with the recorded one.
+/// The recorded trips and events that a replay publishes again, in order of time.
+///
+/// The history contains only the last version of each trip. A replayed trip is therefore published twice: first a
+/// version at its beginning, without results, and then the recorded version.
 struct RecordedHappenings {
     private var drafts: ArraySlice<RecordDraft>
 
-    /// Reads the trips and events of a query's trackable and times from the history.
+    /// Reads the trips and events of a trackable during a time span from the history.
     init(_ query: PointQuery, of store: any HistoryStore) async throws {
         var all: [RecordDraft.Content] = []
         for trip in try await store.allTrips(of: query.trackable, during: query.times) {
@@ -20,7 +22,7 @@ struct RecordedHappenings {
         self.drafts = all.map { RecordDraft($0, digest: .random()) }.sorted { $0.time < $1.time }[...]
     }
 
-    /// Removes and returns the next trip or event up to a time; `nil` if there is none.
+    /// Removes and returns the next trip or event if its time is not after `time`; otherwise returns `nil`.
     mutating func next(until time: UnixTime = UnixTime(.infinity)) -> RecordDraft? {
         guard let next = self.drafts.first, next.time <= time else { return nil }
         return self.drafts.removeFirst()
@@ -28,7 +30,8 @@ struct RecordedHappenings {
 }
 
 extension Location {
-    /// The recorded position as a replay publishes it: without stream and number, with the source `replay`.
+    /// The recorded position in the form in which a replay publishes it: without its stream and number, and with the
+    /// source `replay`.
     var replayed: Location {
         var location = self
         (location.stream, location.seq, location.source) = (nil, nil, .replay)
@@ -37,7 +40,7 @@ extension Location {
 }
 
 extension Trip {
-    /// The version of the trip at its beginning, without distance, duration and end.
+    /// A version of this trip at its beginning, without distance, duration and end.
     fileprivate var beginning: Trip {
         var trip = Trip(id: self.id, mode: self.mode, start: self.start, stream: self.stream, seq: self.seq)
         trip.startLocation = self.startLocation
@@ -63,7 +66,8 @@ extension TrackingEvent {
 }
 
 extension RecordDigest {
-    /// Returns a random digest, which no other draft has: an event that happened twice is published twice.
+    /// Returns a random digest. A replayed event then never counts as a repetition of another event with the same
+    /// content, so both are published.
     fileprivate static func random() -> RecordDigest {
         RecordDigest((0..<Self.size).map { _ in UInt8.random(in: .min ... .max) })!  // the size is right
     }

@@ -8,7 +8,7 @@ import TrackingPublisher
 import TrackingRuntime
 import TrackingStore
 
-/// `godwit replay`: publishes recorded points, trips and events again.
+/// `godwit replay`: publishes recorded points, trips and events again, for another trackable.
 struct Replay: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Publish recorded points, trips and events again, under another id.",
@@ -72,19 +72,22 @@ struct Replay: AsyncParsableCommand {
     }
 }
 
-/// Publishes the records that a query finds in the history again, at the pace of their times.
+/// Publishes recorded points, trips and events again, at the pace at which they were recorded or a multiple of it.
 struct HistoryPlayer {
     let publisher: AssetPublisher<MQTTTransport>
-    /// The trackable for which the records are published.
+    /// The target of the replay: the trackable under whose id the recorded data is published again (`--as`).
     let id: TrackableID
     let pace: ReplayPace
     let failsFast: Bool
 
-    /// The longest wait for the acknowledgement of a trip or an event. After it the replay goes on, and the publisher
-    /// continues to send the record.
+    /// The longest wait for the acknowledgement of a trip or an event. After that, the replay goes on, and the
+    /// publisher still tries to send the record.
     private static let patience = Duration.seconds(10)
 
-    /// Publishes the records until every one is acknowledged or a signal ends the program.
+    /// Publishes all records that the query finds. Ends when each of them is acknowledged, when a signal arrives, or
+    /// when the broker refuses the connection.
+    ///
+    /// - Throws: The error that ended the replay.
     func run(_ query: PointQuery, of store: any HistoryStore) async throws {
         let ending = Ending()
         await withTaskGroup(of: Void.self) { group in
@@ -140,7 +143,7 @@ struct HistoryPlayer {
     }
 }
 
-/// The clock of a replay, which waits until a record is due.
+/// The clock of a replay, which makes the replay wait until a record is due.
 private struct ReplayClock {
     private var pacer: ReplayPacer
     private let start = DeviceClock.now

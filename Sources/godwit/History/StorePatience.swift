@@ -2,18 +2,19 @@ import GodwitOptions
 import TrackingCore
 import TrackingRuntime
 
-/// Repeats operations that the history rejects temporarily, for example while another program writes, and reports the
-/// wait to the user.
+/// Repeats an operation on the history while it fails temporarily, for example because another program writes. Reports
+/// the wait to the user once.
 enum StorePatience {
-    /// The longest time for which an operation is repeated. It is longer than PostgreSQL waits for a program that does
-    /// not respond.
+    /// The longest time for which an operation is repeated. PostgreSQL waits less long for a program that does not
+    /// respond.
     private static let limit = Duration.seconds(180)
 
-    /// Runs `body` until it succeeds, fails with another error, or 180 s have passed.
+    /// Runs `body` again and again, until it succeeds, fails with an error that is not in `passing`, or 180 s have
+    /// passed.
     ///
     /// - Parameters:
-    ///   - passing: The errors after which `body` is tried again.
-    ///   - body: The operation.
+    ///   - passing: The codes of temporary errors, after which `body` is tried again.
+    ///   - body: The operation on the history.
     /// - Throws: The last error of `body`; `CancellationError` if the task is cancelled.
     static func trying<Value>(
         _ passing: Set<TrackingError.Code>, _ body: () async throws(TrackingError) -> Value

@@ -5,7 +5,7 @@ import TrackingGateway
 import TrackingRules
 import TrackingStore
 
-/// `godwit trackables`: lists and names the stored trackables.
+/// `godwit trackables`: lists the trackables in the history, or gives them names, icons and groups.
 struct Trackables: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "List the stored trackables, or name them.",
@@ -41,7 +41,7 @@ extension Trackables {
 }
 
 extension Trackables {
-    /// `godwit trackables list`: prints the stored trackables.
+    /// `godwit trackables list`: prints the trackables in the history.
     struct List: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "List the stored trackables.",

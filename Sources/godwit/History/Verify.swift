@@ -3,7 +3,7 @@ import GodwitOptions
 import TrackingCore
 import TrackingStore
 
-/// `godwit verify`: reports the stored and the missing records of a trackable.
+/// `godwit verify`: reports which records of a trackable are stored in the history and which are missing.
 struct Verify: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Report which records of a trackable are stored, and which are missing.",
@@ -34,12 +34,12 @@ struct Verify: AsyncParsableCommand {
     }
 }
 
-/// Converts the report about a trackable's stored and missing records to text for people or to JSON.
+/// Converts a report about a trackable's stored and missing records to text for people or to JSON.
 struct VerifyPrinter {
     let id: TrackableID
     let report: VerifyReport
 
-    /// The report as text for people.
+    /// The report on stored and missing records as text for people.
     var text: String {
         var lines = ["\(self.id.rawValue.printable): \(counted(self.report.points, "point"))"]
         if self.report.unnumbered > 0 { lines[0] += ", \(self.report.unnumbered) of them without a stream" }
@@ -67,7 +67,7 @@ struct VerifyPrinter {
         return lines.joined(separator: "\n") + "\n"
     }
 
-    /// The report as one JSON object for programs, with its line end.
+    /// The report on stored and missing records as one JSON object for programs, with its line end.
     var json: String {
         var members: [String: JSONValue] = [
             "trackable": .text(self.id.rawValue), "points": .number(Double(self.report.points)),
@@ -96,14 +96,14 @@ struct VerifyPrinter {
         return .object(members)
     }
 
-    /// Returns the ranges of record numbers of a stream with their states, in order. Unknown numbers have the state
-    /// `missing`.
+    /// Returns the ranges of a stream's record numbers, each with its state, in order. Numbers without a known state
+    /// are reported as `missing`.
     private static func rows(_ stream: VerifyReport.StreamReport) -> [(ClosedRange<UInt64>, String)] {
         let known = stream.coverage.ranges.map { ($0.seqs, Self.word($0.mark)) }
         return (known + stream.undeclaredGaps.map { ($0, "missing") }).sorted { $0.0.lowerBound < $1.0.lowerBound }
     }
 
-    /// Returns the name of a record's state, as in the view `streams` of the database.
+    /// Returns the word for the state of record numbers, as the view `streams` of the database shows it.
     private static func word(_ mark: StreamCoverage.Mark) -> String {
         switch mark {
         case .erased: "erased"

@@ -84,7 +84,7 @@ import TrackingCore
         (.polygons([]), "outer ring"),
         (.polygons([[]]), "outer ring"),
         (.polygons([[ring([(0, 0), (0, 1), (0, 0)])]]), "four places"),
-        (.polygons([[ring([(0, 0), (0, 1), (1, 1), (1, 0)])]]), "its last is its first"),
+        (.polygons([[ring([(0, 0), (0, 1), (1, 1), (1, 0)])]]), "its last place must be its first"),
         (.polygons([[Array(repeating: place(0, 0), count: 10_001)]]), "corners"),
         (.polygons([[ring([(0, 0), (0, 0), (0, 0), (0, 0)])]]), "three different places"),
     ])

@@ -53,7 +53,7 @@ import TrackingCore
     @Test func refusesToWriteAnUpdateThatIsTooLarge() {
         var update = Self.update(skipped: 1, extra: Self.extra)
         update.intermediate = Array(repeating: update.skipped[0], count: 40)
-        let message = "a payload has at most 131072 bytes; this one has more without skipped points"
+        let message = "the position has more than 131072 bytes even without skipped points"
         #expect(throws: TrackingError(.payloadTooLarge, message)) { try LocationCodec.encode(update) }
     }
 

@@ -32,7 +32,7 @@ import TrackingCore
         try await withFolder { folder in
             let path = folder.appendingPathComponent("battery").path
             try await self.whileRunning(FileBattery(path: path, every: .milliseconds(2))) { log in
-                let refused = BatteryEvent.badInput("battery file:\(path) cannot be read")
+                let refused = BatteryEvent.badInput("battery file:\(path): the file cannot be read")
                 try await log.wait(for: "refusal") { $0 == [refused, .level(nil)] }
                 _ = try folder.file("battery", "80")
                 try await log.wait(for: "80") { $0.last == .level(80) }

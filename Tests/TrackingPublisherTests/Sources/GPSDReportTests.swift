@@ -108,7 +108,7 @@ import TrackingCore
         "\u{0}", "{\"class\":\"TPV\"",
     ])
     func whatIsNoReportIsRefused(text: String) {
-        #expect(throws: TrackingError(.invalidPayload, "is not a report of gpsd")) { try self.read(text) }
+        #expect(throws: TrackingError(.invalidPayload, "the line is not a JSON report of gpsd")) { try self.read(text) }
     }
 
     @Test func deepNestingIsRefused() {

@@ -77,7 +77,13 @@ import TrackingCore
         #expect(machine.deadline == Self.start.advanced(by: GPSDSessionStateMachine.patience))
         #expect(
             machine.timerFired(now: Self.start.advanced(by: GPSDSessionStateMachine.patience))
-                == [.fail(TrackingError(.inputUnreadable, "gpsd://h:1: gpsd lost its receiver /dev/a"))])
+                == [
+                    .fail(
+                        TrackingError(
+                            .inputUnreadable,
+                            "no fixes from gpsd://h:1: gpsd lost its receiver /dev/a. Check the receiver and its cable"
+                        ))
+                ])
     }
 
     /// gpsd rejects the cycle of a receiver that it has not recognized, closes the receiver, and opens it again by
@@ -114,7 +120,12 @@ import TrackingCore
         #expect(machine.timerFired(now: Self.start.advanced(by: .seconds(9))) == [])
         #expect(
             machine.timerFired(now: Self.start.advanced(by: .seconds(10)))
-                == [.fail(TrackingError(.inputUnreadable, "gpsd://h:1: gpsd has no receiver"))])
+                == [
+                    .fail(
+                        TrackingError(
+                            .inputUnreadable,
+                            "no fixes from gpsd://h:1: gpsd has no receiver. Check the receiver and its cable"))
+                ])
         _ = machine.received(self.line(#"{"class":"DEVICE","path":"/dev/a","activated":1}"#), now: Self.start)
         #expect(machine.timerFired(now: Self.start.advanced(by: .seconds(29))) == [])
     }
@@ -133,7 +144,7 @@ import TrackingCore
         #expect(machine.timerFired(now: after(60)) == [], "a receiver may be silent")
         #expect(machine.timerFired(now: after(61)) == [.send("?VERSION;\n")])
         #expect(machine.timerFired(now: after(70)) == [])
-        let error = TrackingError(.inputUnreadable, "gpsd://h:1: gpsd does not answer any more")
+        let error = TrackingError(.inputUnreadable, "no fixes from gpsd://h:1: gpsd no longer answers. Restart gpsd")
         #expect(machine.timerFired(now: after(71)) == [.fail(error)])
     }
 
@@ -141,19 +152,21 @@ import TrackingCore
         var machine = self.machine(nil)
         let actions = machine.received(
             self.line(#"{"class":"VERSION","release":"9.1","proto_major":4,"proto_minor":1}"#), now: Self.start)
-        #expect(actions == [.fail(TrackingError(.inputUnreadable, "gpsd://h:1: gpsd 9.1 speaks protocol 4, not 3"))])
+        let error = TrackingError(
+            .inputUnreadable, "cannot use gpsd://h:1: gpsd 9.1 uses protocol 4, not 3. Install another gpsd")
+        #expect(actions == [.fail(error)])
     }
 
     @Test func whatIsNoReportIsSaidAndPassedOver() {
         var machine = self.machine(nil)
         #expect(
             machine.received(self.line("{]"), now: Self.start)
-                == [.deliver(.badInput("line 1 of gpsd is not a report of gpsd"))])
+                == [.deliver(.badInput("line 1 of gpsd: the line is not a JSON report of gpsd"))])
         #expect(
             machine.received(.tooLong(number: 5), now: Self.start)
                 == [.deliver(.badInput("line 5 of gpsd is longer than 65536 bytes"))])
         #expect(
             machine.received(self.line(#"{"class":"ERROR","message":"no"}"#), now: Self.start)
-                == [.deliver(.badInput("gpsd says: no"))])
+                == [.deliver(.badInput("gpsd reported the error: no"))])
     }
 }

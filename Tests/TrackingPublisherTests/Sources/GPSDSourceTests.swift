@@ -69,7 +69,13 @@ import TrackingRuntime
             server.disconnect()
             let error = await outcome.error
             #expect(
-                error == TrackingError(.inputUnreadable, "gpsd://127.0.0.1:\(server.port): gpsd closed the connection"))
+                error
+                    == TrackingError(
+                        .inputUnreadable,
+                        """
+                        no fixes from gpsd://127.0.0.1:\(server.port): gpsd closed the connection. \
+                        Check that gpsd runs
+                        """))
         }
     }
 
@@ -107,7 +113,7 @@ import TrackingRuntime
         server.stop()
         let port = server.port
         let (_, error) = await runToEnd(GPSDSource(host: "127.0.0.1", port: port))
-        #expect(error == TrackingError(.inputUnreadable, "gpsd://127.0.0.1:\(port): Connection refused"))
+        #expect(error == TrackingError(.inputUnreadable, "cannot use gpsd://127.0.0.1:\(port): Connection refused"))
         let (_, unknown) = await runToEnd(GPSDSource(host: "host.invalid"))
         #expect(unknown?.code == .inputUnreadable)
     }

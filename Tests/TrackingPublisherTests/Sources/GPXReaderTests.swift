@@ -84,7 +84,7 @@ import TrackingCore
         #expect(failure == nil)
         #expect(
             events == [
-                .badInput("the GPX has no track, only 2 waypoints or route points without times")
+                .badInput("the GPX file has no track, only 2 waypoints or route points without times")
             ])
         #expect(self.read("<gpx></gpx>").events.isEmpty)
     }
@@ -134,7 +134,8 @@ import TrackingCore
     @Test func whereItIsBrokenDoesNotDependOnThePieces() {
         let text = "\n\n\n x<gpx/>"
         #expect(
-            self.read(text).failure?.message == "the input is not well-formed GPX: line 4, text outside of the elements"
+            self.read(text).failure?.message
+                == "the input is not well-formed GPX: line 4: there is text outside of the root element"
         )
         #expect(self.read(Array(text.utf8).map { [$0] }).failure == self.read(text).failure)
     }
@@ -165,21 +166,24 @@ import TrackingCore
         let bytes: [UInt8] = [0xFF, 0xFE, UInt8(ascii: "<"), 0, UInt8(ascii: "g"), 0]
         #expect(
             self.read([bytes[...]]).failure?.message
-                == "the input is not well-formed GPX: line 1, the encoding is not UTF-8")
+                == "the input is not well-formed GPX: line 1: the encoding is not UTF-8")
     }
 
     @Test(arguments: [
         ("", "the input is not GPX: it has no gpx element"), ("  \n", "the input is not GPX: it has no gpx element"),
-        ("<kml></kml>", "the input is not well-formed GPX: line 1, the root element is not gpx"),
-        ("hello", "the input is not well-formed GPX: line 1, text outside of the elements"),
-        ("<gpx>\n</trk></gpx>", "the input is not well-formed GPX: line 2, an end tag that does not fit"),
-        ("<gpx><trkpt lat=5></trkpt></gpx>", "the input is not well-formed GPX: line 1, a broken tag"),
-        ("<gpx></gpx><gpx/>", "the input is not well-formed GPX: line 1, something after the end"),
+        ("<kml></kml>", "the input is not well-formed GPX: line 1: the root element is not gpx"),
+        ("hello", "the input is not well-formed GPX: line 1: there is text outside of the root element"),
+        ("<gpx>\n</trk></gpx>", "the input is not well-formed GPX: line 2: an end tag does not match its start tag"),
+        ("<gpx><trkpt lat=5></trkpt></gpx>", "the input is not well-formed GPX: line 1: a tag is not well-formed"),
+        ("<gpx></gpx><gpx/>", "the input is not well-formed GPX: line 1: a second root element"),
         (
             "<gpx><a b=\"" + String(repeating: "x", count: 70_000),
-            "the input is not well-formed GPX: line 1, a tag is longer than 65536 bytes"
+            "the input is not well-formed GPX: line 1: a tag is longer than 65536 bytes"
         ),
-        (String(repeating: "<gpx>", count: 65), "the input is not well-formed GPX: line 1, elements nested too deep"),
+        (
+            String(repeating: "<gpx>", count: 65),
+            "the input is not well-formed GPX: line 1: elements are nested too deeply"
+        ),
     ])
     func whatIsNoGPXIsSaid(text: String, message: String) {
         let (events, failure) = self.read(text)
@@ -196,7 +200,7 @@ import TrackingCore
         let end = Self.track.firstRange(of: "<trkpt lat=\"152")?.lowerBound ?? Self.track.endIndex
         let (events, failure) = self.read(String(Self.track[..<end]))
         #expect(failure == nil && events.fixes.count == 2)
-        #expect(events.last == .badInput("the GPX ends unexpectedly after track point 3"))
+        #expect(events.last == .badInput("the GPX file ends unexpectedly after track point 3"))
     }
 
     @Test func memoryStaysBoundedWhateverIsSent() {

@@ -31,13 +31,13 @@ import TrackingCore
 
     /// A receiver that was switched off and on again does not know its time and position for a while.
     @Test(arguments: [
-        ("GPGGA,120002,9500.0,N,00837.5,W,1,09,0.9,20,M,57,M,,", "position (GPGGA)"),
-        ("GPRMC,120002,A,5239.1,N,00875.0,W,10.0,45.0,170524", "position (GPRMC)"),
-        ("GPGLL,5239.1,,00837.5,W,120002,A", "position (GPGLL)"),
-        ("GPRMC,120002,A,5239.1,N,00837.5,W,10.0,45.0,171324", "date (GPRMC)"),
-        ("GPZDA,120002,31,02,2024,00,00", "date (GPZDA)"),
-        ("GPGGA,126002,5300.0,N,00837.5,W,1,09,0.9,20,M,57,M,,", "time of day (GPGGA)"),
-        ("GPRMC,120002,A,9500.0,N,00837.5,W,10.0,45.0,171324", "date and position (GPRMC)"),
+        ("GPGGA,120002,9500.0,N,00837.5,W,1,09,0.9,20,M,57,M,,", "GPGGA has an impossible position"),
+        ("GPRMC,120002,A,5239.1,N,00875.0,W,10.0,45.0,170524", "GPRMC has an impossible position"),
+        ("GPGLL,5239.1,,00837.5,W,120002,A", "GPGLL has an impossible position"),
+        ("GPRMC,120002,A,5239.1,N,00837.5,W,10.0,45.0,171324", "GPRMC has an impossible date"),
+        ("GPZDA,120002,31,02,2024,00,00", "GPZDA has an impossible date"),
+        ("GPGGA,126002,5300.0,N,00837.5,W,1,09,0.9,20,M,57,M,,", "GPGGA has an impossible time of day"),
+        ("GPRMC,120002,A,9500.0,N,00837.5,W,10.0,45.0,171324", "GPRMC has an impossible date and position"),
     ])
     func impossibleValuesAreReported(body: String, what: String) {
         var decoder = NMEADecoder(isLive: false)
@@ -46,7 +46,7 @@ import TrackingCore
             NMEALine(.text(Array(text.utf8)[...], number: index + 1))
         }
         let events = lines.flatMap { decoder.receive($0, clock: Self.clock) } + decoder.finish(clock: Self.clock)
-        #expect(events.contains(.badInput("line 2 tells an impossible \(what)")))
+        #expect(events.contains(.badInput("line 2: the sentence \(what)")))
         let fixes = events.fixes
         #expect(fixes.first?.time == .at("2024-05-17T12:00:01Z"))
         #expect(abs((fixes.first?.coordinate.latitude ?? 0) - (52 + 39.1 / 60)) < 1e-9, "of another epoch")

@@ -79,7 +79,7 @@ import TrackingRuntime
             let nmea = RecordingSource(
                 .nmea, file: try folder.file("a.nmea", "# a comment\n" + sentences), pace: .maximum)
             let (log, _) = await runToEnd(nmea)
-            #expect(log.fixes.count == 60 && log.badInputs == ["line 362 has a wrong checksum (GPGGA)"])
+            #expect(log.fixes.count == 60 && log.badInputs == ["line 362: the sentence GPGGA has a wrong checksum"])
             let lines = (0..<50).map { JSONLinesReaderTests.feature($0) }.joined(separator: "\n")
             let jsonl = RecordingSource(.jsonl, file: try folder.file("a.jsonl", lines), pace: .maximum)
             #expect(await runToEnd(jsonl).log.fixes.map(\.time.seconds) == (0..<50).map(Double.init))
@@ -105,7 +105,9 @@ import TrackingRuntime
         let (log, error) = await runToEnd(RecordingSource(format, file: "/nonexistent/a.b"))
         #expect(log.all.isEmpty)
         #expect(
-            error == TrackingError(.inputUnreadable, "\(format.rawValue):/nonexistent/a.b: No such file or directory"))
+            error
+                == TrackingError(
+                    .inputUnreadable, "cannot use \(format.rawValue):/nonexistent/a.b: No such file or directory"))
     }
 
     @Test func aFileOfAnotherFormatIsAnError() async throws {
@@ -114,7 +116,9 @@ import TrackingRuntime
             let (_, error) = await runToEnd(RecordingSource(.gpx, file: path))
             #expect(error?.code == .inputUnreadable)
             #expect(
-                error?.message == "gpx:\(path): the input is not well-formed GPX: line 1, text outside of the elements")
+                error?.message
+                    == "gpx:\(path): the input is not well-formed GPX: line 1: there is text outside of the root element"
+            )
             let (_, folderError) = await runToEnd(RecordingSource(.nmea, file: folder.path))
             #expect(folderError?.code == .inputUnreadable)
         }
@@ -130,7 +134,7 @@ import TrackingRuntime
         try await withFolder { folder in
             let (log, error) = await runToEnd(RecordingSource(format, file: try folder.file("recording", text)))
             #expect(error?.code == .inputUnreadable && !log.all.isEmpty && log.fixes.isEmpty)
-            #expect(error?.message.contains("the input has no readable position") == true)
+            #expect(error?.message.contains("the input has no valid position") == true)
         }
     }
 

@@ -115,7 +115,10 @@ private final class Cable: Sendable {
         let (_, error) = await runToEnd(NMEASource(.serial(path: "/dev/null")))
         #expect(error?.code == .inputUnreadable && error?.message.hasPrefix("nmea:/dev/null: ") == true)
         let (_, missing) = await runToEnd(NMEASource(.serial(path: "/dev/godwit-nothing")))
-        #expect(missing == TrackingError(.inputUnreadable, "nmea:/dev/godwit-nothing: No such file or directory"))
+        #expect(
+            missing
+                == TrackingError(
+                    .inputUnreadable, "cannot use nmea:/dev/godwit-nothing: No such file or directory"))
     }
 
     /// Sends an epoch until a fix with its time arrives: what is sent before the source has opened the line is lost.

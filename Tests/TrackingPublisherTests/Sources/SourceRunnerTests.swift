@@ -142,7 +142,8 @@ private final class SourceMailbox: Sendable {
 
     @Test func aRecordingThatCannotBeReadIsNotTriedAgain() async throws {
         let (_, error) = await runToEnd(SourceRunner([RecordingSource(.gpx, file: "/nonexistent/a.gpx")]))
-        #expect(error == TrackingError(.inputUnreadable, "gpx:/nonexistent/a.gpx: No such file or directory"))
+        #expect(
+            error == TrackingError(.inputUnreadable, "cannot use gpx:/nonexistent/a.gpx: No such file or directory"))
     }
 
     @Test func aDateThatRolledOverIsCorrectedOnTheWay() async throws {

@@ -26,14 +26,16 @@ import TrackingCore
     }
 
     @Test(arguments: [
-        ("", "is none of"), ("gps", "is none of"), ("gpsd:h", "is none of"), ("simulate:x", "is none of"),
-        ("GPX:a", "is none of"), ("gpsd://", "should be gpsd://host"), ("gpsd://h:0", "should be"),
-        ("gpsd://h:99999", "should be"), ("gpsd://h:", "should be"), ("gpsd://u:p@h", "should be"),
-        ("nmea:tcp://h", "should be nmea:tcp://host:port"), ("gpx:", "names no file"), ("gpx:-", "names no file"),
+        ("", "is unknown"), ("gps", "is unknown"), ("gpsd:h", "is unknown"), ("simulate:x", "is unknown"),
+        ("GPX:a", "is unknown"), ("gpsd://", "must have the form gpsd://host"), ("gpsd://h:0", "must have the form"),
+        ("gpsd://h:99999", "must have the form"), ("gpsd://h:", "must have the form"),
+        ("gpsd://u:p@h", "must have the form"), ("nmea:tcp://h", "must have the form nmea:tcp://host:port"),
+        ("gpx:", "names no file"), ("gpx:-", "names no file"),
         ("nmea:", "names no file"), ("jsonl:", "names no file"),
-        ("simulate:#accuracy=GOOD", "accuracy is MINIMUM, LOW"), ("simulate:#colour=red", "is none of accuracy="),
-        ("gpsd://h#speed=9600", "speed is for nmea:/dev/ttyX"), ("nmea:/dev/ttyS0#speed=9601", "one of 1200, 2400"),
-        ("gpsd://h#cycle=ask", "is none of"),
+        ("simulate:#accuracy=GOOD", "accuracy must be MINIMUM, LOW"),
+        ("simulate:#colour=red", "must be accuracy="),
+        ("gpsd://h#speed=9600", "speed requires nmea:/dev/ttyX"), ("nmea:/dev/ttyS0#speed=9601", "one of 1200, 2400"),
+        ("gpsd://h#cycle=ask", "or cycle=keep"),
     ])
     func othersAreRefusedWithWhatWouldDo(text: String, message: String) {
         do throws(TrackingError) {

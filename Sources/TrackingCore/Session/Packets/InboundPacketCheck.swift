@@ -1,54 +1,55 @@
-/// Checks the byte stream that a broker sends, packet by packet, before an MQTT library parses it.
+/// Checks the bytes that a broker sends, packet by packet, before an MQTT library parses them.
 ///
-/// The check accepts the MQTT 3.1.1 and 5 packets that a broker may send to a client that uses QoS 1 for its messages.
-/// Every other byte sequence is a ``Fault``, after which the connection must be closed. The check needs no socket,
-/// clock or log. Its memory is limited by the packet limit: message payloads are counted, not copied.
+/// The check accepts the MQTT 3.1.1 and 5 packets that a broker may send to a client that subscribes at QoS 1. Every
+/// other byte sequence is a ``Fault``; the connection must then be closed. The check uses no socket, clock or log. It
+/// counts the bytes of message payloads without copying them.
 package struct InboundPacketCheck {
-    /// A violation of MQTT in the stream.
+    /// A violation of the MQTT specification in the received bytes.
     package struct Fault: Error, Hashable {
-        /// The violated rule, without any content of the packet: `"the topic has an invalid character"`.
+        /// The violated rule as text, without any content of the packet: `"the topic has an invalid character"`.
         package let reason: String
     }
 
-    /// The result of checking one portion of the stream.
+    /// The result of checking one portion of the received bytes.
     package struct Verdict: Hashable {
-        /// The number of bytes, from the start of the portion, that belong to packets without a fault. It is the size
-        /// of the portion unless there is a fault.
+        /// The number of bytes at the start of the portion in which no violation was found. Without a violation, it is
+        /// the size of the portion.
         package let safeCount: Int
-        /// The first violation; `nil` while there is none.
+        /// The first violation found; `nil` if there is none.
         package let fault: Fault?
     }
 
-    /// The largest remaining length of a packet that MQTT can express, in bytes.
+    /// The largest remaining length that an MQTT packet can have, in bytes.
     package static let protocolLimit = 268_435_455
 
     private let version: ConnectionStateMachine.Version
     private let maximumPacketSize: Int
-    /// The first bytes of the current packet while it is not checked completely; empty between packets.
+    /// The bytes of the current packet that have arrived while the check of the packet is not finished. Empty between
+    /// packets.
     private var head: [UInt8] = []
-    /// The size that ``head`` must reach before it is examined again.
+    /// The number of bytes of the current packet that must have arrived before the check tries again.
     private var examinationSize = 0
-    /// The number of payload bytes still to arrive of a message whose header is checked.
+    /// The number of payload bytes still to arrive of a message whose header was checked already.
     private var missingPayload = 0
     private var isAccepted = false
     private var fault: Fault?
 
-    /// Makes a check for a new connection.
+    /// Makes a check for the bytes of a new connection.
     ///
     /// - Parameters:
-    ///   - version: The MQTT version of the CONNECT.
-    ///   - maximumPacketSize: The largest packet in bytes, header included.
+    ///   - version: The MQTT version with which the client connected.
+    ///   - maximumPacketSize: The size of the largest permitted packet in bytes, header included.
     package init(version: ConnectionStateMachine.Version, maximumPacketSize: Int = Self.protocolLimit + 5) {
         self.version = version
         self.maximumPacketSize = maximumPacketSize
     }
 
-    /// A Boolean value that indicates whether a packet has begun and is not complete.
+    /// A Boolean value that indicates whether a packet has begun to arrive and is not complete.
     package var isIncomplete: Bool { self.missingPayload > 0 || !self.head.isEmpty }
 
-    /// Checks the next bytes of the stream.
+    /// Checks the bytes that arrived next on the connection.
     ///
-    /// After a fault every further call returns that fault.
+    /// After the first violation, every further call returns that violation.
     package mutating func check(_ bytes: UnsafeRawBufferPointer) -> Verdict {
         if let fault = self.fault { return Verdict(safeCount: 0, fault: fault) }
         var position = 0
@@ -64,7 +65,7 @@ package struct InboundPacketCheck {
         return Verdict(safeCount: position, fault: nil)
     }
 
-    /// Checks up to the end of the current packet.
+    /// Checks bytes up to the end of the current packet at most.
     ///
     /// - Returns: The number of bytes that were checked or stored.
     private mutating func checkNext(_ bytes: UnsafeRawBufferPointer) throws(Fault) -> Int {
@@ -92,8 +93,10 @@ package struct InboundPacketCheck {
         return self.pass(size - earlier, of: bytes.count)
     }
 
-    /// Accepts a checked packet of `size` bytes, of which `count` bytes have arrived. The rest, part of a payload, is
-    /// only counted.
+    /// Accepts a checked packet of `size` bytes, of which at most `count` bytes have arrived. The missing bytes belong
+    /// to a payload and need no check; they are only counted.
+    ///
+    /// - Returns: The number of arrived bytes that belong to the packet.
     private mutating func pass(_ size: Int, of count: Int) -> Int {
         self.missingPayload = max(0, size - count)
         return min(size, count)
@@ -101,7 +104,7 @@ package struct InboundPacketCheck {
 
     /// Examines a packet from its first byte on.
     ///
-    /// - Returns: The packet's size once all bytes to check have arrived; `nil` while bytes are missing.
+    /// - Returns: The packet's size once all bytes that need a check have arrived; `nil` while some are missing.
     private mutating func examine(_ bytes: UnsafeRawBufferPointer) throws(Fault) -> Int? {
         var examination = PacketExamination(
             bytes, version: self.version, maximumPacketSize: self.maximumPacketSize, isAccepted: self.isAccepted)

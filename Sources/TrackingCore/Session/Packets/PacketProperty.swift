@@ -1,4 +1,5 @@
-/// A property of MQTT 5 that a broker may send. Topic aliases are not among them: the client allows none.
+/// A property of MQTT 5 that a broker may send to this client. Topic aliases are not included, because the client
+/// permits none.
 enum PacketProperty: UInt8 {
     case payloadFormat = 0x01
     case messageExpiry = 0x02
@@ -24,7 +25,7 @@ enum PacketProperty: UInt8 {
     case identifierAvailable = 0x29
     case sharedAvailable = 0x2A
 
-    /// The packets that may have the property.
+    /// The types of packets in which the property may occur.
     var types: Set<PacketType> {
         switch self {
         case .payloadFormat, .messageExpiry, .contentType, .responseTopic, .correlationData, .subscriptionIdentifier:
@@ -39,20 +40,24 @@ enum PacketProperty: UInt8 {
     /// A Boolean value that indicates whether one packet may have the property several times.
     var mayRepeat: Bool { self == .user || self == .subscriptionIdentifier }
 
-    /// Reads the value behind the identifier.
+    /// Reads and checks the value of the property, after its identifier was read.
     func read(_ reader: inout PacketReader) throws(PacketReader.Stop) {
         switch self {
         case .payloadFormat, .maximumQuality, .retainAvailable, .wildcardAvailable, .identifierAvailable,
             .sharedAvailable:
-            guard try reader.byte("a property") <= 1 else { throw .malformed("property \(self.rawValue) is above 1") }
+            guard try reader.byte("a property") <= 1 else {
+                throw .malformed("property \(self.rawValue) must be 0 or 1")
+            }
         case .serverKeepAlive, .topicAliasMaximum:
             _ = try reader.twoBytes("a property")
         case .receiveMaximum:
-            guard try reader.twoBytes("a property") > 0 else { throw .malformed("the receive maximum is 0") }
+            guard try reader.twoBytes("a property") > 0 else { throw .malformed("the receive maximum must not be 0") }
         case .messageExpiry, .sessionExpiry:
             _ = try reader.fourBytes("a property")
         case .maximumPacketSize:
-            guard try reader.fourBytes("a property") > 0 else { throw .malformed("the maximum packet size is 0") }
+            guard try reader.fourBytes("a property") > 0 else {
+                throw .malformed("the maximum packet size must not be 0")
+            }
         case .subscriptionIdentifier:
             _ = try reader.variableInteger("a property")
         case .contentType, .responseTopic, .assignedClient, .authenticationMethod, .responseInformation,

@@ -1,26 +1,27 @@
-/// Reads the fields of one packet whose first bytes have arrived.
+/// Reads the fields of one MQTT packet, of which only the first bytes may have arrived.
 struct PacketReader {
-    /// The reason that reading stopped.
+    /// The reason for which reading the packet stopped.
     enum Stop: Error, Hashable {
-        /// Bytes of the packet have not arrived yet.
+        /// The bytes of the field have not arrived yet.
         case incomplete
-        /// The packet violates MQTT.
+        /// The packet violates the MQTT specification; the text describes the violation.
         case malformed(String)
     }
 
-    /// The bytes that have arrived.
+    /// The bytes of the packet that have arrived.
     private let bytes: UnsafeRawBufferPointer
-    /// The position after the last byte of the packet, or of the part that is being read.
+    /// The position after the last byte that may be read: the end of the packet, or of the section in it that is being
+    /// read.
     private(set) var end: Int
     private(set) var position = 0
 
-    /// Makes a reader of a packet of `size` bytes.
+    /// Makes a reader for a packet of `size` bytes, of which `bytes` have arrived.
     init(_ bytes: UnsafeRawBufferPointer, size: Int) {
         self.bytes = bytes
         self.end = size
     }
 
-    /// The number of bytes up to the end.
+    /// The number of bytes from the current position to ``end``.
     var remaining: Int { self.end - self.position }
 
     mutating func byte(_ field: StaticString) throws(Stop) -> UInt8 {
@@ -38,28 +39,32 @@ struct PacketReader {
         return try high << 16 | self.twoBytes(field)
     }
 
-    /// Reads a variable byte integer: one to four bytes, in its shortest form.
+    /// Reads an MQTT variable byte integer: one to four bytes, without unneeded bytes.
     mutating func variableInteger(_ field: StaticString) throws(Stop) -> Int {
         var value = 0
         for shift in stride(from: 0, through: 21, by: 7) {
             let byte = try self.byte(field)
             value |= Int(byte & 0x7F) << shift
             guard byte & 0x80 == 0 else { continue }
-            guard byte != 0 || shift == 0 else { throw .malformed("\(field) is longer than its value needs") }
+            guard byte != 0 || shift == 0 else {
+                throw .malformed("\(field) is encoded in more bytes than its value needs")
+            }
             return value
         }
         throw .malformed("\(field) has more than four bytes")
     }
 
     mutating func packetIdentifier() throws(Stop) {
-        guard try self.twoBytes("the packet identifier") != 0 else { throw .malformed("the packet identifier is 0") }
+        guard try self.twoBytes("the packet identifier") != 0 else {
+            throw .malformed("the packet identifier must not be 0")
+        }
     }
 
     mutating func binary(_ field: StaticString) throws(Stop) {
         _ = try self.take(self.twoBytes(field), field)
     }
 
-    /// Reads a UTF-8 string that is preceded by its length.
+    /// Reads and checks an MQTT string: a two-byte length and then UTF-8.
     ///
     /// - Parameter isTopic: A Boolean value that indicates whether the string is a topic name, which has at least one
     ///   byte and no wildcard.
@@ -68,7 +73,7 @@ struct PacketReader {
         guard length > 0 || !isTopic else { throw .malformed("\(field) is empty") }
         // The beginning of an incomplete string is checked too, which detects a damaged length early.
         let isThere = min(length, self.bytes.count - self.position)
-        guard length <= self.remaining else { throw .malformed("\(field) is longer than the packet") }
+        guard length <= self.remaining else { throw .malformed("\(field) exceeds the end of the packet") }
         let text = UnsafeRawBufferPointer(rebasing: self.bytes[self.position..<self.position + isThere])
         var isASCII = true
         for byte in text {
@@ -83,11 +88,12 @@ struct PacketReader {
         }
     }
 
-    /// Reads the next `count` bytes as a part of their own with `body`, which must read them to their end.
+    /// Reads the next `count` bytes as a section of the packet. Calls `body` repeatedly until the section is read to
+    /// its end; `body` cannot read beyond it.
     mutating func part(
         _ count: Int, _ field: StaticString, _ body: (inout PacketReader) throws(Stop) -> Void
     ) throws(Stop) {
-        guard count <= self.remaining else { throw .malformed("\(field) are longer than the packet") }
+        guard count <= self.remaining else { throw .malformed("\(field) exceed the end of the packet") }
         let end = self.end
         self.end = self.position + count
         while self.remaining > 0 { try body(&self) }

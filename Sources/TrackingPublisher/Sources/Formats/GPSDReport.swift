@@ -49,7 +49,7 @@ enum GPSDReport: Hashable, Sendable {
             case let other: self = .other(String(other.prefix(32)))
             }
         } catch {
-            throw TrackingError(.invalidPayload, "is not a report of gpsd")
+            throw TrackingError(.invalidPayload, "the line is not a JSON report of gpsd")
         }
     }
 
@@ -129,7 +129,8 @@ private struct DeviceMessage: Decodable {
     var mincycle: Double?
     var driver: String?
     var subtype: String?
-    /// The member is the time of activation as text, or the number 0 for a receiver that disappeared.
+    /// `true` if gpsd has the receiver open. The JSON member is the number 0 for a receiver that disappeared, and
+    /// otherwise the time of activation as text.
     var isActive: Bool
 
     private enum CodingKeys: String, CodingKey { case path, mincycle, driver, subtype, activated }

@@ -1,32 +1,33 @@
 import TrackingCore
 
-/// Merges the sentences of a receiver into fixes, one per epoch. The time of day identifies an epoch.
+/// Merges the NMEA sentences of a receiver into fixes, one per epoch. An epoch is a burst of sentences with one time of
+/// day.
 ///
-/// An epoch ends when
-/// 1. a sentence contains another time of day, or shows that the receiver knows neither time nor position.
+/// An epoch ends at a sentence with another time of day. It also ends at a sentence that shows that the receiver knows
+/// neither time nor position. A live receiver sends its next sentence only a second later, so its epoch ends earlier:
 ///
-/// A live receiver sends its next sentence only a second later. For it an epoch also ends when
-/// 2. the sentence arrives that ended the last two epochs, unless another one followed it in the previous epoch, or
-/// 3. the line falls silent after a position.
+/// - at the sentence that was the last one of both previous epochs, or
+/// - when the line falls silent after a position.
 ///
-/// A sentence that arrives later in an epoch ended by rule 2 or 3 is dropped, and rule 2 is learned anew. The date
-/// comes from the epoch's RMC or ZDA. Without one, it is the day that puts the time of day nearest to the last dated
-/// fix, or else to the clock.
+/// A later sentence of an epoch that ended early is dropped, and the last sentence is learned anew. The date comes from
+/// the sentences RMC or ZDA. Without them, it is the day that puts the time of day nearest to the last dated fix, or
+/// else to the clock.
 struct NMEADecoder: Sendable {
-    /// The position of a sentence within an epoch. The same kind may occur several times.
+    /// The identity of a sentence within an epoch: its kind, and a count of the sentences of that kind.
     private struct Place: Hashable, Sendable {
         var kind: NMEASentence.Kind
         var occurrence: Int
     }
 
-    /// `true` when an epoch may end before the next one begins.
+    /// `true` for a live receiver, whose fix is returned before the next epoch begins.
     private let isLive: Bool
     private var epoch: NMEAEpoch?
     private var isGiven = false
     private var occurrences: [NMEASentence.Kind: Int] = [:]
     private var last: Place?
     private var previousLast: Place?
-    /// The sentence that ended the last two epochs.
+    /// The sentence that was the last one of both previous epochs, and so probably ends the present one; `nil` if they
+    /// differ.
     private var closer: Place?
     /// The last moment with a date from the receiver.
     private var dated: UnixTime?
@@ -37,7 +38,9 @@ struct NMEADecoder: Sendable {
     /// `true` while the open epoch has a position that was not returned yet.
     var isWaiting: Bool { !self.isGiven && (self.epoch?.hasFix ?? false) }
 
-    /// Processes one line. `clock` is the time of the device, or of the recording.
+    /// Processes one line and returns the resulting fixes and reports of bad input.
+    ///
+    /// - Parameter clock: The time of the device, or of the recording.
     mutating func receive(_ line: NMEALine, clock: UnixTime) -> [SourceEvent] {
         switch line {
         case .sentence(let sentence): self.receive(sentence, clock: clock)
@@ -47,7 +50,7 @@ struct NMEADecoder: Sendable {
         }
     }
 
-    /// Processes one sentence.
+    /// Processes one sentence and returns the fix that it completes, if any.
     mutating func receive(_ sentence: NMEASentence, clock: UnixTime) -> [SourceEvent] {
         guard let kind = sentence.kind else { return [] }
         var events: [SourceEvent] = []
@@ -73,13 +76,14 @@ struct NMEADecoder: Sendable {
         return events
     }
 
-    /// The line fell silent, so the burst of a live receiver is complete.
+    /// Handles that the line fell silent, which shows that a live receiver has sent all sentences. Returns the fix, if
+    /// any.
     mutating func fellQuiet(clock: UnixTime) -> [SourceEvent] { self.isWaiting ? self.give(clock: clock) : [] }
 
-    /// The input ended.
+    /// Handles the end of the input. Returns the last fix, if it was not returned yet.
     mutating func finish(clock: UnixTime) -> [SourceEvent] { self.give(clock: clock) }
 
-    /// Returns the fix of the open epoch, once.
+    /// Returns the fix of the present epoch. Each epoch's fix is returned once.
     private mutating func give(clock: UnixTime) -> [SourceEvent] {
         guard let epoch = self.epoch, !self.isGiven else { return [] }
         self.isGiven = true

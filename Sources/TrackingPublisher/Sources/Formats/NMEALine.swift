@@ -23,7 +23,7 @@ enum NMEALine: Hashable, Sendable {
                 let fields = try NMEASentence.fields(of: text)
                 self.init(NMEASentence(fields), fields, number: number)
             } catch {
-                self = .refused("line \(number) \(error)")
+                self = .refused("line \(number): \(error)")
             }
         }
     }
@@ -35,7 +35,7 @@ enum NMEALine: Hashable, Sendable {
             return
         }
         let what = impossible.map(\.rawValue).joined(separator: " and ")
-        let reason = "line \(number) tells an impossible \(what) (\(fields[0].text.prefix(16)))"
+        let reason = "line \(number): the sentence \(fields[0].text.prefix(16)) has an impossible \(what)"
         // A sentence with an impossible time belongs to no epoch.
         self = impossible.contains(.time) ? .refused(reason) : .doubted(sentence, reason)
     }

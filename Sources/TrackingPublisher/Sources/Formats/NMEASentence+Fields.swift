@@ -73,7 +73,7 @@ extension NMEASentence {
     /// One knot, by definition 1,852 m an hour.
     static let metersPerSecondInKnot = 1852.0 / 3600.0
 
-    /// The kind of a sentence that adds to a fix; `nil` for others. The decoder recognizes the end of an epoch by it.
+    /// The kind of a sentence that contributes to a fix; `nil` for other sentences.
     var kind: Kind? {
         switch self {
         case .gga: .gga

@@ -93,12 +93,12 @@ enum NMEASentence: Hashable, Sendable {
         case withoutChecksum(String)
         case wrongChecksum(String)
 
-        /// The reason as the predicate of an error message.
+        /// The reason as text. The beginning of the error message, such as the number of the line, precedes it.
         var description: String {
             switch self {
-            case .notNMEA: "is not NMEA (wrong speed of the line, or a binary protocol?)"
-            case .withoutChecksum(let address): "has no checksum (\(address))"
-            case .wrongChecksum(let address): "has a wrong checksum (\(address))"
+            case .notNMEA: "the line is not NMEA (wrong speed of the serial line, or a binary protocol?)"
+            case .withoutChecksum(let address): "the sentence \(address) has no checksum"
+            case .wrongChecksum(let address): "the sentence \(address) has a wrong checksum"
             }
         }
     }

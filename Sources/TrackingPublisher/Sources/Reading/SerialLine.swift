@@ -17,7 +17,7 @@ enum SerialLine {
     static func open(path: String, speed: Int, name: String, waiter: Waiter) throws(TrackingError) -> ByteChannel {
         let descriptor = SystemLibrary.open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
         guard descriptor >= 0 else {
-            let advice = errno == EACCES ? "does this user belong to the group of the device (often dialout)?" : ""
+            let advice = errno == EACCES ? "Add this user to the group of the device (often dialout)" : ""
             throw SystemError.inputUnreadable(name, errno, advice: advice)
         }
         let channel = ByteChannel(descriptor, name: name, waiter: waiter)

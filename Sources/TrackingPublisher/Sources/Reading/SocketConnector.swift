@@ -20,7 +20,8 @@ enum SocketConnector {
     static func connect(
         host: String, port: UInt16, name: String, waiter: Waiter
     ) async throws(TrackingError) -> ByteChannel {
-        var failure = TrackingError(.inputUnreadable, "\(name): cannot connect: the host has no address")
+        var failure = TrackingError(
+            .inputUnreadable, "cannot connect to \(name): the host has no address. Check the host name")
         for address in try await Self.resolve(host, port, name, waiter) {
             do throws(TrackingError) {
                 return try await Self.connect(address, name, waiter)
@@ -90,7 +91,9 @@ enum SocketConnector {
             if wake.contains(.cancelled) { throw SystemError.cancelled }
             switch answer.get() {
             case .success(let addresses): return addresses
-            case .failure(let refusal): throw TrackingError(.inputUnreadable, "\(name): \(refusal.reason)")
+            case .failure(let refusal):
+                throw TrackingError(
+                    .inputUnreadable, "cannot connect to \(name): \(refusal.reason). Check the host name")
             case nil: continue
             }
         }

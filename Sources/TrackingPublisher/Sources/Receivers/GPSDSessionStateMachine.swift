@@ -28,7 +28,7 @@ struct GPSDSessionStateMachine: Sendable {
     private var receivers: [String: Receiver] = [:]
     /// The deadline for a receiver to appear; `nil` while there is one.
     private var receiverDeadline: MonotonicTime?
-    /// The receiver that gpsd closed last.
+    /// The path of the receiver that gpsd closed last, for the error message.
     private var lostReceiver: String?
     /// The deadline for asking gpsd for its version, or, after that, for giving up the connection.
     private var silenceDeadline: MonotonicTime?
@@ -50,14 +50,14 @@ struct GPSDSessionStateMachine: Sendable {
         self.resolution = resolution
     }
 
-    /// The connection is established.
+    /// Handles that the connection to gpsd is established. Returns the command that enables gpsd's reports.
     mutating func connected(now: MonotonicTime) -> [Action] {
         self.receiverDeadline = now.advanced(by: Self.patience)
         self.silenceDeadline = now.advanced(by: Self.silence)
         return [.send("?WATCH={\"enable\":true,\"json\":true};\n")]
     }
 
-    /// gpsd sent a line.
+    /// Handles a line from gpsd. Returns the fixes, errors and commands that result.
     mutating func received(_ line: LineSplitter.Line, now: MonotonicTime) -> [Action] {
         self.isAsked = false
         self.silenceDeadline = now.advanced(by: Self.silence)
@@ -69,26 +69,31 @@ struct GPSDSessionStateMachine: Sendable {
             do throws(TrackingError) {
                 return self.received(try GPSDReport(line: text), now: now)
             } catch {
-                return [.deliver(.badInput("line \(number) of gpsd \(error.message)"))]
+                return [.deliver(.badInput("line \(number) of gpsd: \(error.message)"))]
             }
         }
     }
 
-    /// Another resolution is wanted.
+    /// Handles that another resolution is wanted. Returns the commands that change the cycles of the receivers.
     mutating func resolutionChanged(to resolution: Resolution) -> [Action] {
         self.resolution = resolution
         return self.askForCycles()
     }
 
-    /// The deadline passed.
+    /// Handles that ``deadline`` has passed.
+    ///
+    /// Returns an error if no receiver appeared or gpsd did not answer. After a silence, it returns the command that
+    /// asks for gpsd's version.
     mutating func timerFired(now: MonotonicTime) -> [Action] {
         if let deadline = self.receiverDeadline, now >= deadline {
-            let state = self.lostReceiver.map { "lost its receiver \($0)" } ?? "has no receiver"
-            return [.fail(TrackingError(.inputUnreadable, "\(self.name): gpsd \(state)"))]
+            let state = self.lostReceiver.map { "gpsd lost its receiver \($0)" } ?? "gpsd has no receiver"
+            let reason = "no fixes from \(self.name): \(state). Check the receiver and its cable"
+            return [.fail(TrackingError(.inputUnreadable, reason))]
         }
         guard let deadline = self.silenceDeadline, now >= deadline else { return [] }
         guard !self.isAsked else {
-            return [.fail(TrackingError(.inputUnreadable, "\(self.name): gpsd does not answer any more"))]
+            let reason = "no fixes from \(self.name): gpsd no longer answers. Restart gpsd"
+            return [.fail(TrackingError(.inputUnreadable, reason))]
         }
         self.isAsked = true
         self.silenceDeadline = now.advanced(by: Self.answerLimit)
@@ -99,7 +104,10 @@ struct GPSDSessionStateMachine: Sendable {
         switch report {
         case .version(let release, let major) where major != 3:
             return [
-                .fail(TrackingError(.inputUnreadable, "\(self.name): gpsd \(release) speaks protocol \(major), not 3"))
+                .fail(
+                    TrackingError(
+                        .inputUnreadable,
+                        "cannot use \(self.name): gpsd \(release) uses protocol \(major), not 3. Install another gpsd"))
             ]
         case .devices(let devices):
             for device in devices { self.changed(device, now: now) }
@@ -114,7 +122,7 @@ struct GPSDSessionStateMachine: Sendable {
         case .error(let message) where self.isUnknownType(message):
             return []  // the cycle is requested again once gpsd has recognized the receiver
         case .error(let message):
-            return [.deliver(.badInput("gpsd says: \(message.prefix(200))"))]
+            return [.deliver(.badInput("gpsd reported the error: \(message.prefix(200))"))]
         case .version, .noFix, .other:
             return []
         }
@@ -142,7 +150,9 @@ struct GPSDSessionStateMachine: Sendable {
         message.hasSuffix(" is unknown.") && self.receivers.keys.contains { message.contains("Type of \($0) ") }
     }
 
-    /// Asks each receiver for the cycle that matches the resolution, once for each driver that gpsd finds it to need.
+    /// Returns commands that set the cycle of each receiver, the time between two fixes, to the wanted interval.
+    ///
+    /// A receiver is asked only once for the same cycle, and again after gpsd has recognized another driver for it.
     private mutating func askForCycles() -> [Action] {
         guard self.asksForCycle, let resolution = self.resolution else { return [] }
         var actions: [Action] = []

@@ -108,7 +108,9 @@ public struct NMEASource: LocationSource {
                 let last = splitter.finish().map { decoder.receive(NMEALine($0), clock: DeviceClock.wall) } ?? []
                 await self.deliver(last + decoder.finish(clock: DeviceClock.wall), deliver)
                 if self.facts.isFinite { return }
-                throw TrackingError(.inputUnreadable, "\(self.facts.name): the receiver is gone")
+                throw TrackingError(
+                    .inputUnreadable,
+                    "no fixes from \(self.facts.name): the receiver was disconnected. Check its cable")
             }
         }
     }

@@ -8,7 +8,9 @@ struct NMEARecordingReader: RecordingDecoder {
     private var hasSentence = false
     private(set) var failure: TrackingError?
 
-    /// Reads a recording made at about `clock`, which supplies the date when no sentence contains one.
+    /// Makes a reader of a recording.
+    ///
+    /// - Parameter clock: The approximate time of the recording. It supplies the date if no sentence contains one.
     init(clock: UnixTime) { self.clock = clock }
 
     mutating func append(_ bytes: ArraySlice<UInt8>) -> [SourceEvent] {

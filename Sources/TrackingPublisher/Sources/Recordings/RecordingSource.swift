@@ -124,7 +124,7 @@ public struct RecordingSource: LocationSource {
         /// The reason to reject the recording: it contains rejected inputs and no fix.
         var complaint: String? {
             guard !self.hasFix, self.refused > 0 else { return nil }
-            return "the input has no readable position, and \(self.refused) unreadable ones"
+            return "the input has no valid position, and \(self.refused) invalid ones"
         }
     }
 

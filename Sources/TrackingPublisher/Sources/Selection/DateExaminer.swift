@@ -2,11 +2,13 @@ import Synchronization
 import TrackingCore
 import TrackingRuntime
 
-/// Corrects or marks dates that are off by whole multiples of 1,024 weeks during one run of a source, and counts its
-/// fixes.
+/// Examines the fixes of one run of a source for dates that are off by whole multiples of 1,024 weeks.
+///
+/// It corrects such a date, or marks the fix as doubtful if the device's clock is not trusted.
 final class DateExaminer: Sendable {
     private struct State {
-        /// The verdicts that were reported. A receiver may mix correct and wrong dates.
+        /// The verdicts that were already reported, so that each is reported once. A receiver may mix correct and wrong
+        /// dates.
         var reported: Set<WeekRollover> = []
         var fixes = 0
     }
@@ -15,7 +17,7 @@ final class DateExaminer: Sendable {
     private let isClockTrusted: @Sendable () -> Bool
     private let state = Mutex(State())
 
-    /// Examines the fixes of the source with these facts. Only the fixes of a live source must have the current date.
+    /// Makes an examiner for one run of a source. It examines only live sources, because recordings have old dates.
     init(_ facts: SourceFacts, _ isClockTrusted: @escaping @Sendable () -> Bool) {
         self.facts = facts
         self.isClockTrusted = isClockTrusted

@@ -10,7 +10,7 @@ final class DeliveryGate: Sendable {
 
     private let state = Mutex(State())
 
-    /// Runs `body` when no other body is running.
+    /// Runs `body` as soon as no other body is running in this gate.
     func pass(_ body: () async -> Void) async {
         await self.enter()
         await body()

@@ -6,7 +6,7 @@ final class SourceInbox<Event: Sendable>: Sendable {
     private let events = Mutex<[Event]>([])
     private let waiter: Waiter
 
-    /// Creates an inbox that wakes the task behind `waiter`.
+    /// Creates an inbox whose events wake the task that waits on `waiter`.
     init(_ waiter: Waiter) { self.waiter = waiter }
 
     /// Adds an event and wakes the task.

@@ -77,7 +77,7 @@ public struct SourceRunner: LocationSource {
         if let failure { throw failure }
     }
 
-    /// Runs the state machine; returns when nothing is left to do.
+    /// Handles events of the sources until nothing is left to do, and carries out the state machine's instructions.
     private func decide(
         _ group: inout DiscardingTaskGroup, _ waiter: Waiter, _ deliver: @escaping @Sendable (SourceEvent) async -> Void
     ) async -> TrackingError? {

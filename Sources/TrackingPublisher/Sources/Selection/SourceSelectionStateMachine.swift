@@ -13,7 +13,7 @@ struct SourceSelectionStateMachine: Sendable {
         case deliver(SourceNotice)
         /// Every source has ended.
         case finish
-        /// Stop with this error: an input that is not retried cannot be read.
+        /// Stop reading all sources with this error. A recording cannot be read, and recordings are not tried again.
         case fail(TrackingError)
     }
 
@@ -39,9 +39,10 @@ struct SourceSelectionStateMachine: Sendable {
     private struct Source: Sendable {
         let facts: SourceFacts
         var state = State.closed
-        /// `true` after the notice `lost`, until the notice `found`.
+        /// `true` from the notice that this source is lost until the notice that it works again.
         var isLost = false
-        /// The number of the next try of a source that was closed while it was broken.
+        /// The number of the next try after the source broke; 0 if it has not broken. It is kept while the source is
+        /// closed.
         var attempt = 0
     }
 
@@ -65,13 +66,13 @@ struct SourceSelectionStateMachine: Sendable {
     /// Starts the machine.
     mutating func started(now: MonotonicTime) -> [Action] { self.decide(now: now) }
 
-    /// Another accuracy is wanted.
+    /// Handles that another accuracy is wanted. Returns the sources to start and stop.
     mutating func accuracyChanged(to accuracy: Resolution.Accuracy, now: MonotonicTime) -> [Action] {
         self.accuracy = accuracy
         return self.decide(now: now)
     }
 
-    /// A source delivered a fix. The caller reports at least the first fix of each run.
+    /// Handles that a source delivered a fix. The caller reports at least the first fix of each run.
     mutating func delivered(_ index: Int, now: MonotonicTime) -> [Action] {
         guard case .running(let attempt, nil) = self.sources[index].state else { return [] }
         self.sources[index].state = .running(attempt: attempt, since: now)
@@ -83,7 +84,8 @@ struct SourceSelectionStateMachine: Sendable {
         return actions + self.decide(now: now)
     }
 
-    /// A running source broke.
+    /// Handles that a running source broke. The source is tried again after a wait, or the machine fails if it is a
+    /// recording.
     mutating func broke(_ index: Int, _ error: TrackingError, now: MonotonicTime) -> [Action] {
         guard case .running(let attempt, let since) = self.sources[index].state else { return [] }
         guard self.sources[index].facts.isLive else { return [.fail(error)] }
@@ -99,7 +101,7 @@ struct SourceSelectionStateMachine: Sendable {
         return actions + self.decide(now: now)
     }
 
-    /// A running source ended.
+    /// Handles that a running source ended. The source is not started again.
     mutating func ended(_ index: Int, now: MonotonicTime) -> [Action] {
         guard case .running = self.sources[index].state else { return [] }
         self.sources[index].state = .ended
@@ -109,7 +111,7 @@ struct SourceSelectionStateMachine: Sendable {
     /// The deadline passed. An early or outdated timer has no effect.
     mutating func timerFired(now: MonotonicTime) -> [Action] { self.decide(now: now) }
 
-    /// Starts and stops sources so that exactly the wanted ones run. Every event ends here.
+    /// Returns the instructions to start and stop sources, so that exactly the wanted sources run.
     private mutating func decide(now: MonotonicTime) -> [Action] {
         guard let best = self.best(where: { _ in true }) else {
             return [.finish]

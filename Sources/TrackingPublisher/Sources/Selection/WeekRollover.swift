@@ -16,7 +16,7 @@ enum WeekRollover: Hashable, Sendable {
 
     /// 1,024 weeks in seconds.
     static let period = 1024.0 * 7 * 86_400
-    /// The largest difference from a whole multiple, in seconds.
+    /// The largest deviation of a date's error from a whole multiple of 1,024 weeks, in seconds.
     static let tolerance = 86_400.0
 
     /// Compares the time of a fresh fix with the device's clock.

@@ -23,7 +23,8 @@ struct DriveModel: Sendable {
     /// The halt ahead: its distance from the start of this lap, and its duration. A halt in the next lap has a
     /// distance greater than the length of the route.
     private var halt: (place: Double, seconds: Double)?
-    /// The index of the last point for which a halt was decided. It exceeds the number of points for the next lap.
+    /// The index of the last route point that was checked for a halt. Indexes of the next lap continue after the last
+    /// point.
     private var decided = 0
 
     /// Sets a vehicle at the start of the route.

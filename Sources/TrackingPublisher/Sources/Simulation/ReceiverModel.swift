@@ -14,7 +14,8 @@ struct ReceiverModel: Sendable {
     /// Creates a receiver; the same seed gives the same errors.
     init(seed: UInt64) { self.random = SplitMix64(seed: seed ^ 0x5EED) }
 
-    /// The standard deviation of the error in each direction, in metres. Finer classes have a smaller one.
+    /// Returns the standard deviation of the position error to the north and to the east, in metres, for a class of
+    /// accuracy.
     static func deviation(_ accuracy: Resolution.Accuracy) -> Double {
         switch accuracy {
         case .minimum: 60
