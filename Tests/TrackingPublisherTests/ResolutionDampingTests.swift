@@ -83,7 +83,7 @@ import TrackingCore
         #expect(try talk.fix(at: 1).contains { $0.hasPrefix("fix 2") })
     }
 
-    @Test func subscribersNearAndStateAreDampedToo() throws {
+    @Test func subscribersAndNearAreDampedToo() throws {
         let here = try #require(Coordinate(latitude: 0, longitude: 0))
         var talk = try PublisherConversation.online()
         #expect(self.resolutions(talk.subscriber("w1")).count == 1)
@@ -112,6 +112,15 @@ import TrackingCore
             _ = talk.connect(connection)
             #expect(self.resolutions(talk.granted()) == ["van/resolution: BALANCED/10000/0 PUBLISHING subscribers 1"])
         }
+    }
+
+    @Test func aChangeOfThePublishersStateIsNotDelayed() throws {
+        var talk = try PublisherConversation.online()
+        _ = talk.lose()
+        _ = talk.connect(1)
+        #expect(self.resolutions(talk.granted()) == ["van/resolution: BALANCED/10000/0 PUBLISHING subscribers 0"])
+        let said = talk.echoed() + talk.acked()
+        #expect(self.resolutions(said) == ["van/resolution: BALANCED/10000/0 ONLINE subscribers 0"])
     }
 
     @Test func aTrackableThatIsAddedIsNotDelayed() throws {

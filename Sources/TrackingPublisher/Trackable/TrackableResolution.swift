@@ -49,7 +49,10 @@ struct TrackableResolution: Sendable {
         guard isSending, inForce != self.published, self.unacknowledged < Self.maximumUnacknowledged else {
             return false
         }
-        guard self.pause.begin(now: now) else {
+        let isPaused = !self.pause.begin(now: now)
+        // Subscribers show the publisher's state, so a change of the state does not wait.
+        let hasNewState = self.published.map { $0.state != inForce.state } ?? false
+        guard !isPaused || hasNewState else {
             self.deadline = .earlier(self.deadline, self.pause.end)
             return false
         }
