@@ -239,7 +239,8 @@ extension BrokerOptions {
         configuration.session = .kept(for: .seconds(7 * 86_400))
         configuration.receiveMaximum = receiveMaximum
         configuration.withholdsAcknowledgements = true
-        configuration.limits.waitingEvents = max(64, 2 * receiveMaximum)
+        // The memory does not grow with the receive maximum: the connection reads no more while these wait.
+        configuration.limits.waitingEvents = min(max(64, 2 * receiveMaximum), 1_000)
         configuration.tls.certificate = certificate
         configuration.tls.key = key
         return try MQTTTransport(configuration: self.completed(configuration, as: user))

@@ -92,10 +92,8 @@ public struct Gateway: Service {
                 erasing.yield(id)
             },
             clockAhead: { figures.countPointAhead() })
-        var live = hub.liveState
-        let clock = DeviceClock()
-        live.timeSinceDrop = { subscriber.brokerDrops.lastIncrease.map { $0.duration(to: clock.moment.now) } }
-        try self.init(configuration: configuration, history: history, live: live, metrics: metrics, logger: logger)
+        try self.init(
+            configuration: configuration, history: history, live: hub.liveState, metrics: metrics, logger: logger)
         self.hub = hub
         let gate = OutboxGate()
         self.services += [

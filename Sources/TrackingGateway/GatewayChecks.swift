@@ -9,8 +9,6 @@ struct GatewayChecks: Sendable {
     let live: LiveState?
     let history: (any HistoryStore)?
 
-    /// The time for which the gateway reports that it is not ready after the broker dropped a message: 10 minutes.
-    static let dropMemory = Duration.seconds(600)
     /// The time that ingested records may wait until a recorder has stored them. After this time the gateway is not
     /// ready.
     static let recorderPatience = Duration.seconds(60)
@@ -47,12 +45,12 @@ struct GatewayChecks: Sendable {
         ]
     }
 
-    /// Returns the reason for which the gateway is not ready if the broker dropped a message within ``dropMemory``;
+    /// Returns the reason for which the gateway is not ready if the broker dropped a message within ``LiveState/dropMemory``;
     /// otherwise `nil`.
     ///
     /// - Parameter time: The time since the broker last dropped a message; `nil` if it never did.
     static func reason(timeSinceDrop time: Duration?) -> String? {
-        guard let time, time < self.dropMemory else { return nil }
+        guard let time, time < LiveState.dropMemory else { return nil }
         return
             "the broker dropped messages \(max(0, time.components.seconds)) s ago: its queues are too short, or a client "
             + "whose session the broker keeps is not connected"

@@ -82,6 +82,7 @@ public final class Recorder<Transport: MessageTransport>: Service {
                 group.addTask {
                     for await events in self.voice.events { await self.mailbox.postAndWait(.voice(events)) }
                 }
+                group.addTask { await self.expectPositions() }
                 group.addTask { await self.keepHouse() }
                 await self.decide(&group)
                 group.cancelAll()
@@ -148,6 +149,13 @@ public final class Recorder<Transport: MessageTransport>: Service {
         } catch {
             self.mailbox.post(.storeFailed(error))
         }
+    }
+
+    /// Informs the state machine which trackables have a position in the history, so that it notices when the broker's
+    /// retained positions of them do not arrive. Without an answer of the history, nothing is compared.
+    private func expectPositions() async {
+        guard let positions = try? await self.store.lastPositions(of: nil) else { return }
+        self.mailbox.post(.expect(positions.map(\.trackable)))
     }
 
     /// Removes records from the history that are older than the configured retention time, now and every hour.

@@ -15,9 +15,8 @@ public struct RecorderConfiguration: MemberConfiguration, Hashable {
     /// The lease of the recorder: other clients count it as alive for this time after each of its heartbeats. Whole
     /// seconds, 1…86,400.
     public var lease: Duration = .seconds(90)
-    /// The number of received messages at which the recorder stores them at the latest. It is also the number of
-    /// messages that the broker may send without an acknowledgement. 1…65,535.
-    public var window = 500
+    /// The number of received messages at which the recorder stores them at the latest. 1…65,535.
+    public var window = RecorderConfiguration.largestPage
     /// The retention time: points, trips and events older than this time are removed from the history; `nil` keeps them
     /// forever.
     public var keep: Duration?
@@ -29,6 +28,12 @@ public struct RecorderConfiguration: MemberConfiguration, Hashable {
     /// `true` if the history is new. A missing session at the broker is then not reported as a possible gap.
     public var isFirstRun = false
 
+    /// The default value of ``window``: 500 messages.
+    public static let largestPage = 500
+    /// The number of messages that the broker may send without an acknowledgement, unless the program chooses another
+    /// one: 65,535. A smaller number can lose retained messages, because the broker queues what is beyond it. The
+    /// memory of the recorder is bounded by the limits of a page and of its connection.
+    public static let receiveMaximum = 65_535
     /// The number of records in received messages at which the recorder stores the messages at the latest. Records that
     /// a device declares gone count as well.
     public static let pageRecords = 10_000
@@ -70,16 +75,15 @@ public struct RecorderConfiguration: MemberConfiguration, Hashable {
     /// without a group.
     public var acknowledgesAs: ClientID { self.group?.name ?? self.client }
 
-    /// The topic filters to which the connection that receives messages subscribes; in a group, as a shared
-    /// subscription.
-    var filters: [String] {
-        let filters: [TopicFilter] = [
-            .everyHistory, .everyLocation, .everyTrip, .everyEvent, .everyPublisher, .everySubscriber, .everyResolution,
-        ]
-        return filters.map { filter in
-            let path = self.topicRoot.path(filter)
-            return self.group?.shared(path) ?? path
-        }
+    /// The topic filters to which the connection that receives messages subscribes. The positions are among the first.
+    static let filters: [TopicFilter] = [
+        .everyHistory, .everyEvent, .everyLocation, .everyTrip, .everyPublisher, .everySubscriber, .everyResolution,
+    ]
+
+    /// Returns a topic filter as the recorder subscribes to it; in a group, as a shared subscription.
+    func path(_ filter: TopicFilter) -> String {
+        let path = self.topicRoot.path(filter)
+        return self.group?.shared(path) ?? path
     }
 }
 

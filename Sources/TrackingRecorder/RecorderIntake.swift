@@ -1,11 +1,15 @@
 import TrackingCore
 
 /// The state of a recorder's intake connection, which receives the messages to store: the messages received on it, and
-/// the subscriptions that the broker rejects.
+/// its subscriptions.
 struct RecorderIntake: Sendable {
-    /// The token of all subscribe commands of the intake connection. At most one of them awaits the broker's answer.
+    /// The token of the subscribe commands of the recorder's own filters. At most one of them awaits the broker's
+    /// answer.
     private static let token: TransportToken = 1
+    /// The token of the subscribe commands that ask for positions again. Their answers are ignored.
+    private static let askingToken: TransportToken = 2
 
+    private let configuration: RecorderConfiguration
     /// The number of the present or last intake connection, counted from 0; -1 before the first one.
     private(set) var connection = -1
     /// The number of messages received on the present intake connection.
@@ -13,54 +17,79 @@ struct RecorderIntake: Sendable {
     /// `true` once the intake connection is closed and will not be made again.
     private(set) var isClosed = false
     private var subscribed: [String] = []
+    private var slices = SubscriptionSlices<TopicFilter>()
+    private var positions = IntakePositions()
     private var refusals = FilterRefusals<String>()
     private var lastReceived = UnixTime(-.infinity)
 
-    /// The time of the next attempt to subscribe to the filters that the broker rejected; `nil` if no attempt is
-    /// scheduled.
-    var retryAt: MonotonicTime? { self.refusals.retryAt }
+    /// Creates the state of an intake connection that was not made yet.
+    init(configuration: RecorderConfiguration) { self.configuration = configuration }
+
+    /// The time at which the recorder must call ``timerFired(now:)``; `nil` for never.
+    var nextDeadline: MonotonicTime? {
+        let slice = self.slices.deadline
+        return self.slices.isComplete ? .earlier(self.refusals.retryAt, self.positions.gaps.nextDeadline) : slice
+    }
 
     /// The intake connection was made.
     ///
-    /// - Parameters:
-    ///   - connection: The number of the connection.
-    ///   - filters: The topic filters to subscribe to.
-    /// - Returns: The command that subscribes to the filters.
-    mutating func connected(_ connection: Int, filters: [String]) -> TransportCommand {
+    /// - Parameter connection: The number of the connection.
+    /// - Returns: The commands that subscribe to the first topic filters.
+    mutating func connected(_ connection: Int, now: MonotonicTime) -> [TransportCommand] {
         self.connection = connection
         self.received = 0
         self.refusals = FilterRefusals()
-        return self.subscribe(filters)
+        self.slices.begin(RecorderConfiguration.filters)
+        // A broker sends no retained messages for a shared subscription.
+        if self.configuration.group == nil { self.positions.connected() }
+        return self.subscribeNext(now: now)
     }
 
     /// The intake connection was lost or could not be made.
     mutating func disconnected(_ disconnection: Disconnection) {
         self.isClosed = disconnection.retry == nil
         self.refusals = FilterRefusals()
+        self.slices.disconnected()
+        self.positions.disconnected()
+    }
+
+    /// The history contains positions of these trackables. After the retained positions have arrived, the recorder asks
+    /// the broker again for those that are missing.
+    mutating func expect(_ ids: [TrackableID], now: MonotonicTime) {
+        guard self.configuration.group == nil else { return }
+        self.positions.expect(ids, isComplete: self.slices.isComplete, now: now)
     }
 
     /// A message arrived on the intake connection.
     ///
-    /// - Parameter wall: The time of arrival by the wall clock.
+    /// - Parameter moment: The time of arrival.
     /// - Returns: The time of receipt to store with the message. It is later than that of the message before, because
     ///   the messages of a topic have an order. Only after the wall clock was set back by more than a second, the new,
     ///   earlier time is used.
-    mutating func messageArrived(at wall: UnixTime) -> UnixTime {
+    mutating func messageArrived(_ message: IncomingMessage, at moment: Moment) -> UnixTime {
         self.received += 1
+        if message.isRetained { self.slices.received(now: moment.now) }
+        self.positions.received(message, root: self.configuration.topicRoot, now: moment.now)
+        let wall = moment.wall
         let last = self.lastReceived.seconds
         let isBehind = (0..<1).contains(last - wall.seconds)
         self.lastReceived = isBehind ? UnixTime(max(last + 1e-6, last.nextUp)) : wall
         return self.lastReceived
     }
 
-    /// The broker answered the subscribe command of the intake connection.
+    /// Retained messages were stored just now. Until then, their acknowledgements kept the broker from sending more.
+    mutating func retainedStored(now: MonotonicTime) { self.slices.received(now: now) }
+
+    /// The broker answered a subscribe command of the intake connection.
     ///
     /// - Parameter refusals: The reason of each rejected filter, in the order of the command; `nil` for a granted
     ///   filter.
     /// - Returns: The filters that are rejected now and were not rejected before, with the reasons.
     mutating func answered(
-        _ refusals: [TrackingError?], now: MonotonicTime
+        _ token: TransportToken, _ refusals: [TrackingError?], now: MonotonicTime
     ) -> [(filter: String, reason: TrackingError)] {
+        guard token == Self.token else { return [] }
+        self.slices.answered(now: now)
         var new: [(filter: String, reason: TrackingError)] = []
         for (filter, refusal) in zip(self.subscribed, refusals) {
             if let refusal, self.refusals[filter] == nil { new.append((filter, refusal)) }
@@ -70,10 +99,34 @@ struct RecorderIntake: Sendable {
         return new
     }
 
-    /// Returns the command that subscribes to the rejected filters again; `nil` before ``retryAt``.
-    mutating func retryDue(now: MonotonicTime) -> TransportCommand? {
+    /// Returns the commands that are due: the next subscriptions, those that the broker rejected before, and those that
+    /// ask for missing positions. None before ``nextDeadline``.
+    mutating func timerFired(now: MonotonicTime) -> [TransportCommand] {
+        if self.slices.isQuiet(now: now) {
+            if self.slices.isAllSent { self.positions.compare(now: now) }
+            return self.subscribeNext(now: now)
+        }
+        guard self.slices.isComplete else { return [] }
         let filters = self.refusals.retryDue(now: now)
-        return filters.isEmpty ? nil : self.subscribe(filters.sorted())
+        return (filters.isEmpty ? [] : [self.subscribe(filters.sorted())]) + self.askAgain(now: now)
+    }
+
+    private mutating func subscribeNext(now: MonotonicTime) -> [TransportCommand] {
+        let trackables = self.positions.count
+        let isShared = self.configuration.group != nil
+        let packets = self.slices.next(now: now) { isShared ? 0 : $0.retainedMessages(of: trackables) }
+        return packets.map { self.subscribe($0.map(self.configuration.path)) }
+    }
+
+    private mutating func askAgain(now: MonotonicTime) -> [TransportCommand] {
+        guard let round = self.positions.gaps.timerFired(now: now) else { return [] }
+        let (ended, asked) = (self.paths(round.ended), self.paths(round.asked))
+        return (ended.isEmpty ? [] : [.unsubscribe(ended)])
+            + SubscriptionSlices<String>.packets(asked).map { .subscribe($0, Self.askingToken) }
+    }
+
+    private func paths(_ ids: [TrackableID]) -> [String] {
+        ids.map { self.configuration.topicRoot.path(.location($0)) }
     }
 
     private mutating func subscribe(_ filters: [String]) -> TransportCommand {

@@ -12,6 +12,8 @@ struct RecorderPage: Sendable {
     private(set) var records = 0
     /// The number of payload bytes of the page's messages.
     private(set) var bytes = 0
+    /// `true` if one of the page's messages was a retained one.
+    private(set) var hasRetained = false
     /// The time at which the page's first message arrived; `nil` for an empty page.
     private(set) var since: MonotonicTime?
     /// The number of messages that had been received on `connection` when the page was closed. They are acknowledged to
@@ -42,6 +44,7 @@ struct RecorderPage: Sendable {
             $0 + $1.points.count + $1.trips.count + $1.events.count + ($1.declaration?.gone.count ?? 0)
         }
         self.bytes += message.payload.count
+        if message.isRetained { self.hasRetained = true }
         self.countMessage(now)
     }
 

@@ -18,6 +18,8 @@ package struct RecorderStateMachine: Sendable {
         case stored([TrackableID: Acknowledgement])
         /// The history store has not stored the batch that it was given last.
         case storeFailed(TrackingError)
+        /// The history contains positions of these trackables.
+        case expect([TrackableID])
         /// The deadline ``RecorderStateMachine/nextDeadline`` has passed.
         case timer
         /// The program asks the recorder to stop in an orderly way.
@@ -111,7 +113,7 @@ package struct RecorderStateMachine: Sendable {
 
     let configuration: RecorderConfiguration
     var member: MemberStateMachine<Purpose>
-    var intake = RecorderIntake()
+    var intake: RecorderIntake
     var storing = Storing.idle
     /// The received messages that were not given to the store yet.
     var waiting = RecorderPage()
@@ -128,6 +130,7 @@ package struct RecorderStateMachine: Sendable {
     /// Creates the state machine of a recorder that is not connected.
     package init(configuration: RecorderConfiguration) {
         self.configuration = configuration
+        self.intake = RecorderIntake(configuration: configuration)
         self.member = MemberStateMachine(configuration, lease: configuration.lease)
         self.housekeeper = configuration.clearsAfter.map { Housekeeper(root: configuration.topicRoot, patience: $0) }
     }
@@ -153,7 +156,7 @@ package struct RecorderStateMachine: Sendable {
 
     /// The time at which the recorder expects the event `timer`; `nil` for never.
     package var nextDeadline: MonotonicTime? {
-        var deadlines = [self.acknowledgements.deadline, self.member.nextDeadline, self.intake.retryAt]
+        var deadlines = [self.acknowledgements.deadline, self.member.nextDeadline, self.intake.nextDeadline]
         if case .storing(let until) = self.ending { deadlines.append(until) }
         if self.member.session.isAnnounced { deadlines.append(self.housekeeper?.checkAt) }
         switch self.storing {
@@ -175,6 +178,7 @@ package struct RecorderStateMachine: Sendable {
         case .voice(let events): for event in events { actions += self.member(event, at: moment) }
         case .stored(let acknowledgements): actions = self.stored(acknowledgements, at: moment)
         case .storeFailed(let error): actions = self.storeFailed(error, at: moment)
+        case .expect(let ids): self.intake.expect(ids, now: moment.now)
         case .timer: actions = self.timerFired(at: moment)
         case .stop:
             if !self.isStopping {
@@ -189,7 +193,7 @@ package struct RecorderStateMachine: Sendable {
     private mutating func intake(_ event: TransportEvent, at moment: Moment) -> [Action] {
         switch event {
         case .connected(let connection, let sessionPresent):
-            let subscription = self.intake.connected(connection, filters: self.configuration.filters)
+            let subscriptions = self.intake.connected(connection, now: moment.now)
             let isGap = !sessionPresent && !(self.configuration.isFirstRun && connection == 0)
             if isGap {
                 let note = RefusedMessage(
@@ -197,7 +201,7 @@ package struct RecorderStateMachine: Sendable {
                     reason: RefusedMessage.possibleGapReason, payload: [])
                 self.waiting.add(note, now: moment.now)
             }
-            return [.deliver(.connected(sessionPresent: sessionPresent)), .intake([subscription])]
+            return [.deliver(.connected(sessionPresent: sessionPresent)), .intake(subscriptions)]
                 + (isGap ? [.deliver(.possibleGap)] : [])
         case .disconnected(let disconnection):
             self.intake.disconnected(disconnection)
@@ -206,12 +210,12 @@ package struct RecorderStateMachine: Sendable {
             // A message that arrives during the stop is neither stored nor acknowledged: the broker keeps it for the
             // next run.
             guard !self.isStopping else { return [] }
-            let time = self.intake.messageArrived(at: moment.wall)
+            let time = self.intake.messageArrived(message, at: moment)
             self.waiting.add(message, root: self.configuration.topicRoot, receivedAt: time, now: moment.now)
             return []
-        case .subscribed(_, let refusals):
+        case .subscribed(let token, let refusals):
             let group = self.configuration.group
-            return self.intake.answered(refusals, now: moment.now).map {
+            return self.intake.answered(token, refusals, now: moment.now).map {
                 .deliver(.subscriptionRefused(filter: group?.withoutSecret($0.filter) ?? $0.filter, $0.reason))
             }
         case .published: return []
@@ -250,6 +254,7 @@ package struct RecorderStateMachine: Sendable {
         }
         self.storing = .idle
         let page = attempt.page
+        if page.hasRetained { self.intake.retainedStored(now: moment.now) }
         var actions: [Action] = []
         if attempt.backoff.failures > 0 || attempt.isOverdue {
             actions.append(.deliver(.storeBack(after: attempt.since.duration(to: moment.now))))
@@ -302,7 +307,8 @@ package struct RecorderStateMachine: Sendable {
         case .idle, .waiting: break
         }
         if let until = self.acknowledgements.deadline, until <= moment.now { actions += self.publishAcknowledgements() }
-        if let command = self.intake.retryDue(now: moment.now) { actions.append(.intake([command])) }
+        let subscriptions = self.intake.timerFired(now: moment.now)
+        if !subscriptions.isEmpty { actions.append(.intake(subscriptions)) }
         for case .send(let commands) in self.member.timerFired(now: moment.now) { actions.append(.voice(commands)) }
         actions += self.clearAbandoned(now: moment.now)
         return actions

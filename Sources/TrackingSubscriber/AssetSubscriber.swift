@@ -40,6 +40,7 @@ public final class AssetSubscriber<Transport: MessageTransport>: Service {
         var hasEnded = false
         var isSettled = false
         var brokerDrops = BrokerDrops()
+        var lastDropWarning: MonotonicTime?
         /// The number of open streams of `locations(of:requesting:)`, by trackable.
         var watches: [TrackableID: Int] = [:]
     }
@@ -73,6 +74,11 @@ public final class AssetSubscriber<Transport: MessageTransport>: Service {
     /// Stops watching a trackable. Clears the messages at the broker in which this subscriber requests a resolution of
     /// the trackable and announces its presence on it.
     public func unwatch(_ id: TrackableID) { self.mailbox.post(.unwatch(id)) }
+
+    /// Informs the subscriber which trackables had a position, for example by a history. The subscriber asks the broker
+    /// again for the retained position of each that it has not received. Only a subscriber of all trackables
+    /// (``SubscriberConfiguration/watchesAll``) does so.
+    public func expect(_ ids: [TrackableID]) { self.mailbox.post(.expect(ids)) }
 
     /// Requests another resolution for a watched trackable from its publisher. `nil` withdraws the request.
     public func request(_ resolution: Resolution?, for id: TrackableID) { self.mailbox.post(.request(id, resolution)) }
@@ -286,8 +292,8 @@ public final class AssetSubscriber<Transport: MessageTransport>: Service {
                 self.settling.notify()
             }
             if machine.brokerDrops != brokerDrops {
+                self.note(machine.brokerDrops, since: brokerDrops)
                 brokerDrops = machine.brokerDrops
-                self.shared.withLock { $0.brokerDrops = brokerDrops }
             }
             envelope.receipt?.resume()
             if machine.isClosed { break }
@@ -334,6 +340,23 @@ public final class AssetSubscriber<Transport: MessageTransport>: Service {
         case .locationCleared, .positionsKept, .raw, .trip, .tripRecorded, .event, .silent, .connection:
             break
         }
+    }
+
+    /// Publishes the number of messages that the broker dropped, and warns about an increase at most once in ten
+    /// minutes.
+    private func note(_ drops: BrokerDrops, since earlier: BrokerDrops) {
+        let now = self.clock.moment.now
+        let isNews = self.shared.withLock { shared in
+            shared.brokerDrops = drops
+            guard drops.count > earlier.count else { return false }
+            if let last = shared.lastDropWarning, last.duration(to: now) < BrokerDrops.warningPause { return false }
+            shared.lastDropWarning = now
+            return true
+        }
+        guard isNews else { return }
+        self.logger.warning(
+            "Broker dropped messages because a client's queue at the broker was full: positions or states may be missing; raise max_queued_messages in the broker's configuration",
+            metadata: ["dropped": "\(drops.count - earlier.count)"])
     }
 
     private func noteExpected(_ id: TrackableID, _ machine: borrowing SubscriberStateMachine) {

@@ -6,6 +6,9 @@ public struct BrokerDrops: Hashable, Sendable {
     /// The topic on which Mosquitto publishes the total number of messages that it has dropped.
     public static let topic = BrokerDropCounter.topic
 
+    /// The shortest time between two warnings about dropped messages.
+    static let warningPause = Duration.seconds(600)
+
     /// The number of messages that the broker dropped for any of its clients while this program was connected; the sum
     /// over all connections of this program.
     public private(set) var count = 0

@@ -11,9 +11,22 @@ struct RetainedSweep: Sendable {
     private var located: Set<TrackableID>?
     /// The time at which the collection of retained positions ends; `nil` while that time is not set.
     private(set) var deadline: MonotonicTime?
+    /// `true` once the received positions were compared with the trackables that should have one.
+    var isCompared = false
+
+    /// The number of trackables of which a position arrived since the connection was made.
+    var count: Int { self.located?.count ?? 0 }
+
+    /// `true` while retained positions are being collected.
+    var isCollecting: Bool { self.located != nil }
+
+    /// Returns the trackables among `ids` of which no position arrived since the connection was made.
+    func missing(of ids: some Sequence<TrackableID>) -> [TrackableID] {
+        ids.filter { self.located?.contains($0) == false }
+    }
 
     /// Begins to collect the positions that the broker retains, because a connection was made.
-    mutating func connected() { (self.located, self.deadline) = ([], nil) }
+    mutating func connected() { (self.located, self.deadline, self.isCompared) = ([], nil, false) }
 
     /// Cancels the collection of the positions that the broker retains, because the connection was lost.
     mutating func disconnected() { (self.located, self.deadline) = (nil, nil) }

@@ -10,11 +10,12 @@ extension SubscriberConfiguration {
         return [.publishers(id)] + topics.map(TopicFilter.topic)
     }
 
-    /// The topic filters to which a subscriber subscribes when it watches all trackables.
+    /// The topic filters to which a subscriber subscribes when it watches all trackables. The positions come first,
+    /// then the topics without retained messages.
     var filtersForAll: [TopicFilter] {
         let raw: [TopicFilter] = self.wantsRaw ? [.everyRaw] : []
         let recorded: [TopicFilter] = self.wantsRecorded ? [.everyHistory] : []
-        return [.everyPublisher, .everyResolution, .everyLocation] + raw + [.everyTrip, .everyEvent] + recorded
+        return [.everyLocation] + raw + [.everyEvent] + recorded + [.everyPublisher, .everyResolution, .everyTrip]
     }
 }
 

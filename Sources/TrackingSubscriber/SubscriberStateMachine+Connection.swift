@@ -7,7 +7,7 @@ extension SubscriberStateMachine {
         switch event {
         case .connected(let connection, _): self.connected(connection, at: moment)
         case .disconnected(let disconnection): self.disconnected(disconnection)
-        case .received(let message): self.received(message, at: moment)
+        case .received(let message): self.receivedMessage(message, at: moment)
         case .published(let token, let refusal): self.published(token, refusal)
         case .subscribed(let token, let refusals): self.subscribed(token, refusals, at: moment)
         }
@@ -23,9 +23,26 @@ extension SubscriberStateMachine {
             self.configuration.watchesAll
             ? self.configuration.filtersForAll : self.assets.keys.flatMap { self.configuration.filters(of: $0) }
         let filters = named + self.member.watchedLiveness + [own]
+        self.slices.begin(filters)
         return [.deliver(.connection(nil)), .send([self.member.subscribe([own], .ignored)])]
-            // The broker answers subscriptions in order, so its answer to the last packet settles the connection.
-            + self.subscribe(filters) { part, isLast in isLast ? .settle(part) : .part(part) } + self.readBrokerDrops()
+            // The count of drops comes first, so that drops of retained messages increase it.
+            + self.readBrokerDrops() + self.subscribeNext(at: moment)
+    }
+
+    /// Returns the actions that send the next slice of the connection's subscriptions. The broker answers subscriptions
+    /// in order, so its answer to the last packet settles the connection.
+    mutating func subscribeNext(at moment: Moment) -> [Action] {
+        let trackables = self.sweep.count
+        let packets = self.slices.next(now: moment.now) { $0.retainedMessages(of: trackables) }
+        return packets.enumerated().map { number, part in
+            let isLast = self.slices.isAllSent && number == packets.count - 1
+            return .send([self.member.subscribe(part, isLast ? .settle(part) : .part(part))])
+        }
+    }
+
+    private mutating func receivedMessage(_ message: IncomingMessage, at moment: Moment) -> [Action] {
+        if message.isRetained { self.slices.received(now: moment.now) }
+        return self.received(message, at: moment)
     }
 
     /// Returns the action that subscribes to the broker's count of dropped messages; none if the configuration does not
@@ -36,27 +53,21 @@ extension SubscriberStateMachine {
         return [.send([self.member.subscribe([BrokerDrops.topic], .ignored)])]
     }
 
-    /// The largest number of topic filters in one MQTT subscribe packet. Brokers limit the size of a packet, and a
-    /// filter can have 700 bytes.
-    static let maximumFilters = 200
-
     /// Returns the actions that subscribe to topic filters, in as many packets as necessary.
     ///
     /// - Parameters:
     ///   - filters: The topic filters.
-    ///   - purpose: Returns the purpose of a packet, given its filters, and `true` for the last packet.
-    mutating func subscribe(_ filters: [TopicFilter], _ purpose: ([TopicFilter], Bool) -> Purpose) -> [Action] {
-        stride(from: 0, to: filters.count, by: Self.maximumFilters).map { start in
-            let end = min(start + Self.maximumFilters, filters.count)
-            let part = Array(filters[start..<end])
-            return .send([self.member.subscribe(part, purpose(part, end == filters.count))])
-        }
+    ///   - purpose: Returns the purpose of a packet, given its filters.
+    mutating func subscribe(_ filters: [TopicFilter], _ purpose: ([TopicFilter]) -> Purpose) -> [Action] {
+        SubscriptionSlices.packets(filters).map { .send([self.member.subscribe($0, purpose($0))]) }
     }
 
     mutating func disconnected(_ disconnection: Disconnection) -> [Action] {
         let unanswered = self.member.disconnected(disconnection)
         self.refusals.disconnected()
         self.sweep.disconnected()
+        self.slices.disconnected()
+        self.gaps.disconnected()
         for id in self.assets.keys {
             self.timers.remove(.stale(id))
             self.timers.remove(.silent(id))
@@ -71,8 +82,12 @@ extension SubscriberStateMachine {
         _ token: TransportToken, _ refusals: [TrackingError?], at moment: Moment
     ) -> [Action] {
         switch self.member.subscribed(token) {
-        case .settle(let filters): return self.settled(filters, refusals, at: moment)
-        case .part(let filters): return self.answered(filters, refusals, at: moment)
+        case .settle(let filters):
+            self.slices.answered(now: moment.now)
+            return self.settled(filters, refusals, at: moment)
+        case .part(let filters):
+            self.slices.answered(now: moment.now)
+            return self.answered(filters, refusals, at: moment)
         case .watching(let id):
             guard self.member.session.isAnnounced, let asset = self.assets[id] else { return [] }
             if asset.signs.last == nil { self.assets[id]?.signs.last = moment.now }
@@ -102,6 +117,7 @@ extension SubscriberStateMachine {
         }
         actions += self.answered(filters, refusals, at: moment)
         self.sweep.end(within: SubscriberConfiguration.sweepTime.unconfirmed, now: moment.now)
+        self.gaps.postpone(now: moment.now)
         for id in self.assets.keys {
             self.assets[id]?.signs.restart(now: moment.now)
             actions += self.announce(id, at: moment) + self.stateMayHaveChanged(id, reason: nil)

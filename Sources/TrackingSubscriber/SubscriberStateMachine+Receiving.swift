@@ -43,9 +43,14 @@ extension SubscriberStateMachine {
         case .location(let id):
             let limit = self.configuration.maximumTrackables * 2
             self.sweep.note(id, isLocated: payload != nil, limit: limit)
-            guard let payload else { return self.positionCleared(id) }
+            guard let payload else {
+                self.gaps.arrived(id, .position, now: moment.now)
+                return self.positionCleared(id)
+            }
             let update = try LocationCodec.decode(payload)
-            return self.appeared(id, at: moment) + self.moved(id, update, message.isRetained, at: moment)
+            let actions = self.appeared(id, at: moment) + self.moved(id, update, message.isRetained, at: moment)
+            self.noteGaps(of: id, isPosition: true, isLive: !message.isRetained, at: moment)
+            return actions
         case .raw(let id):
             guard let payload, self.configuration.wantsRaw else { return [] }
             let update = self.assets[id]?.movedRaw(try LocationCodec.decode(payload), isRetained: message.isRetained)
@@ -54,7 +59,9 @@ extension SubscriberStateMachine {
             let resolution = try payload.map { (bytes) throws(TrackingError) in
                 try MessageCodec.decodeResolution(bytes)
             }
-            return self.resolved(id, resolution)
+            let actions = self.resolved(id, resolution)
+            self.noteGaps(of: id, isPosition: false, isLive: false, at: moment)
+            return actions
         case .trip(let id):
             let trip = try payload.map { (bytes) throws(TrackingError) in try MessageCodec.decodeTrip(bytes) }
             return self.travelled(id, trip, at: moment)
@@ -232,6 +239,7 @@ extension SubscriberStateMachine {
         self.assets[id]?.owner = self.member.presence.owner(of: id)
         if asset.owner == nil { self.assets[id]?.signs.restart(now: moment.now) }
         self.expectSign(of: id)
+        self.noteGaps(of: id, isPosition: false, isLive: false, at: moment)
         let actions = self.stateMayHaveChanged(id, reason: nil) + self.resolutionMayHaveChanged(id)
         guard let update = self.assets[id]?.updateOfNewOwner else { return actions }
         return actions + self.moved(id, update, true, at: moment)

@@ -18,6 +18,8 @@ package struct SubscriberStateMachine: Sendable {
         /// The program publishes a tracking event of a trackable. The action `published` with the same request number
         /// answers it.
         case publish(TrackingEvent, of: TrackableID, request: UInt64)
+        /// The program knows from its history that these trackables had a position.
+        case expect([TrackableID])
         /// The program stops the subscriber.
         case stop
         /// The time that ``SubscriberStateMachine/nextDeadline`` named has come.
@@ -85,6 +87,11 @@ package struct SubscriberStateMachine: Sendable {
     /// before the first search.
     var nextRoom: MonotonicTime?
     var sweep = RetainedSweep()
+    var slices = SubscriptionSlices<TopicFilter>()
+    var gaps = RetainedGaps()
+    /// The trackables that had a position, by the program's history, and that were not compared with the positions at
+    /// the broker yet.
+    var expected: Set<TrackableID> = []
     /// The number of messages that the broker dropped; always zero without
     /// ``SubscriberConfiguration/readsBrokerDrops``.
     package internal(set) var brokerDrops = BrokerDrops()
@@ -102,7 +109,9 @@ package struct SubscriberStateMachine: Sendable {
     package var nextDeadline: MonotonicTime? {
         guard !self.isStopping else { return nil }
         let next = MonotonicTime.earlier(self.member.nextDeadline, self.timers.next)
-        return .earlier(next, .earlier(self.refusals.retryAt, self.sweep.deadline))
+        let retained = MonotonicTime.earlier(self.sweep.deadline, self.slices.deadline)
+        let asking = self.member.session.isAnnounced ? self.gaps.nextDeadline : nil
+        return .earlier(.earlier(next, self.refusals.retryAt), .earlier(retained, asking))
     }
 
     /// `true` once the connection is closed for good. No further event follows then.
@@ -135,6 +144,7 @@ package struct SubscriberStateMachine: Sendable {
         case .unwatch(let id): actions += self.unwatch(id, at: moment)
         case .request(let id, let resolution): actions += self.request(resolution, for: id, at: moment)
         case .publish(let event, let id, let request): actions.append(self.publish(event, of: id, request))
+        case .expect(let ids): self.expect(ids, at: moment)
         case .stop: actions += self.stop()
         case .timer: break
         }
@@ -147,7 +157,7 @@ package struct SubscriberStateMachine: Sendable {
         switch event {
         case .publish(_, _, let request): [Self.notPublished(request)]
         case .transport(.disconnected(let disconnection)): self.disconnected(disconnection)
-        case .transport, .watch, .unwatch, .request, .stop, .timer: []
+        case .transport, .watch, .unwatch, .request, .expect, .stop, .timer: []
         }
     }
 
@@ -172,6 +182,8 @@ package struct SubscriberStateMachine: Sendable {
         self.silent.remove(id)
         let filters = self.configuration.filters(of: id)
         for filter in filters { self.refusals.remove(filter) }
+        self.slices.remove(filters)
+        self.gaps.forget(id)
         var actions = self.handle(self.member.forget(id), at: moment)
         if self.member.session.isConnected, !self.configuration.watchesAll {
             actions.append(.send([self.member.unsubscribe(filters)]))
@@ -192,6 +204,8 @@ package struct SubscriberStateMachine: Sendable {
                 if self.silent.remove(id) != nil { actions.append(.deliver(.silent(id))) }
             }
         }
+        if self.slices.isQuiet(now: moment.now) { actions += self.subscribeNext(at: moment) }
+        actions += self.askAgain(at: moment)
         if let deadline = self.sweep.deadline, deadline <= moment.now { actions += self.sweepEnded(at: moment) }
         return actions + self.subscribeAgain(at: moment)
     }
@@ -199,17 +213,23 @@ package struct SubscriberStateMachine: Sendable {
     private mutating func subscribeAgain(at moment: Moment) -> [Action] {
         let filters = self.refusals.retryDue(now: moment.now)
         guard !filters.isEmpty, self.member.session.isAnnounced else { return [] }
-        return self.subscribe(filters) { part, _ in .retry(part) }
+        return self.subscribe(filters) { .retry($0) }
     }
 
     /// Ends the collection of the positions that the broker retains, and delivers the set of trackables that have a
     /// position.
     ///
     /// The set includes the trackables that the broker does not let this subscriber read, because their positions are
-    /// unknown and not cleared. If the broker rejects the subscriptions to all trackables, the end is postponed.
+    /// unknown and not cleared. If the broker rejects the subscriptions to all trackables, the end is postponed. It is
+    /// also postponed while the broker is asked again for missing positions.
     private mutating func sweepEnded(at moment: Moment) -> [Action] {
         guard self.refusal(of: nil) == nil else {
             self.sweep.postpone(by: SubscriberConfiguration.sweepTime.unconfirmed, now: moment.now)
+            return []
+        }
+        self.comparePositions(at: moment)
+        guard !self.gaps.isAsking else {
+            self.sweep.postpone(by: RetainedGaps.roundTime, now: moment.now)
             return []
         }
         guard var located = self.sweep.ended() else { return [] }

@@ -94,6 +94,9 @@ struct WatchedAsset: Sendable {
     /// Notes that the broker retains no position of this trackable, after all retained positions were collected.
     mutating func positionIsMissing() { self.positions.isMissing = self.positions.isDelivered }
 
+    /// `true` if a position of the trackable was delivered and not cleared since.
+    var hasPosition: Bool { self.positions.isDelivered }
+
     // MARK: - Deliveries
 
     /// Returns the trackable's resolution in force as an event; `nil` if it has not changed since it was delivered

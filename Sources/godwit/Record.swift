@@ -61,9 +61,9 @@ struct Record: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Let the broker send this many messages before the recorder acknowledges one, 1 to 65535. As many are stored together.",
+            "Let the broker send this many messages before the recorder acknowledges one, 1 to 65535. At most 500 are stored together.",
             valueName: "n", visibility: .hidden))
-    var receiveMaximum = 500
+    var receiveMaximum = RecorderConfiguration.receiveMaximum
 
     @Flag(
         help: ArgumentHelp(
@@ -118,7 +118,7 @@ struct Record: AsyncParsableCommand {
         var configuration = RecorderConfiguration(client: names.voice, session: try self.broker.identity().session)
         configuration.topicRoot = try TopicRoot(self.broker.topicRoot)
         configuration.group = group
-        configuration.window = self.receiveMaximum
+        configuration.window = min(self.receiveMaximum, RecorderConfiguration.largestPage)
         if self.housekeeper { configuration.clearsAfter = RecorderConfiguration.housekeeping }
         for rule in self.keep {
             if let id = rule.trackable { configuration.keepOf[id] = rule.time } else { configuration.keep = rule.time }

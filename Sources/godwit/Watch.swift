@@ -86,6 +86,7 @@ struct Watch: AsyncParsableCommand {
         configuration.isSilent = self.silent
         configuration.wantsRaw = true
         configuration.watchesAll = self.all
+        configuration.readsBrokerDrops = self.all
         configuration.requestForAll = self.resolution
         configuration.isClientRandom = identity.isRandom
         let subscriber = AssetSubscriber(

@@ -32,7 +32,7 @@ private struct RecorderConversation {
 
     /// `with window 1`, `with group team`, `with history` before everything else, `intake 0 [present]`, `intake lost|closed`,
     /// `member 0`, `member lost|closed`, `granted [not +/history]`, `acked`, `refused`, `point 3`, `batch 3`, `stored 3`, `store fails`,
-    /// `store refuses`, `store unusable`, `dropped 7`, `own offline mine/0`, `wait 0.05`, `stop`.
+    /// `store refuses`, `store unusable`, `dropped 7`, `own offline mine/0`, `expect`, `wait 0.05`, `stop`.
     mutating func happen(_ words: [String]) throws -> [String] {
         let lost = Disconnection(
             reason: nil, retry: words.last == "closed" ? nil : .seconds(1), lasted: .zero)
@@ -59,6 +59,7 @@ private struct RecorderConversation {
         case "acked": return self.acked(nil)
         case "refused": return self.acked(TrackingError(.notAuthorized, "forbidden"))
         case "wait": return self.wait(.seconds(try #require(Double(words[1]))))
+        case "expect": return self.happened(.expect([try TrackableID("van")]))
         case "stop": return self.happened(.stop)
         case "stored": return self.happened(.stored(try self.acknowledgement(words[1])))
         case "store":

@@ -49,14 +49,18 @@ struct SubscriberConversation {
         return self.happened(.transport(.disconnected(Disconnection(reason: reason, retry: .zero, lasted: .zero))))
     }
 
-    /// Answers all pending subscriptions: grants them, refuses all of them, or refuses one filter.
+    /// Answers all pending subscriptions, and those of the next slices, which follow after a pause: grants them, refuses
+    /// all of them, or refuses one filter.
     mutating func granted(refusing refusal: TrackingError? = nil, refusingOnly filter: String? = nil) -> [String] {
         let subscriptions = self.subscriptions
         self.subscriptions = []
-        return subscriptions.flatMap { token, filters in
+        let answers = subscriptions.flatMap { token, filters in
             let refusals = filters.map { $0 == filter ? TrackingError(.notAuthorized, "no") : refusal }
             return self.happened(.transport(.subscribed(token, refusals: refusals)))
         }
+        guard !self.machine.slices.isAllSent, self.machine.slices.deadline != nil else { return answers }
+        return answers + self.wait(SubscriptionSlices<TopicFilter>.shortestPause)
+            + self.granted(refusing: refusal, refusingOnly: filter)
     }
 
     /// Answers all pending publishes: accepts them apart from those on `topics`.

@@ -17,7 +17,7 @@ import TrackingCore
     /// `connect 0`, `lose`, `close`, `granted [not van]`, `refused`, `acked [not van/request/w1]`, `resolution 1000 60000`,
     /// `update 3 [of two] [retained]`, `position cleared`, `trip 2 [ENDED]`, `event 3`, `batch 4`, `tell 7`,
     /// `publisher d1 a/0 [since 500] [of one] [retained|cleared]`, `online|offline d1 a/0 [retained]`, `own online mine/0`,
-    /// `garbage van`, `wait 2.5`, `stop`.
+    /// `expect`, `garbage van`, `wait 2.5`, `stop`.
     private static func happen(_ words: [String], _ talk: inout SubscriberConversation) throws -> [String] {
         let van = try TrackableID("van")
         switch words[0] {
@@ -35,6 +35,7 @@ import TrackingCore
         case "refused": return talk.granted(refusing: TrackingError(.notAuthorized, "forbidden"))
         case "acked": return talk.acked(refusing: Set(Self.value("not", words).map { ["tracking/" + $0] } ?? []))
         case "wait": return talk.wait(.seconds(try #require(Double(words[1]))))
+        case "expect": return talk.happened(.expect([van]))
         case "stop": return talk.happened(.stop)
         case "tell":
             let event = TrackingEvent(

@@ -474,7 +474,7 @@ import TrackingCore
             $0.watchesAll = true
             $0.wantsRecorded = true
         }
-        #expect(talk.connect(0).last == "subscribe +/publisher/+ +/resolution + +/trip +/event +/history _clients/w1")
+        #expect(talk.connect(0).last == "subscribe + +/event +/history")
         _ = talk.event(4)
         #expect(
             talk.batch(events: [2, 4, 6], trips: [-3, 5]) == [
@@ -507,7 +507,7 @@ import TrackingCore
 
     @Test func aTripRevealsATrackableWhenAllAreWatched() throws {
         var talk = try SubscriberConversation { $0.watchesAll = true }
-        #expect(talk.connect(0).last == "subscribe +/publisher/+ +/resolution + +/trip +/event _clients/w1")
+        #expect(talk.connect(0).last == "subscribe + +/event")
         #expect(talk.trip(3, retained: true) == ["van publisher UNKNOWN", "van is OFFLINE", "van trip t1 ACTIVE #3"])
         #expect(talk.event(4) == ["van event LOW_BATTERY #4"])
     }

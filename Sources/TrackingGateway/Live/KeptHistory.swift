@@ -26,6 +26,15 @@ struct KeptHistory: Sendable {
         return stored.map { Set(ids).subtracting($0) } ?? []
     }
 
+    /// Returns the trackables that have a position in the history; none without a history. Tries again until the history
+    /// answers or the task is cancelled.
+    func located() async -> [TrackableID] {
+        guard let history = self.history else { return [] }
+        return await self.answer { () throws(TrackingError) in
+            try await history.lastPositions(of: nil).map(\.trackable)
+        } ?? []
+    }
+
     /// Returns the trackables whose record of the given time has been erased from the history. Tries again until the
     /// history answers or the task is cancelled.
     ///
@@ -55,7 +64,7 @@ struct KeptHistory: Sendable {
                 return try await question()
             } catch {
                 self.logger.warning(
-                    "Gateway could not read from the history which trackables were erased; it tries again",
+                    "Gateway could not compare the live positions with the history; it tries again",
                     metadata: ["reason": "\(error.message)"])
                 try? await Task.sleep(for: backoff.next())
             }

@@ -40,6 +40,8 @@ package final class LiveHub: Service {
     private let cleared: @Sendable (TrackableID, Location?) -> Void
     private let dropped: @Sendable (Int) -> Void
     private let clockAhead: @Sendable () -> Void
+    private let expect: @Sendable ([TrackableID]) -> Void
+    private let timeSinceDrop: @Sendable () -> Duration?
     private let history: KeptHistory
     private let logger: Logger
     /// A signal that wakes the waiting tasks, for example after a stream was opened or ended.
@@ -58,6 +60,8 @@ package final class LiveHub: Service {
     ///   - cleared: Receives the trackable whose position was cleared at the broker, and its last known position.
     ///   - clockAhead: Called for each point whose time is ahead of the gateway's clock by more than
     ///     ``LivePosition/maximumAhead``.
+    ///   - expect: Receives the trackables that have a position in the history.
+    ///   - timeSinceDrop: Returns the time since the broker last dropped a message; `nil` if it dropped none.
     ///   - request: Requests a resolution from the publisher of a trackable, or withdraws the request (`nil`).
     package init(
         events: AsyncStream<SubscriberEvent>, history: (any HistoryStore)? = nil,
@@ -68,6 +72,8 @@ package final class LiveHub: Service {
         dropped: @escaping @Sendable (Int) -> Void = { _ in },
         cleared: @escaping @Sendable (TrackableID, Location?) -> Void = { _, _ in },
         clockAhead: @escaping @Sendable () -> Void = {},
+        expect: @escaping @Sendable ([TrackableID]) -> Void = { _ in },
+        timeSinceDrop: @escaping @Sendable () -> Duration? = { nil },
         request: @escaping @Sendable (TrackableID, Resolution?) -> Void
     ) {
         self.shared = Mutex(Shared(state: LiveHubState(epoch: .random(in: .min ... .max))))
@@ -78,6 +84,8 @@ package final class LiveHub: Service {
         self.dropped = dropped
         self.cleared = cleared
         self.clockAhead = clockAhead
+        self.expect = expect
+        self.timeSinceDrop = timeSinceDrop
         self.request = request
         self.history = KeptHistory(history, logger: logger)
         self.logger = logger
@@ -91,10 +99,12 @@ package final class LiveHub: Service {
         cleared: @escaping @Sendable (TrackableID, Location?) -> Void = { _, _ in },
         clockAhead: @escaping @Sendable () -> Void = {}
     ) {
+        let clock = DeviceClock()
         self.init(
             events: subscriber.everyEvent, history: history, isSettled: { subscriber.isSettled },
             settling: { await subscriber.settled(until: $0) }, overfull: overfull, dropped: dropped, cleared: cleared,
-            clockAhead: clockAhead
+            clockAhead: clockAhead, expect: { subscriber.expect($0) },
+            timeSinceDrop: { subscriber.brokerDrops.lastIncrease.map { $0.duration(to: clock.moment.now) } }
         ) { subscriber.request($1, for: $0) }
     }
 
@@ -103,6 +113,7 @@ package final class LiveHub: Service {
         await cancelWhenGracefulShutdown {
             await withDiscardingTaskGroup { group in
                 group.addTask { await self.tick() }
+                group.addTask { self.expect(await self.history.located()) }
                 for await event in self.events {
                     self.happened(event)
                     if case .positionsKept(let ids) = event {
@@ -200,8 +211,11 @@ package final class LiveHub: Service {
             known: { id in self.shared.withLock { $0.state.known(id) } },
             positions: { self.shared.withLock { $0.state.positions } },
             present: { self.shared.withLock { $0.state.present } },
-            isConnected: { self.shared.withLock { $0.state.isConnected } })
+            isConnected: { self.shared.withLock { $0.state.isConnected } }, timeSinceDrop: self.timeSinceDrop)
     }
+
+    /// `true` if the broker dropped a message within ``LiveState/dropMemory``.
+    var isBrokerDropping: Bool { self.timeSinceDrop().map { $0 < LiveState.dropMemory } ?? false }
 
     /// The callers of the open live streams.
     package var callers: Set<Caller> {

@@ -29,19 +29,24 @@ package struct LiveState: Sendable {
     package var isConnected: @Sendable () -> Bool
     /// Returns the time since the broker last dropped a message, by the broker's own count of dropped messages. `nil`
     /// if it dropped none, or does not publish the count.
-    package var timeSinceDrop: @Sendable () -> Duration? = { nil }
+    package var timeSinceDrop: @Sendable () -> Duration?
+
+    /// The time for which the gateway reports that it is not ready after the broker dropped a message: 10 minutes.
+    static let dropMemory = Duration.seconds(600)
 
     /// Creates the functions that read the current state. If `present` is omitted, exactly the trackables with a known
     /// position count as present.
     package init(
         known: @escaping @Sendable (TrackableID) -> Known?,
         positions: @escaping @Sendable () -> [TrackableID: Location],
-        present: (@Sendable () -> Set<TrackableID>)? = nil, isConnected: @escaping @Sendable () -> Bool
+        present: (@Sendable () -> Set<TrackableID>)? = nil, isConnected: @escaping @Sendable () -> Bool,
+        timeSinceDrop: @escaping @Sendable () -> Duration? = { nil }
     ) {
         self.known = known
         self.positions = positions
         self.present = present ?? { Set(positions().keys) }
         self.isConnected = isConnected
+        self.timeSinceDrop = timeSinceDrop
     }
 
     /// The live state of a gateway that does not subscribe to the broker: no trackable is known, and `isConnected`

@@ -24,8 +24,11 @@ struct LiveWriter {
         try await writer.write(self.hello())
         try await self.write(self.stream.cleared, to: &writer)
         if let since = self.stream.gap { try await self.writeGap(since, to: &writer) }
+        var isDropping = false
         while true {
-            switch await self.stream.next() {
+            let step = await self.stream.next()
+            try await self.writeDrops(&isDropping, to: &writer)
+            switch step {
             case .updates(let updates): try await self.write(updates, to: &writer)
             case .heartbeat(let id): try await writer.write(LiveFrame.heartbeat(id))
             case .ended(.closed): return try await writer.finish(nil)
@@ -52,6 +55,17 @@ struct LiveWriter {
         buffer.writeImmutableBuffer(LiveFrame.stream("hello", members))
         if self.stream.isAnew { buffer.writeImmutableBuffer(LiveFrame.stream("reset", [:])) }
         return buffer
+    }
+
+    /// Writes an event if the broker has dropped messages since the last look, or has dropped none for a while.
+    ///
+    /// - Parameter isDropping: `true` if the client knows that the broker drops messages.
+    @inline(never) @concurrent private func writeDrops(
+        _ isDropping: inout Bool, to writer: inout any ResponseBodyWriter
+    ) async throws {
+        guard self.hub.isBrokerDropping != isDropping else { return }
+        isDropping.toggle()
+        try await writer.write(LiveFrame.stream("broker", ["dropped": .flag(isDropping)]))
     }
 
     @concurrent private func writeGap(_ since: UnixTime, to writer: inout any ResponseBodyWriter) async throws {

@@ -238,8 +238,10 @@ function followStream() {
       openedAt = performance.now();
       fleet.isLost = false;
       tellLink("");
+      element("drops").hidden = true;
       if (!hello.resumed) beginAnew();
     },
+    dropped(isDropping) { element("drops").hidden = !isDropping || Boolean(shareToken); },
     time(seconds) { told = { time: seconds, at: performance.now() }; },
     reset: beginAnew,
     lost() { fleet.isLost = true; tellLink("connecting …"); },

@@ -12,7 +12,7 @@ const MISSED = 2.5;
 export class Live {
   /**
    * @param handlers `event(kind, data)`, `opened(hello)`, `time(now)` for the gateway's clock, `reset()`, `lost()`,
-   *   `ended(reason)`, `refused()`, and `replaced()` if another user signed in meanwhile
+   *   `dropped(isDropping)` when the broker dropped messages or no longer does, `ended(reason)`, `refused()`, and `replaced()` if another user signed in meanwhile
    */
   constructor(handlers) {
     this.handlers = handlers;
@@ -49,6 +49,7 @@ export class Live {
         this.requests.heard(data.trackable);
       });
     }
+    source.addEventListener("broker", (event) => this.handlers.dropped(JSON.parse(event.data).dropped));
     source.addEventListener("reset", () => this.handlers.reset());
     source.addEventListener("end", (event) => {
       const { reason } = JSON.parse(event.data);

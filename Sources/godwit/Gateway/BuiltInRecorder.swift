@@ -94,8 +94,8 @@ struct BuiltInRecorder: Service {
         return Recorder(
             configuration: configuration, store: self.store,
             intake: try self.broker.intake(
-                self.intake, receiveMaximum: configuration.window, user: self.user(of: self.intake), certificate: nil,
-                key: nil),
+                self.intake, receiveMaximum: RecorderConfiguration.receiveMaximum,
+                user: self.user(of: self.intake), certificate: nil, key: nil),
             voice: try self.broker.transport(for: configuration, user: self.user(of: self.voice)))
     }
 

@@ -1,0 +1,157 @@
+/// Decides for which trackables a client asks the broker again for their retained messages, because the first ones did
+/// not arrive. A broker drops retained messages without a report when its queue for the client is full.
+///
+/// The client asks by subscribing to the topics of exactly that trackable, in rounds of at most ``roundSize``. A
+/// trackable is asked for three times on a connection: at once, 5 s later and 60 s later. It may have no retained
+/// message.
+///
+/// | step | method |
+/// |---|---|
+/// | a message shows that another one of its trackable is missing | ``missing(_:_:now:)`` |
+/// | the missing message arrived | ``arrived(_:_:now:)`` |
+/// | ``nextDeadline`` | ``timerFired(now:)``; the client subscribes and unsubscribes |
+/// | the connection was lost | ``disconnected()`` |
+package struct RetainedGaps: Sendable {
+    /// The retained messages of a trackable that can be missing.
+    package struct Kind: OptionSet, Hashable, Sendable {
+        /// The kinds, one bit for each.
+        package let rawValue: UInt8
+
+        /// Makes a set of kinds from its bits.
+        package init(rawValue: UInt8) { self.rawValue = rawValue }
+
+        /// The position.
+        package static let position = Kind(rawValue: 1)
+        /// The presence of the publisher, and its resolution.
+        package static let state = Kind(rawValue: 2)
+    }
+
+    /// The trackables to subscribe to and to unsubscribe from now.
+    package struct Round: Hashable, Sendable {
+        /// The trackables to subscribe to, each by its own topics.
+        package var asked: [TrackableID] = []
+        /// The trackables of the round before, whose subscriptions have served their purpose.
+        package var ended: [TrackableID] = []
+    }
+
+    private struct Gap: Sendable {
+        var kinds: Kind
+        var tries = 0
+    }
+
+    private struct Later: Sendable {
+        let ids: [TrackableID]
+        let due: MonotonicTime
+    }
+
+    private struct Running: Sendable {
+        let asked: [TrackableID]
+        var left: Set<TrackableID>
+        var end: MonotonicTime
+    }
+
+    /// The largest number of trackables in one round. The retained messages of a round fit into the queue of a broker.
+    package static let roundSize = 250
+    /// The largest number of trackables with a gap that are remembered.
+    package static let limit = 100_000
+    /// The time from the first known gap to the first round, in which the messages may still arrive.
+    package static let patience = Duration.milliseconds(250)
+    /// The longest time that a round waits for its messages.
+    package static let roundTime = Duration.milliseconds(500)
+    /// The waits before the second and the third time that a trackable is asked for.
+    package static let waits: [Duration] = [.seconds(5), .seconds(60)]
+
+    private var gaps: [TrackableID: Gap] = [:]
+    private var fresh: [TrackableID] = []
+    private var freshAt: MonotonicTime?
+    private var later: [Later] = []
+    private var running: Running?
+
+    /// Makes a value without gaps.
+    package init() {}
+
+    /// `true` while no messages are missing.
+    package var isEmpty: Bool { self.gaps.isEmpty }
+
+    /// `true` while a trackable is being asked for, or is about to be.
+    package var isAsking: Bool { self.running != nil || !self.fresh.isEmpty }
+
+    /// The time at which the caller must call ``timerFired(now:)``; `nil` while there is nothing to ask.
+    package var nextDeadline: MonotonicTime? {
+        if let running = self.running { return running.end }
+        return .earlier(self.fresh.isEmpty ? nil : self.freshAt, self.later.lazy.map(\.due).min())
+    }
+
+    /// Notes that retained messages of a trackable are missing. Does nothing for messages that are known as missing.
+    package mutating func missing(_ id: TrackableID, _ kinds: Kind, now: MonotonicTime) {
+        guard self.gaps[id] == nil else {
+            self.gaps[id]?.kinds.formUnion(kinds)
+            return
+        }
+        guard self.gaps.count < Self.limit else { return }
+        self.gaps[id] = Gap(kinds: kinds)
+        if self.fresh.isEmpty { self.freshAt = now.advanced(by: Self.patience) }
+        self.fresh.append(id)
+    }
+
+    /// Notes that messages of a trackable arrived. They are no longer missing.
+    package mutating func arrived(_ id: TrackableID, _ kinds: Kind, now: MonotonicTime) {
+        guard !self.gaps.isEmpty, var gap = self.gaps[id] else { return }
+        gap.kinds.subtract(kinds)
+        self.gaps[id] = gap.kinds.isEmpty ? nil : gap
+        guard gap.kinds.isEmpty, self.running?.left.remove(id) != nil, self.running?.left.isEmpty == true else {
+            return
+        }
+        self.running?.end = now
+    }
+
+    /// Forgets a trackable that the client no longer follows.
+    package mutating func forget(_ id: TrackableID) { self.gaps[id] = nil }
+
+    /// Postpones the first round, because retained messages of the first subscriptions may still arrive.
+    package mutating func postpone(now: MonotonicTime) {
+        if !self.fresh.isEmpty { self.freshAt = now.advanced(by: Self.patience) }
+    }
+
+    /// The connection was lost. On the next one, all retained messages are expected again.
+    package mutating func disconnected() { self = RetainedGaps() }
+
+    /// Ends the round under way if it has all messages or its time is over, and begins the next one.
+    ///
+    /// - Returns: The trackables to subscribe to and to unsubscribe from; `nil` if there is nothing to do.
+    package mutating func timerFired(now: MonotonicTime) -> Round? {
+        guard let deadline = self.nextDeadline, deadline <= now else { return nil }
+        let ended = self.endRound(now: now)
+        for batch in self.later where batch.due <= now { self.fresh += batch.ids }
+        self.later.removeAll { $0.due <= now }
+        let asked = self.takeFresh()
+        if !asked.isEmpty {
+            self.running = Running(asked: asked, left: Set(asked), end: now.advanced(by: Self.roundTime))
+        }
+        self.freshAt = now
+        return ended.isEmpty && asked.isEmpty ? nil : Round(asked: asked, ended: ended)
+    }
+
+    private mutating func endRound(now: MonotonicTime) -> [TrackableID] {
+        guard let running = self.running.take() else { return [] }
+        let left = Dictionary(grouping: running.left) { self.gaps[$0]?.tries ?? 0 }
+        for (tries, ids) in left where tries > 0 && tries <= Self.waits.count {
+            self.later.append(Later(ids: ids.sorted(), due: now.advanced(by: Self.waits[tries - 1])))
+        }
+        return running.asked
+    }
+
+    private mutating func takeFresh() -> [TrackableID] {
+        var asked: [TrackableID] = []
+        var taken = 0
+        for id in self.fresh {
+            guard asked.count < Self.roundSize else { break }
+            taken += 1
+            guard self.gaps[id] != nil else { continue }
+            self.gaps[id]?.tries += 1
+            asked.append(id)
+        }
+        self.fresh.removeFirst(taken)
+        return asked
+    }
+}

@@ -1,0 +1,135 @@
+/// Sends the subscriptions of a new connection in slices, so that the retained messages of each slice fit into the
+/// broker's queue for this client.
+///
+/// A broker sends the retained messages of a subscription at once. It queues those that the client has not
+/// acknowledged, and drops those beyond its queue: Mosquitto by default those beyond 1000 on MQTT 3.1.1. The next slice
+/// follows when no retained message has arrived for a short time.
+///
+/// | step | method |
+/// |---|---|
+/// | the connection was made | ``begin(_:)``, then ``next(now:retained:)`` |
+/// | the broker answered a packet | ``answered(now:)`` |
+/// | a retained message arrived | ``received(now:)`` |
+/// | ``deadline`` | ``isQuiet(now:)``; if it returns `true`: ``next(now:retained:)`` |
+package struct SubscriptionSlices<Filter: Hashable & Sendable>: Sendable {
+    /// The phase of the slice that was sent last.
+    private enum Phase: Hashable, Sendable {
+        /// No slice is under way.
+        case idle
+        /// The broker has not answered this number of the slice's packets.
+        case sent(at: MonotonicTime, unanswered: Int)
+        /// The broker has answered, and its retained messages arrive. The slice ends when none has arrived for the time
+        /// `pause`, and at `end` at the latest.
+        case receiving(pause: Duration, quietAt: MonotonicTime, end: MonotonicTime)
+    }
+
+    /// The largest number of retained messages that one slice may cause.
+    package static var size: Int { 800 }
+    /// The largest number of topic filters in one packet. Brokers limit the size of a packet, and a filter can have 700
+    /// bytes.
+    package static var filtersInPacket: Int { 200 }
+    /// The shortest time without a retained message after which a slice ends. On a slow connection, the time is four
+    /// times that of the broker's answer, up to ``longestPause``.
+    package static var shortestPause: Duration { .milliseconds(100) }
+    /// The longest time without a retained message that a slice waits for.
+    package static var longestPause: Duration { .milliseconds(500) }
+    /// The longest time that the retained messages of one slice are waited for.
+    package static var patience: Duration { .seconds(5) }
+
+    private var phase = Phase.idle
+    private var waiting: ArraySlice<Filter> = []
+
+    /// Makes a value without subscriptions.
+    package init() {}
+
+    /// `true` once every filter was sent.
+    package var isAllSent: Bool { self.waiting.isEmpty }
+
+    /// `true` once the retained messages of every slice have arrived, and before the first connection.
+    package var isComplete: Bool { self.phase == .idle && self.waiting.isEmpty }
+
+    /// The time at which the caller must ask ``isQuiet(now:)``; `nil` while no retained messages are waited for.
+    package var deadline: MonotonicTime? {
+        guard case .receiving(_, let quietAt, let end) = self.phase else { return nil }
+        return min(quietAt, end)
+    }
+
+    /// A connection was made: begins with the first of these filters. The filters of the most important messages come
+    /// first.
+    package mutating func begin(_ filters: [Filter]) { (self.phase, self.waiting) = (.idle, filters[...]) }
+
+    /// The connection was lost.
+    package mutating func disconnected() { (self.phase, self.waiting) = (.idle, []) }
+
+    /// The client no longer wants these filters: they are not sent.
+    package mutating func remove(_ filters: [Filter]) {
+        guard !self.waiting.isEmpty else { return }
+        self.waiting.removeAll { filters.contains($0) }
+    }
+
+    /// Returns the packets of the next slice. Empty if every filter was sent.
+    ///
+    /// - Parameter retained: Returns the number of retained messages that a filter may cause.
+    package mutating func next(now: MonotonicTime, retained: (Filter) -> Int) -> [[Filter]] {
+        var count = 0
+        let end = self.waiting.firstIndex { filter in
+            let expected = retained(filter)
+            defer { count += expected }
+            return count > 0 && count + expected > Self.size
+        }
+        let slice = self.waiting[..<(end ?? self.waiting.endIndex)]
+        self.waiting = self.waiting[slice.endIndex...]
+        let packets = Self.packets(Array(slice))
+        self.phase = packets.isEmpty ? .idle : .sent(at: now, unanswered: packets.count)
+        return packets
+    }
+
+    /// Returns topic filters in packets of at most ``filtersInPacket``.
+    package static func packets(_ filters: [Filter]) -> [[Filter]] {
+        stride(from: 0, to: filters.count, by: Self.filtersInPacket).map {
+            Array(filters[$0..<min($0 + Self.filtersInPacket, filters.count)])
+        }
+    }
+
+    /// The broker answered a packet of the slice.
+    package mutating func answered(now: MonotonicTime) {
+        guard case .sent(let start, let unanswered) = self.phase else { return }
+        guard unanswered <= 1 else {
+            self.phase = .sent(at: start, unanswered: unanswered - 1)
+            return
+        }
+        let pause = min(max(start.duration(to: now) * 4, Self.shortestPause), Self.longestPause)
+        self.phase = .receiving(
+            pause: pause, quietAt: now.advanced(by: pause), end: now.advanced(by: Self.patience))
+    }
+
+    /// A retained message arrived, or the client was busy with earlier ones until now.
+    package mutating func received(now: MonotonicTime) {
+        guard case .receiving(let pause, _, let end) = self.phase else { return }
+        self.phase = .receiving(pause: pause, quietAt: now.advanced(by: pause), end: end)
+    }
+
+    /// Returns `true` if the slice has ended: no retained message has arrived for a while, or the slice has lasted for
+    /// ``patience``.
+    package mutating func isQuiet(now: MonotonicTime) -> Bool {
+        guard let deadline = self.deadline, deadline <= now else { return false }
+        self.phase = .idle
+        return true
+    }
+}
+
+extension TopicFilter {
+    /// Returns the number of retained messages that a subscription to this filter may cause.
+    ///
+    /// - Parameter trackables: The number of trackables that have a retained position, as far as known.
+    package func retainedMessages(of trackables: Int) -> Int {
+        switch self {
+        case .everyEvent, .everyRaw, .everyHistory: 0
+        // The number of positions is unknown before they arrive, so they are a slice of their own.
+        case .everyLocation: SubscriptionSlices<TopicFilter>.size
+        case .everyPublisher, .everySubscriber, .everyResolution, .everyRequest, .everyLiveness, .everyTrip, .all:
+            max(1, trackables)
+        case .topic, .publishers, .subscribers, .requests, .acks, .everything: 1
+        }
+    }
+}
