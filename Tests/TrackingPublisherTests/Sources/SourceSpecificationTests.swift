@@ -20,6 +20,7 @@ import TrackingCore
         ("jsonl:-", .init(.jsonLinesStandardInput)),
         ("jsonl:fixes.jsonl#", .init(.jsonLines("fixes.jsonl"))),
         ("simulate:", .init(.simulation)),
+        ("simulate:#seed=7,accuracy=LOW", .init(.simulation, accuracy: .low, seed: 7)),
     ])
     func sourcesAreRead(text: String, expected: SourceSpecification) throws {
         #expect(try SourceSpecification.parse(text) == expected)
@@ -33,7 +34,8 @@ import TrackingCore
         ("nmea:", "names no file"), ("jsonl:", "names no file"),
         ("simulate:#accuracy=GOOD", "accuracy is MINIMUM, LOW"), ("simulate:#colour=red", "is none of accuracy="),
         ("gpsd://h#speed=9600", "speed is for nmea:/dev/ttyX"), ("nmea:/dev/ttyS0#speed=9601", "one of 1200, 2400"),
-        ("gpsd://h#cycle=ask", "is none of"),
+        ("gpsd://h#cycle=ask", "is none of"), ("simulate:#seed=0", "a number from 1 on"),
+        ("gpsd://h#seed=1", "seed requires simulate:"),
     ])
     func othersAreRefusedWithWhatWouldDo(text: String, message: String) {
         do throws(TrackingError) {
