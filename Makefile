@@ -15,7 +15,9 @@ test:
 bench: setup
 	scripts/bench
 
-build: setup
+# Without what only the tests need.
+build:
+	scripts/setup demo
 	swift build $(SWIFT_FLAGS)
 
 release: setup

@@ -232,7 +232,7 @@ let package = Package(
             dependencies: ["TrackingCore", "TrackingTesting", "TrackingPublisher", "TrackingSubscriber"],
             swiftSettings: settings),
         .testTarget(
-            name: "GodwitOptionsTests", dependencies: ["GodwitOptions", "TrackingCore", "TestSupport"],
+            name: "GodwitOptionsTests", dependencies: ["GodwitOptions", "TrackingCore", "TestSupport", logging],
             swiftSettings: settings),
         .testTarget(
             name: "ProgramTests",

@@ -61,10 +61,11 @@ public struct BrokerOptions: ParsableArguments, Sendable {
     @Flag(help: "End when the broker cannot be reached (exit code 69) or refuses (77), instead of trying again.")
     public var failFast = false
 
-    /// The path of the configuration file (YAML), as given with `--config`; `nil` without that option.
+    /// The path of the configuration file (YAML): as given with `--config`, or that of the program's default file if
+    /// there is one; `nil` without a file.
     @Option(
         help: ArgumentHelp(
-            "Read options from this YAML file, by their long names. The command line wins over the environment (GODWIT_BROKER for --broker), which wins over the file.",
+            "Read options from this YAML file, by their long names. The command line wins over the environment (GODWIT_BROKER for --broker), which wins over the file. Default: godwit.yaml, of the agent agent.yaml, in ~/.config/godwit or /etc/godwit.",
             valueName: "path"))
     public var config: String?
 

@@ -2,7 +2,8 @@ public import ArgumentParser
 import FoundationEssentials
 
 /// Merges the values of options from four sources. For each option, the command line wins over the environment, the
-/// environment over the YAML file, and the file over the ``Profile`` named by `--profile`.
+/// environment over the YAML file, and the file over the ``Profile`` named by `--profile`. Without `--config`, the file
+/// is that of ``DefaultConfigurationFile``, if it exists.
 ///
 /// Each option is defined once, as an option of the command line. Values from the environment (`GODWIT_BROKER` for
 /// `--broker`) and the file (`broker:`) are inserted before the command's own arguments. So one parser reads and checks
@@ -49,23 +50,37 @@ public enum LayeredArguments {
         try self.checkValues(own, options)
         var added: [String] = []
         let given = Set(own.prefix { $0 != "--" }.compactMap(self.name))
-        // The environment may name a configuration file for other commands, so it is ignored for a command without
-        // `--config`.
-        let path = options.contains { $0.name == "config" } ? self.file(own, environment) : nil
-        let file = try path.map { try ConfigurationFile(path: $0) }
-        if let file { try self.check(file, options) }
+        let settings = try self.settings(own, environment, command, options, root)
         let takesProfile = withProfile && options.contains { $0.name == "profile" }
-        let profile = takesProfile ? self.profile(own, environment, file) : nil
+        let profile = takesProfile ? self.profile(own, environment, settings) : nil
+        let isGiven = { (name: String) in given.contains(name) || self.value(of: name, in: environment) != nil }
         for option in options where !given.contains(option.name) && option.name != "config" {
             if let value = self.value(of: option.name, in: environment) {
                 added += try self.arguments(option, environment: value)
-            } else if let file, let entry = file[option.name] {
-                added += try self.arguments(option, setting: entry, in: file)
+            } else if let settings, let entry = settings.entry(of: option.name, isGiven: isGiven) {
+                added += try self.arguments(option, setting: entry, in: settings.file)
             } else if let value = profile?.value(of: option.name) {
                 added += try self.arguments(option, environment: value)
             }
         }
+        if let settings, settings.isDefault { added.append("--config=\(settings.file.path)") }
         return Array(arguments.prefix(words)) + added + own
+    }
+
+    /// Returns the settings of the configuration file that the command line or the environment names, or else of the
+    /// program's default file. Returns `nil` without a file, and for a command without `--config`: the file may be for
+    /// other commands.
+    private static func settings(
+        _ own: [String], _ environment: [String: String], _ command: any ParsableCommand.Type, _ options: [Option],
+        _ root: any ParsableCommand.Type
+    ) throws -> FileSettings? {
+        guard options.contains(where: { $0.name == "config" }) else { return nil }
+        let named = self.file(own, environment)
+        guard let path = named ?? DefaultConfigurationFile.path(of: root._commandName, environment) else { return nil }
+        let settings = FileSettings(
+            file: try ConfigurationFile(path: path), isDefault: named == nil, command: command, root: root)
+        try settings.check(options)
+        return settings
     }
 
     /// Returns the path of the configuration file named on the command line or in the environment; `nil` for none.
@@ -86,14 +101,15 @@ public enum LayeredArguments {
     /// Returns the profile named on the command line, in the environment or in the configuration file. Returns `nil` if
     /// no profile is named, and for an unknown name, which the parser rejects later.
     private static func profile(
-        _ arguments: [String], _ environment: [String: String], _ file: ConfigurationFile?
+        _ arguments: [String], _ environment: [String: String], _ settings: FileSettings?
     ) -> Profile? {
         let own = arguments.prefix { $0 != "--" }
         for (index, argument) in own.enumerated() {
             if argument.hasPrefix("--profile=") { return Profile(rawValue: String(argument.dropFirst(10))) }
             if argument == "--profile", index + 1 < own.count { return Profile(rawValue: own[index + 1]) }
         }
-        return (self.value(of: "profile", in: environment) ?? file?["profile"]?.value.text).flatMap(Profile.init)
+        let filed = settings?.entry(of: "profile") { _ in false }?.value.text
+        return (self.value(of: "profile", in: environment) ?? filed).flatMap(Profile.init)
     }
 
     // MARK: - The command
@@ -173,20 +189,6 @@ public enum LayeredArguments {
         if let empty {
             throw ValidationError("\(empty) has no value after the equals sign. Give a value, or leave the option out")
         }
-    }
-
-    private static func check(_ file: ConfigurationFile, _ options: [Option]) throws {
-        var known = Set(options.map(\.name))
-        // `trackables` is a list in the file only; `TrackableOptions` reads it.
-        if known.contains("trackable") { known.insert("trackables") }
-        if let config = file["config"] {
-            throw ValidationError(
-                "\(file.place(config)) would name a second configuration file, which is not supported. Remove the key")
-        }
-        guard let unknown = file.entries.first(where: { !known.contains($0.key) }) else { return }
-        throw ValidationError(
-            "\(file.place(unknown)) is unknown. Use the long names of the command's options, without the leading dashes"
-        )
     }
 
     private static func arguments(_ option: Option, environment value: String) throws -> [String] {

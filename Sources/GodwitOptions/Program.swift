@@ -114,10 +114,7 @@ public enum Program {
     /// reader, and the program continues if the reader closes standard error.
     public static func startLogging(_ level: Logger.Level) {
         signal(SIGPIPE, SIG_IGN)
-        LoggingSystem.bootstrap { label in
-            var handler = StreamLogHandler(label: label, stream: ErrorOutput.standard)
-            handler.logLevel = level
-            return handler
-        }
+        let form = LogLine.Form.of(STDERR_FILENO, ProcessInfo.processInfo.environment)
+        LoggingSystem.bootstrap { label in LineLogHandler(label: label, level: level, form: form) }
     }
 }

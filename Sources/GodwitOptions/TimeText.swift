@@ -23,6 +23,16 @@ public enum TimeText {
         return self.clock(parts)
     }
 
+    /// Returns a time in this device's time zone, with the zone's offset: `2026-05-04T11:30:00+0200`.
+    static func zoned(_ time: UnixTime) -> String {
+        var parts = tm()
+        var seconds = time_t(self.split(time).0)
+        localtime_r(&seconds, &parts)
+        var text = [CChar](repeating: 0, count: 64)
+        strftime(&text, text.count, "%Y-%m-%dT%H:%M:%S%z", &parts)
+        return String(decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+
     /// The present time of the device's wall clock.
     public static var now: UnixTime { DeviceClock.wall }
 

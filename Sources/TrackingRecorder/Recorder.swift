@@ -69,9 +69,9 @@ public final class Recorder<Transport: MessageTransport>: Service {
     ///   never be written.
     public func run() async throws {
         // The recorder cannot check the limit itself, because brokers do not report the length of their queues.
-        self.logger.warning(
-            "Broker may drop messages while this recorder is stopped or slow, because the broker limits its message queue (Mosquitto: 1000 messages); only devices with --acknowledge-by send dropped messages again. Raise max_queued_messages and max_queued_bytes in the broker's configuration"
-        )
+        self.logger.info(
+            "Broker's message queue limits how long this recorder may be away",
+            metadata: ["setting": "max_queued_messages", "details": "docs/reference/recording.md"])
         await withGracefulShutdownHandler {
             await withDiscardingTaskGroup { group in
                 group.addTask { await self.intake.run() }

@@ -11,14 +11,16 @@ struct SwitchedReader: Sendable {
     /// `true` if one of the sources reads the agent's standard input.
     private let readsStandardInput: Bool
 
-    /// Makes a reader of the sources that the options describe.
+    /// Makes a reader of the sources that the options describe. The name of the trackable selects the simulated drive,
+    /// so that two agents do not drive along together.
     ///
     /// - Throws: `invalidConfiguration` for an invalid source.
-    init(_ run: Run, _ power: Power) throws {
+    init(_ run: Run, _ power: Power, for trackable: TrackableID?) throws {
+        let seed = trackable.map { SimulatedSource.seed(for: $0.rawValue) } ?? 1
         let pace = try ReplayPace.parse(run.input.speed)
         let specifications = try run.input.specifications()
         self.reader = SourceReader(
-            try specifications.map { try $0.makeSource(pace: pace) }, waitsForBroker: pace == .maximum,
+            try specifications.map { try $0.makeSource(pace: pace, seed: seed) }, waitsForBroker: pace == .maximum,
             wireless: run.capture.wifi ? WirelessNetwork() : nil, logger: Logger(label: "godwit.agent"))
         self.power = power
         self.readsStandardInput = specifications.contains(where: \.readsStandardInput)

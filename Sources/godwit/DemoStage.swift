@@ -97,7 +97,7 @@ final class DemoStage: Sendable {
             program,
             [
                 "run", "--trackable", Self.trackable, "--client-id", "demo-agent",
-                "--source", "simulate:#accuracy=BALANCED", "--source", "simulate:#accuracy=HIGH",
+                "--source", "simulate:#accuracy=BALANCED,seed=1", "--source", "simulate:#accuracy=HIGH,seed=1",
                 "--battery", "file:\(self.path("battery"))", "--battery-threshold", "20",
                 "--low-battery-multiplier", "5", "--log-level", "info", "--spool", self.path("spool.sqlite"),
             ] + own, output: log)
@@ -236,11 +236,11 @@ final class DemoStage: Sendable {
         return process
     }
 
-    /// The environment of the child programs. The user's variables for Godwit are removed, and the agent's control
-    /// socket is in the folder of the demo.
+    /// The environment of the child programs. The user's variables and files for Godwit have no effect, and the agent's
+    /// control socket is in the folder of the demo.
     private var environment: [String: String] {
         ProcessInfo.processInfo.environment.filter { !$0.key.hasPrefix("GODWIT_") }
-            .merging(["XDG_RUNTIME_DIR": self.path("")]) { $1 }
+            .merging(["XDG_RUNTIME_DIR": self.path(""), "GODWIT_CONFIG": "/dev/null"]) { $1 }
     }
 
     /// Runs `start`, which starts a child program, with no signal blocked on this thread. A child inherits blocked

@@ -83,26 +83,38 @@ struct LiveTable {
     ///
     /// - Parameter due: Returns the time until the next update of a trackable is expected.
     func lines(width: Int, height: Int, now: UnixTime, due: (TrackableID) -> Duration?) -> [String] {
-        let head = self.row(
-            ["trackable", "state", "position", "speed", "bearing", "age", "resolution", "next due", "trip"])
         // Four lines are reserved: the heading, an empty line, the foot and the line of the cursor.
         let events = self.events.suffix(max(0, height - 4) / 4)
         let logged = self.logged(width: width).prefix(max(0, height - 4 - events.count) / 2)
         let room = max(1, height - 4 - events.count - logged.count)
         let fits = self.rows.count <= room ? room : room - 1
-        var body = self.rows.sorted { $0.key < $1.key }.prefix(fits).map { id, row in
-            self.colour(row.state, String(self.row(self.cells(id, row, now: now, due: due(id))).prefix(columns: width)))
+        let shown = self.rows.sorted { $0.key < $1.key }.prefix(fits).map { id, row in
+            (state: row.state, cells: self.cells(id, row, now: now, due: due(id)))
         }
-        if self.rows.count > fits { body.append("… and \(self.rows.count - fits) more") }
-        let asked = self.request.map { "asking for \($0.argumentText)" } ?? "asking for nothing"
-        let keys = self.isSilent ? "silent; q quit" : "\(asked); + finer, - coarser, 0 nothing, q quit"
-        let foot =
-            "\(self.standing.printable); \(keys)"
-            + (self.badMessages > 0 ? "; \(counted(self.badMessages, "invalid message")) ignored" : "")
-            + (self.logged.map { "; \(counted($0.count, "log line")), shown at the end" } ?? "")
-        return [String(head.prefix(columns: width))] + body + [""] + events.map { String($0.prefix(columns: width)) }
-            + logged
-            + [String(foot.prefix(columns: width))]
+        let layout = LiveTableLayout(width: width, rows: shown.map(\.cells))
+        var body = shown.map { self.colour($0.state, layout.line($0.cells)) }
+        if self.rows.count > fits { body.append(Self.cut("… and \(self.rows.count - fits) more", to: width)) }
+        return [layout.head] + body + [""] + events.map { Self.cut($0, to: width) } + logged + [self.foot(width: width)]
+    }
+
+    /// Returns the last line of the table: the connection, the request, and the keys. On a narrow terminal, the parts
+    /// that do not fit are left out.
+    private func foot(width: Int) -> String {
+        let asked =
+            self.isSilent ? "silent" : self.request.map { "asking for \($0.argumentText)" } ?? "asking for nothing"
+        let keys = self.isSilent ? "q quit" : "+ finer, - coarser, 0 nothing, q quit"
+        let notes = [
+            self.badMessages > 0 ? "\(counted(self.badMessages, "invalid message")) ignored" : nil,
+            self.logged.map { "\(counted($0.count, "log line")), shown at the end" },
+        ]
+        return ([asked, keys] + notes.compactMap(\.self)).reduce(Self.cut(self.standing.printable, to: width)) {
+            ($0 + "; " + $1).columns <= width ? $0 + "; " + $1 : $0
+        }
+    }
+
+    /// Returns a text that is cut to the width of the terminal; `…` marks the cut.
+    private static func cut(_ text: String, to width: Int) -> String {
+        text.columns <= width ? text : String("\(text.prefix(columns: width - 1))…".prefix(columns: width))
     }
 
     /// Returns the newest log line that is held back, divided into terminal lines, at most three.
@@ -118,35 +130,46 @@ struct LiveTable {
         return lines
     }
 
-    private func cells(_ id: TrackableID, _ row: Row, now: UnixTime, due: Duration?) -> [String] {
+    private typealias Cell = LiveTableLayout.Cell
+
+    private func cells(
+        _ id: TrackableID, _ row: Row, now: UnixTime, due: Duration?
+    ) -> [LiveTableLayout.Column: LiveTableLayout.Cell] {
+        let missing = row.hasNothingReceived
         let point = row.location
+        let trip = row.trip.flatMap { $0.state == .active ? $0 : nil }
         return [
-            id.rawValue, row.state.rawValue,
-            point.map { (row.isPredicted ? "~" : "") + Self.place($0) }
-                ?? (row.hasNothingReceived ? "nothing received" : ""),
-            point?.speed.map { self.units.speed($0) } ?? "",
-            point?.bearing.map { "\($0.text(digits: 0))°" } ?? "",
-            point.map { Self.age(now.since($0.time).inSeconds) } ?? "",
-            row.resolution?.resolution.argumentText ?? "",
-            due.map { $0 < .zero ? "overdue" : "\($0.inSeconds.text(digits: 0)) s" } ?? "",
-            row.trip.map { $0.state == .active ? WatchPrinter.describe($0, self.units) : "" } ?? "",
+            .trackable: Cell(text: id.rawValue.printable),
+            .state: Cell(row.state.rawValue),
+            .age: Cell(point.map { Self.span(now.since($0.time).inSeconds) } ?? (missing ? "never" : "")),
+            .speed: Cell(point?.speed.map { self.units.speed($0) } ?? ""),
+            .resolution: Cell(row.resolution?.resolution.argumentText ?? ""),
+            .due: Cell(due.map { $0 < .zero ? "overdue" : Self.span($0.inSeconds) } ?? ""),
+            .position: point.map { Cell((row.isPredicted ? "~" : "") + Self.place($0)) }
+                ?? Cell(text: missing ? "nothing received" : ""),
+            .bearing: Cell(point?.bearing.map { "\($0.text(digits: 0))°" } ?? ""),
+            .trip: trip.map(self.cell) ?? Cell(),
         ]
+    }
+
+    private func cell(_ trip: Trip) -> Cell {
+        Cell(
+            "\(self.units.distance(Meters(trip.distance))) \(WatchPrinter.clock(trip.duration))",
+            text: " \(trip.mode.printable)")
     }
 
     private static func place(_ point: Location) -> String {
         "\(point.coordinate.latitude.text(digits: 5)) \(point.coordinate.longitude.text(digits: 5))"
     }
 
-    /// Returns the age of a position as text: in seconds, or in days if it is 100,000 seconds or more.
-    private static func age(_ seconds: Double) -> String {
-        seconds < 100_000 ? "\(max(0, seconds).text(digits: 0)) s" : "\((seconds / 86_400).text(digits: 0)) d"
-    }
-
-    private func row(_ cells: [String]) -> String {
-        zip(cells, [16, 8, 21, 10, 8, 7, 20, 8, 24]).map { cell, width in
-            let text = cell.printable.prefix(columns: width)
-            return text + String(repeating: " ", count: width - text.columns)
-        }.joined(separator: " ")
+    /// Returns a span of time as text, in the unit in which it is a short number: `7 s`, `12 min`, `3 h`, `365 d`.
+    private static func span(_ seconds: Double) -> String {
+        switch max(0, seconds) {
+        case ..<100: "\(max(0, seconds).text(digits: 0)) s"
+        case ..<6_000: "\((seconds / 60).text(digits: 0)) min"
+        case ..<172_800: "\((seconds / 3_600).text(digits: 0)) h"
+        default: "\((seconds / 86_400).text(digits: 0)) d"
+        }
     }
 
     private func colour(_ state: SubscriberState, _ text: String) -> String {

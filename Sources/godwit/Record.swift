@@ -134,7 +134,9 @@ struct Record: AsyncParsableCommand {
         let ending = Ending()
         let events = recorder.events
         let failsFast = self.broker.failFast
-        async let watching: Void = Self.watch(recorder, events, health, notifier, failsFast: failsFast, ending)
+        let greeting = "recording as '\(names.voice)' in \(try self.store.location().name)\n"
+        async let watching: Void = Self.watch(
+            recorder, events, health, notifier, failsFast: failsFast, greeting: greeting, ending)
         do {
             try await Program.run(recorder, beside: health.server(store))
         } catch {
@@ -216,15 +218,18 @@ struct Record: AsyncParsableCommand {
     }
 
     /// Reports the recorder's state to the service manager and to the health checks, until the recorder ends. With
-    /// `--fail-fast`, ends the recorder when the broker cannot be reached.
+    /// `--fail-fast`, ends the recorder when the broker cannot be reached. Prints the greeting once it receives.
     private static func watch(
         _ recorder: Recorder<MQTTTransport>, _ events: AsyncStream<RecorderEvent>, _ health: Health,
-        _ notifier: ServiceNotifier?, failsFast: Bool, _ ending: Ending
+        _ notifier: ServiceNotifier?, failsFast: Bool, greeting: String, _ ending: Ending
     ) async {
+        var greeting: String? = greeting
         for await event in events {
             health.happened(event)
             switch event {
-            case .connected: notifier?.status("recording")
+            case .connected:
+                greeting.take().map { Program.note($0) }
+                notifier?.status("recording")
             case .storeAway(let error, _): notifier?.status("the history cannot be used: \(error.message)")
             case .storeBack: notifier?.status("recording")
             case .disconnected(let lost), .voice(.some(let lost)):

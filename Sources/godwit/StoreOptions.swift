@@ -89,4 +89,13 @@ enum StoreLocation: Hashable, ExpressibleByArgument {
             return nil
         }
     }
+
+    /// The place of the history as text for people: the path of the file, or `PostgreSQL`. An address may have a
+    /// password.
+    var name: String {
+        switch self {
+        case .sqlite(let path): "'\(path)'"
+        case .postgres: "PostgreSQL"
+        }
+    }
 }

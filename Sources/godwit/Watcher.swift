@@ -100,7 +100,7 @@ struct Watcher: Sendable {
         }
     }
 
-    private func printEvents<Events: AsyncSequence>(
+    private func printEvents<Events: AsyncSequence & Sendable>(
         _ events: Events, _ ending: Ending
     ) async throws where Events.Element == SubscriberEvent {
         let output = Output()
@@ -108,8 +108,8 @@ struct Watcher: Sendable {
         if let header = printer.header { try await output.write(header) }
         var left = self.count ?? .max
         var refusals = Refusals(named: self.named)
-        for try await event in events {
-            guard !self.isOver(event, ending, &refusals) else { return }
+        try await WatchStart(named: self.named).show(events) { event in
+            guard !self.isOver(event, ending, &refusals) else { return false }
             if case .silent(let id) = event {
                 self.logger.warning(
                     "Nothing received of a watched trackable: it was never published, or this user may not read it",
@@ -117,7 +117,7 @@ struct Watcher: Sendable {
             }
             if let text = printer.text(event, receivedAt: TimeText.now) { try await output.write(text) }
             if case .location = event { left -= 1 }
-            if left == 0 { return }
+            return left > 0
         }
     }
 
@@ -139,13 +139,13 @@ struct Watcher: Sendable {
             group.addTask {
                 var left = self.count ?? .max
                 var refusals = Refusals(named: self.named)
-                for try await event in events {
-                    guard !self.isOver(event, ending, &refusals) else { return }
+                try await WatchStart(named: self.named).show(events) { event in
+                    guard !self.isOver(event, ending, &refusals) else { return false }
                     // A trackable that has just appeared gets the present request as well.
                     if let id = view.happened(event) { subscriber.request(view.request, for: id) }
                     terminal.wake()
                     if case .location = event { left -= 1 }
-                    if left == 0 { return }
+                    return left > 0
                 }
             }
             group.addTask {

@@ -208,7 +208,7 @@ import TrackingMQTT
             }
             recorder.terminate()
             #expect(try await recorder.result(within: .seconds(60)).code == 0, "\(recorder.errors)")
-            #expect(!recorder.errors.contains("reason=conn"), "\(recorder.errors)")
+            #expect(!recorder.errors.contains("reason=\"conn"), "\(recorder.errors)")
         }
     }
 

@@ -140,8 +140,8 @@ import Testing
 
     @Test func theSettingsFileOnThePageIsAccepted() async throws {
         let blocks = try Self.page().components(separatedBy: "```yaml\n").dropFirst()
-        try #require(blocks.count == 1)
-        let yaml = try #require(blocks.first?.components(separatedBy: "```")[0])
+        try #require(blocks.count == 2)
+        let yaml = try #require(blocks.last?.components(separatedBy: "```")[0])
         let folder = FileManager.default.temporaryDirectory.appending(path: "godwit-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }

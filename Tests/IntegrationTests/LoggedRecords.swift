@@ -17,7 +17,7 @@ final class RecordLog: Sendable {
             let data = program.errorLines(from: state.end)
             state.end += UInt64(data.count)
             for line in String(decoding: data, as: UTF8.self).split(separator: "\n")
-            where line.hasSuffix(" Records written to the device's log") {
+            where line.contains(" Records written to the device's log ") {
                 state.names.formUnion(Self.names(in: line))
             }
             return state.names
@@ -25,7 +25,7 @@ final class RecordLog: Sendable {
     }
 
     private static func names(in line: Substring) -> [TestRecorder.Name] {
-        guard let match = line.firstMatch(of: #/seqs=([0-9\- ]+?) stream=([a-z0-9]+)/#),
+        guard let match = line.firstMatch(of: #/seqs="?([0-9\- ]+?)"? stream=([a-z0-9]+)/#),
             let stream = StreamID(String(match.2))
         else { return [] }
         return match.1.split(separator: " ").flatMap { range in

@@ -62,6 +62,7 @@ final class RunningProgram: Sendable {
             executable.path(), arguments,
             environment: inherited.merging([
                 "XDG_STATE_HOME": self.folder.path(), "XDG_RUNTIME_DIR": self.folder.path(),
+                "XDG_CONFIG_HOME": self.folder.path(),
             ]) {
                 $1
             }.merging(environment) { $1 },

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The statements of README.md hold word by word.
+/// The statements of README.md hold word by word. `Tests/Pages/run` runs its commands.
 @Suite(.timeLimit(.minutes(10))) struct ReadmeTests {
     private static func text(_ path: String) throws -> String {
         try String(contentsOf: Programs.root.appending(path: path), encoding: .utf8)
@@ -25,14 +25,13 @@ import Testing
         return blocks
     }
 
-    private static func commands() throws -> [String] {
-        try self.blocks(["console", "sh"], in: "README.md").flatMap { $0.split(separator: "\n").map(String.init) }
-    }
-
     @Test func theFirstScreenExplainsTheDemoAndTheTests() throws {
         let lines = try Self.text("README.md").split(separator: "\n", omittingEmptySubsequences: false)
         #expect(lines.count <= 150)
         #expect(lines.prefix(24).contains("make demo") && lines.prefix(24).contains("make test"))
+        let image = try FileManager.default.attributesOfItem(
+            atPath: Programs.root.appending(path: "docs/images/map.png").path())
+        #expect(try #require(image[.size] as? Int) <= 200_000)
     }
 
     @Test func everyFolderOfSourcesIsOnTheMap() throws {
@@ -69,61 +68,6 @@ import Testing
             #expect(!names.isEmpty)
             for name in Set(names) { #expect(page.contains("`\(name)`"), "\(file): \(name)") }
         }
-    }
-
-    // MARK: - The commands
-
-    /// Runs the commands of every block in order: the targets of `make` exist, and the programs find each other.
-    @Test func theCommandsWork() async throws {
-        let broker = try await MosquittoProcess.start()
-        let gpsd = try FakeGPSD()
-        defer { gpsd.stop() }
-        // mosquitto_sub reads the broker's port from this file, as in a user's permanent configuration.
-        try "-p \(broker.port)\n".write(
-            to: broker.directory.appending(path: "mosquitto_sub"), atomically: true, encoding: .utf8)
-        var started: [(line: String, command: RunningProgram)] = []
-        for line in try Self.commands() {
-            if line.hasPrefix("make ") {
-                let make = try await self.shell("\(line) --dry-run", broker).result()
-                #expect(make.code == 0, "\(make.errors)")
-                continue
-            }
-            let own =
-                line.replacing("127.0.0.1:1883", with: "127.0.0.1:\(broker.port)")
-                .replacing("127.0.0.1:2947", with: "127.0.0.1:\(gpsd.port)")
-                + (line.hasPrefix("godwit serve") ? " --listen 127.0.0.1:0" : "")
-            started.append((line, try self.shell("exec \(own)", broker)))
-        }
-        #expect(
-            started.map { $0.line.prefix { $0 != " " } } == [
-                "godwit-agent", "godwit", "godwit", "mosquitto_sub", "godwit", "godwit",
-            ])
-        for (line, command) in started {
-            switch line.prefix(while: { $0 != " " }) {
-            case "godwit" where line.hasPrefix("godwit watch"): try await command.wait(for: " van-7 location 52.6")
-            case "godwit" where line.hasPrefix("godwit token"): try await command.wait(for: "gw_")
-            case "godwit" where line.hasPrefix("godwit serve"): try await command.waitForLog("listening on")
-            case "godwit" where line.hasPrefix("godwit record"):
-                try await command.waitForLog("Recorder is storing messages")
-            case "mosquitto_sub": try await command.wait(for: "tracking/van-7 {\"location\"")
-            default: break
-            }
-        }
-        for (line, command) in started.reversed() {
-            let result = try await command.end()
-            #expect(result.code == 0 || line.hasPrefix("mosquitto_sub"), "\(line): \(result.code) \(result.errors)")
-        }
-    }
-
-    private func shell(_ command: String, _ broker: MosquittoProcess) throws -> RunningProgram {
-        let path = ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin"
-        let programs = Programs.root.appending(path: ".build/debug").path()
-        return try RunningProgram(
-            "/usr/bin/env", ["-C", Programs.root.path(), "/bin/sh", "-c", command],
-            environment: [
-                "PATH": "\(programs):\(path)", "XDG_CONFIG_HOME": broker.directory.path(),
-                "XDG_STATE_HOME": broker.directory.path(), "GODWIT_LOG_LEVEL": "info",
-            ])
     }
 
     // MARK: - The examples

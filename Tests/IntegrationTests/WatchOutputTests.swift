@@ -75,7 +75,7 @@ import TrackingCore
         watch.terminate()
         let result = try await watch.result(within: .seconds(60))
         #expect(result.code == 0, "\(result.errors)")
-        #expect(result.errors.contains("events lost"))
+        #expect(result.errors.contains("events-lost="))
     }
 
     @Test func aClosedOutputEndsItInOrder() async throws {

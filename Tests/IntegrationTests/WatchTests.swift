@@ -71,7 +71,7 @@ import Testing
             lines.first { $0.hasPrefix("van-7") }?.split(separator: " ") ?? []
         }
         try await terminal.wait { row($0).contains("ONLINE") && row($0).contains("HIGH/30000/0") }
-        #expect(terminal.lines[0].hasPrefix("trackable        state"))
+        #expect(terminal.lines[0].hasPrefix("trackable state"))
         #expect(
             terminal.lines.last { !$0.isEmpty }
                 == "connected; asking for nothing; + finer, - coarser, 0 nothing, q quit")
@@ -113,7 +113,7 @@ import Testing
         let terminal = try TestTerminal()
         let watch = try Programs.start(
             "godwit", ["watch", "van-7", "--broker", broker.url], environment: ["TERM": "xterm"], terminal: terminal)
-        try await terminal.wait { $0.contains { $0.hasPrefix("van-7            OFFLINE") } }
+        try await terminal.wait { $0.contains { $0.hasPrefix("van-7     OFFLINE") } }
         #expect(!terminal.raw.contains("\u{1B}[?25h"))
         watch.signal(SIGTSTP)
         try await terminal.wait { _ in terminal.raw.contains("\u{1B}[?25h") }
@@ -128,7 +128,7 @@ import Testing
         let terminal = try TestTerminal(columns: 80, rows: 3)
         let watch = try Programs.start(
             "godwit", ["watch", "van-7", "--broker", broker.url], environment: ["TERM": "xterm"], terminal: terminal)
-        try await terminal.wait { $0.contains { $0.hasPrefix("van-7            OFFLINE") } }
+        try await terminal.wait { $0.contains { $0.hasPrefix("van-7     OFFLINE") } }
         #expect(terminal.lines.count <= 3)
         terminal.press("q")
         #expect(try await watch.result(within: .seconds(60)).code == 0)
@@ -140,7 +140,7 @@ import Testing
         let watch = try Programs.start(
             "godwit", ["watch", "van-7", "--broker", broker.url], environment: ["TERM": "xterm", "NO_COLOR": "1"],
             terminal: terminal)
-        try await terminal.wait { $0.contains { $0.hasPrefix("van-7            OFFLINE") } }
+        try await terminal.wait { $0.contains { $0.hasPrefix("van-7     OFFLINE") } }
         #expect(!terminal.raw.contains("\u{1B}[9"))
         watch.terminate()
         #expect(try await watch.result(within: .seconds(60)).code == 0)

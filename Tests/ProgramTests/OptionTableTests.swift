@@ -223,6 +223,47 @@ import Testing
         _ = try self.parse(["run", "--source", "simulate:", "--config", file], [:], GodwitAgent.self)
     }
 
+    /// The file for all commands in docs/reference/configuration.md.
+    @Test func theFileOfAFleetIsForEveryCommand() throws {
+        let page = try String(
+            contentsOf: URL(filePath: #filePath).deletingLastPathComponent().appending(
+                path: "../../docs/reference/configuration.md"), encoding: .utf8)
+        let text = try #require(page.components(separatedBy: "```yaml\n")[1].components(separatedBy: "```").first)
+        let home = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
+        defer { try? FileManager.default.removeItem(at: home) }
+        try FileManager.default.createDirectory(at: home.appending(path: "godwit"), withIntermediateDirectories: true)
+        try text.write(to: home.appending(path: "godwit/godwit.yaml"), atomically: true, encoding: .utf8)
+        let environment = ["XDG_CONFIG_HOME": home.path()]
+        let watch = try self.parse(["watch", "van"], environment, Godwit.self)
+        for part in ["mqtts://desk@broker.example.org", "postgres://me@db.example.org/tracks", "WatchFormat.json"] {
+            #expect(watch.contains(part), "\(part)")
+        }
+        #expect(try self.parse(["serve"], environment, Godwit.self).contains("/var/lib/godwit"))
+        for arguments in (Self.history + Self.gateway).map(\.arguments) + [
+            ["record"], ["send", "report", "van"], ["demo"],
+        ] {
+            _ = try self.parse(arguments, environment, Godwit.self)
+        }
+        #expect(
+            try self.parse(["verify", "van"], environment, Godwit.self).contains("postgres://me@db.example.org/tracks"))
+    }
+
+    /// The commands of docker-compose.yml are commands of the programs.
+    @Test func theCommandsOfTheComposeFileAreValid() throws {
+        let file = try String(
+            contentsOf: URL(filePath: #filePath).deletingLastPathComponent().appending(
+                path: "../../docker-compose.yml"), encoding: .utf8)
+        let commands = file.components(separatedBy: "command: >\n").dropFirst().map { text in
+            text.components(separatedBy: "\n").prefix { $0.hasPrefix("      ") }.joined(separator: " ")
+                .split(separator: " ").map(String.init)
+        }
+        #expect(commands.map(\.first) == ["record", "serve", "run", "watch"])
+        for command in commands {
+            let root: any ParsableCommand.Type = command.first == "run" ? GodwitAgent.self : Godwit.self
+            _ = try self.parse(command, [:], root)
+        }
+    }
+
     @Test func aDestinationInTheSouthNeedsNoEqualsSign() throws {
         let base = ["run", "--trackable", "van", "--source", "simulate:"]
         let spaced = try self.parse(base + ["--destination", "-33.9,18.4"], [:], GodwitAgent.self)

@@ -303,10 +303,10 @@ import TrackingSubscriber
 
     @Test func aRowHasEverythingThatIsKnown() throws {
         let lines = try self.table().lines(width: 200, height: 30, now: self.now) { _ in .seconds(3) }
-        let head = "trackable state position speed bearing age resolution next due trip"
+        let head = "trackable state age speed resolution next due position bearing trip"
         #expect(self.words(lines[0]) == self.words(head))
         #expect(
-            self.words(lines[1]) == self.words("van-7 ONLINE 52.50000 -8.25000 45.0 km/h 359° 7 s HIGH/1000/2 3 s"))
+            self.words(lines[1]) == self.words("van-7 ONLINE 7 s 45.0 km/h HIGH/1000/2 3 s 52.50000 -8.25000 359°"))
         #expect(lines.last == "connected; asking for nothing; + finer, - coarser, 0 nothing, q quit")
     }
 

@@ -4,10 +4,15 @@ public import TrackingCore
 extension SourceSpecification {
     /// Makes the source that the specification describes. The source opens nothing until it runs.
     ///
-    /// - Parameter pace: The replay speed of recorded files, or the speed of the simulated vehicle as a multiple of a
-    ///   car's.
+    /// - Parameters:
+    ///   - pace: The replay speed of recorded files, or the speed of the simulated vehicle as a multiple of a
+    ///     car's.
+    ///   - seed: The seed of the bundled drive, ≥ 1, if the specification gives none. Drives with different
+    ///     seeds begin at different places of the route and stop at different lights.
     /// - Throws: `invalidConfiguration` when the pace does not fit the source.
-    public func makeSource(pace: ReplayPace = .recorded) throws(TrackingError) -> any LocationSource {
+    public func makeSource(
+        pace: ReplayPace = .recorded, seed: UInt64 = 1
+    ) throws(TrackingError) -> any LocationSource {
         switch self.input {
         case .gpsd(let host, let port):
             return GPSDSource(host: host, port: port, asksForCycle: self.asksForCycle, accuracy: self.accuracy)
@@ -27,7 +32,9 @@ extension SourceSpecification {
                     .invalidConfiguration,
                     "simulate: cannot run at the speed 'max', because the drive has no end. Give a number.")
             }
-            return SimulatedSource(SimulatedSource.Configuration(speedFactor: factor, accuracy: self.accuracy))
+            return SimulatedSource(
+                SimulatedSource.Configuration(
+                    speedFactor: factor, seed: self.seed ?? seed, accuracy: self.accuracy))
         }
     }
 

@@ -17,6 +17,7 @@ public import TrackingCore
 /// - `accuracy=` sets a class from `MINIMUM` to `MAXIMUM` (default `HIGH`).
 /// - `speed=` sets the speed of a serial line in bits a second (default 9600).
 /// - `cycle=keep` never asks a receiver to change its cycle.
+/// - `seed=` selects one of the simulated drives, by a number from 1.
 public struct SourceSpecification: Hashable, Sendable {
     /// The input of a source.
     public enum Input: Hashable, Sendable {
@@ -46,6 +47,8 @@ public struct SourceSpecification: Hashable, Sendable {
     public var lineSpeed: Int
     /// `true` when the source may ask a receiver to change its cycle.
     public var asksForCycle: Bool
+    /// The seed of the bundled drive; `nil` if the text gives none.
+    public var seed: UInt64?
 
     /// Makes a specification.
     ///
@@ -54,13 +57,16 @@ public struct SourceSpecification: Hashable, Sendable {
     ///   - accuracy: The class of accuracy that the source reaches.
     ///   - lineSpeed: The speed of a serial line, in bits a second; other inputs ignore it.
     ///   - asksForCycle: `true` when the source may ask a receiver to change its cycle.
+    ///   - seed: The seed of the bundled drive; `nil` for the seed of the program. Other inputs ignore it.
     public init(
-        _ input: Input, accuracy: Resolution.Accuracy = .high, lineSpeed: Int = 9600, asksForCycle: Bool = true
+        _ input: Input, accuracy: Resolution.Accuracy = .high, lineSpeed: Int = 9600, asksForCycle: Bool = true,
+        seed: UInt64? = nil
     ) {
         self.input = input
         self.accuracy = accuracy
         self.lineSpeed = lineSpeed
         self.asksForCycle = asksForCycle
+        self.seed = seed
     }
 
     /// Parses the text of a specification.
@@ -158,10 +164,16 @@ public struct SourceSpecification: Hashable, Sendable {
             }
             self.lineSpeed = speed
         case ("cycle", "keep"): self.asksForCycle = false
+        case ("seed", let value):
+            guard case .simulation = self.input, let seed = UInt64(value), seed > 0 else {
+                throw TrackingError(
+                    .invalidConfiguration, "source '\(text)': seed requires simulate:, and must be a number from 1 on")
+            }
+            self.seed = seed
         default:
             throw TrackingError(
                 .invalidConfiguration,
-                "source '\(text)': the option '\(option)' must be accuracy=…, speed=… or cycle=keep")
+                "source '\(text)': the option '\(option)' must be accuracy=…, speed=…, cycle=keep or seed=…")
         }
     }
 }

@@ -56,7 +56,7 @@ actor RunningAgent: Service {
                 metadata: ["change": "\(misfit.change)", "reason": "\(misfit.reason)"])
         }
         self.power = Power(isOn: self.plan.settings.isOn)
-        self.reader = try SwitchedReader(first.run, self.power)
+        self.reader = try SwitchedReader(first.run, self.power, for: first.trackables.first?.id)
     }
 
     /// Runs the agent until its sources of positions end, a signal arrives, or an error makes it pointless to go on.

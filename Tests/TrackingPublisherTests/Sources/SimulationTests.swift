@@ -43,6 +43,24 @@ import TrackingCore
         #expect(one.coordinate.distance(to: other.coordinate).value < 10)
     }
 
+    @Test func vehiclesWithOtherSeedsAreElsewhere() {
+        #expect(DriveModel.start(seed: 1) == 0)
+        let names = ["van-7", "van-8", "courier-1", "bus", "a"]
+        let seeds = Array(1...8) + names.map { SimulatedSource.seed(for: $0) }
+        #expect(Set(seeds).count == seeds.count)
+        var vehicles = seeds.map { DriveModel(route: .limerickCourier, seed: $0, start: DriveModel.start(seed: $0)) }
+        var together = 0
+        for _ in 0..<600 {
+            for index in vehicles.indices { vehicles[index].advance(by: 1) }
+            let places = vehicles.filter { $0.speed > 1 }.map(\.coordinate)
+            for (index, place) in places.enumerated() {
+                together += places[..<index].count { $0.distance(to: place).value < 1 }
+            }
+        }
+        // Vehicles meet at a light, but they do not drive along together: with one seed for all it is over 10,000.
+        #expect(together < 200)
+    }
+
     @Test(arguments: Resolution.Accuracy.allCases) func theReceiverErrsAsMuchAsItSays(accuracy: Resolution.Accuracy) {
         let vehicle = DriveModel(route: .limerickCourier, seed: 1)
         var within = 0

@@ -20,6 +20,7 @@ import TrackingCore
         ("jsonl:-", .init(.jsonLinesStandardInput)),
         ("jsonl:fixes.jsonl#", .init(.jsonLines("fixes.jsonl"))),
         ("simulate:", .init(.simulation)),
+        ("simulate:#seed=7,accuracy=LOW", .init(.simulation, accuracy: .low, seed: 7)),
     ])
     func sourcesAreRead(text: String, expected: SourceSpecification) throws {
         #expect(try SourceSpecification.parse(text) == expected)
@@ -36,6 +37,7 @@ import TrackingCore
         ("simulate:#colour=red", "must be accuracy="),
         ("gpsd://h#speed=9600", "speed requires nmea:/dev/ttyX"), ("nmea:/dev/ttyS0#speed=9601", "one of 1200, 2400"),
         ("gpsd://h#cycle=ask", "or cycle=keep"),
+        ("simulate:#seed=0", "a number from 1 on"), ("gpsd://h#seed=1", "seed requires simulate:"),
     ])
     func othersAreRefusedWithWhatWouldDo(text: String, message: String) {
         do throws(TrackingError) {

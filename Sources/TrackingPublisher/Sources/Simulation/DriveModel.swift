@@ -27,10 +27,23 @@ struct DriveModel: Sendable {
     /// point.
     private var decided = 0
 
-    /// Sets a vehicle at the start of the route.
-    init(route: DriveRoute, seed: UInt64) {
+    /// Sets a vehicle on the route.
+    ///
+    /// - Parameters:
+    ///   - route: The route, which the vehicle drives without end.
+    ///   - seed: The seed of the random stops.
+    ///   - start: The place at which the vehicle begins, as a part of the lap, 0 to below 1.
+    init(route: DriveRoute, seed: UInt64, start: Double = 0) {
         self.route = route
         self.random = SplitMix64(seed: seed)
+        self.position = start * route.length
+        self.decided = route.segment(at: self.position)
+    }
+
+    /// Returns the place at which the vehicle with a seed begins, as a part of the lap. Seed 1 begins at 0. The places
+    /// of the next seeds are far apart (multiples of the golden ratio).
+    static func start(seed: UInt64) -> Double {
+        Double(((seed &- 1) &* 0x9E37_79B9_7F4A_7C15) >> 11) / 9_007_199_254_740_992
     }
 
     /// The position of the vehicle.

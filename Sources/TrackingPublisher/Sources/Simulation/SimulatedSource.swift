@@ -11,7 +11,8 @@ public struct SimulatedSource: LocationSource {
         /// The speed as a multiple of a car's, > 0. The device's clock stamps the fixes, so the reported speed is
         /// multiplied too.
         public var speedFactor: Double
-        /// The seed of the random numbers. The same seed gives the same stops and the same errors.
+        /// The seed of the random numbers, from 1 on. The same seed gives the same start, the same stops and the same
+        /// errors. The drive with seed 1 begins at the first point of the route.
         public var seed: UInt64
         /// The class of accuracy of the source.
         public var accuracy: Resolution.Accuracy
@@ -53,6 +54,12 @@ public struct SimulatedSource: LocationSource {
             isLive: false, accuracy: configuration.accuracy)
     }
 
+    /// Returns the seed of the drive of a vehicle with this name. Other names have other seeds.
+    public static func seed(for name: String) -> UInt64 {
+        // FNV-1a, because Swift's own hash values change with each run.
+        max(1, name.utf8.reduce(0xCBF2_9CE4_8422_2325) { ($0 ^ UInt64($1)) &* 0x0000_0100_0000_01B3 })
+    }
+
     /// Sets the resolution that is wanted from now on.
     public func use(_ resolution: Resolution) async { self.wanted.set(resolution) }
 
@@ -61,7 +68,8 @@ public struct SimulatedSource: LocationSource {
         let waiter = Waiter()
         self.wanted.wakes(waiter)
         defer { self.wanted.wakes(nil) }
-        var vehicle = DriveModel(route: .limerickCourier, seed: self.configuration.seed)
+        let seed = self.configuration.seed
+        var vehicle = DriveModel(route: .limerickCourier, seed: seed, start: DriveModel.start(seed: seed))
         var receiver = ReceiverModel(seed: self.configuration.seed)
         // All simulations of one process show the same courier: a new simulation continues the drive of an earlier
         // one.

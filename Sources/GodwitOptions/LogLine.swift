@@ -1,0 +1,87 @@
+import Logging
+private import SystemLibrary
+import TrackingCore
+
+/// One line of a program's log as text: the message first, then its metadata.
+struct LogLine {
+    /// The reader of the log, which determines what each line begins with.
+    enum Form: Hashable, Sendable {
+        /// A terminal or a file: each line begins with its time and its level.
+        case plain
+        /// The journal of systemd, which adds the time itself. Each line begins with its level as a number in angle
+        /// brackets (sd-daemon(3)), so that `journalctl -p warning` finds it.
+        case journal
+    }
+
+    let level: Logger.Level
+    /// The name of the part of the program that logs, such as `godwit.recorder`.
+    let label: String
+    let message: String
+    let metadata: Logger.Metadata
+
+    /// Returns the line with its line end. A value with spaces is in quotation marks; control characters are escaped.
+    ///
+    /// - Parameter time: The time with its zone, as text.
+    func text(_ form: Form, at time: String) -> String {
+        let head = form == .plain ? "\(time) \(self.level) " : "<\(self.priority)>"
+        let details = self.metadata.sorted { $0.key < $1.key }.map { key, value in
+            " \(key.replacing(" ", with: "-"))=\(Self.quoted("\(value)"))"
+        }
+        return "\(head)\(self.label): \(self.message)\(details.joined())".printable + "\n"
+    }
+
+    private static func quoted(_ value: String) -> String {
+        guard value.isEmpty || value.contains(where: { $0.isWhitespace || $0 == "\"" || $0 == "=" }) else {
+            return value
+        }
+        return "\"\(value.replacing("\\", with: "\\\\").replacing("\"", with: "\\\""))\""
+    }
+
+    /// The level as a priority of syslog (RFC 5424).
+    private var priority: Int {
+        switch self.level {
+        case .critical: 2
+        case .error: 3
+        case .warning: 4
+        case .notice: 5
+        case .info: 6
+        case .debug, .trace: 7
+        }
+    }
+}
+
+extension LogLine.Form {
+    /// Returns the form of the log lines for a descriptor. systemd gives a service the numbers of its connection to the
+    /// journal in `JOURNAL_STREAM`; a descriptor that was redirected since has other numbers.
+    static func of(_ descriptor: Int32, _ environment: [String: String]) -> LogLine.Form {
+        var status = stat()
+        guard let stream = environment["JOURNAL_STREAM"], fstat(descriptor, &status) == 0 else { return .plain }
+        return stream == "\(status.st_dev):\(status.st_ino)" ? .journal : .plain
+    }
+}
+
+/// Writes log lines to standard error.
+struct LineLogHandler: LogHandler {
+    let label: String
+    let form: LogLine.Form
+    var logLevel: Logger.Level
+    var metadata: Logger.Metadata = [:]
+
+    init(label: String, level: Logger.Level, form: LogLine.Form) {
+        self.label = label
+        self.logLevel = level
+        self.form = form
+    }
+
+    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+        get { self.metadata[key] }
+        set { self.metadata[key] = newValue }
+    }
+
+    func log(event: LogEvent) {
+        var metadata = self.metadata.merging(event.metadata ?? [:]) { $1 }
+        if let error = event.error { metadata["error"] = "\(error)" }
+        let line = LogLine(level: event.level, label: self.label, message: "\(event.message)", metadata: metadata)
+        ErrorOutput.standard.write(line.text(self.form, at: TimeText.zoned(TimeText.now)))
+    }
+}

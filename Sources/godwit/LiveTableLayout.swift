@@ -1,0 +1,124 @@
+import GodwitOptions
+
+/// The columns of the live table of `godwit watch` on a terminal of a given width.
+///
+/// A column is shown whole or not at all, so that no number is cut. Only texts, such as names, are shortened.
+struct LiveTableLayout {
+    /// A column of the table. The order is that on the terminal, and that of importance: the last ones are left out
+    /// first.
+    enum Column: Int, CaseIterable, Comparable {
+        case trackable, state, age, speed, resolution, due, position, bearing, trip
+
+        static func < (first: Column, second: Column) -> Bool { first.rawValue < second.rawValue }
+
+        /// The heading of the column.
+        var title: String { self == .due ? "next due" : "\(self)" }
+
+        /// The width of the column even if its cells are narrower, so that small changes of a value move no column.
+        fileprivate var usualWidth: Int {
+            switch self {
+            case .trackable, .trip: self.title.columns
+            case .state: "OFFLINE".columns
+            case .age: "59 min".columns
+            case .speed: "100.0 km/h".columns
+            case .resolution: "BALANCED/30000/0".columns
+            case .due: "overdue".columns
+            case .position: "-52.66310 -8.62670".columns
+            case .bearing: "bearing".columns
+            }
+        }
+
+        /// The smallest width to which the column is shortened; `nil` if it is never shortened.
+        fileprivate var shortestWidth: Int? { self == .trackable ? 8 : nil }
+    }
+
+    /// A cell: a part that is never cut, such as numbers, and a text after it that may be.
+    struct Cell: Equatable {
+        let value: String
+        let text: String
+
+        init(_ value: String = "", text: String = "") {
+            self.value = value
+            self.text = text
+        }
+
+        /// The largest number of terminal columns that are reserved for the text of a cell.
+        private static let longestText = 16
+        /// The number of terminal columns of the whole cell, and of the cell with a shortened text.
+        fileprivate var widths: (whole: Int, usual: Int) {
+            let value = self.value.columns
+            return (value + self.text.columns, value + min(self.text.columns, Self.longestText))
+        }
+
+        /// Returns the cell as text of exactly this width. A text that does not fit ends with `…`.
+        func fitted(to width: Int) -> String {
+            let room = width - self.value.columns
+            let text =
+                self.text.columns <= room
+                ? self.text : room < 1 ? "" : "\(self.text.prefix(columns: room - 1))…"
+            let whole = String((self.value + text).prefix(columns: width))
+            return whole + String(repeating: " ", count: max(0, width - whole.columns))
+        }
+    }
+
+    /// The shown columns with their widths, from left to right.
+    let columns: [(column: Column, width: Int)]
+
+    /// Chooses the columns.
+    ///
+    /// - Parameters:
+    ///   - width: The width of the terminal, in columns.
+    ///   - rows: The cells of the visible rows, by column.
+    init(width: Int, rows: [[Column: Cell]]) {
+        let wanted = Column.allCases.map { column in
+            let widths = rows.map { ($0[column] ?? Cell()).widths }
+            let usual = max(column.usualWidth, column.title.columns, widths.map(\.usual).max() ?? 0)
+            return Wanted(column: column, usual: usual, whole: max(usual, widths.map(\.whole).max() ?? 0))
+        }
+        // The name is shortened rather than that one of the needed columns is left out.
+        let name = wanted[Column.trackable.rawValue]
+        var columns = [(column: name.column, width: max(0, min(width, name.smallest)))]
+        for one in wanted where one.column > .trackable && one.column <= .due {
+            if Self.width(of: columns) + 1 + one.smallest <= width { columns.append((one.column, one.smallest)) }
+        }
+        Self.widen(&columns, to: wanted.map(\.usual), in: width)
+        for one in wanted where one.column > .due {
+            guard Self.width(of: columns) + 1 + one.usual <= width else { break }
+            columns.append((one.column, one.usual))
+        }
+        Self.widen(&columns, to: wanted.map(\.whole), in: width)
+        self.columns = columns
+    }
+
+    /// The widths that a column would have with enough room: with texts of usual lengths, and with whole texts.
+    private struct Wanted {
+        let column: Column
+        let usual: Int
+        let whole: Int
+        var smallest: Int { min(self.usual, self.column.shortestWidth ?? self.usual) }
+    }
+
+    /// Widens shortened columns, the first ones first, as far as the width of the terminal permits.
+    ///
+    /// - Parameter limits: The largest width of each column, in the order of ``Column``.
+    private static func widen(_ columns: inout [(column: Column, width: Int)], to limits: [Int], in width: Int) {
+        for index in columns.indices {
+            let spare = max(0, width - self.width(of: columns))
+            columns[index].width += min(spare, max(0, limits[columns[index].column.rawValue] - columns[index].width))
+        }
+    }
+
+    private static func width(of columns: [(column: Column, width: Int)]) -> Int {
+        columns.reduce(0) { $0 + $1.width } + max(0, columns.count - 1)
+    }
+
+    /// The line with the headings of the shown columns.
+    var head: String { self.line { Cell(text: $0.title) } }
+
+    /// Returns a row of the table as a line of text.
+    func line(_ cells: [Column: Cell]) -> String { self.line { cells[$0] ?? Cell() } }
+
+    private func line(_ cell: (Column) -> Cell) -> String {
+        self.columns.map { column, width in cell(column).fitted(to: width) }.joined(separator: " ")
+    }
+}

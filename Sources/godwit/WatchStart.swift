@@ -1,0 +1,156 @@
+import TrackingCore
+import TrackingRuntime
+import TrackingSubscriber
+
+/// Holds back the first events of `godwit watch` until the messages that the broker retains have arrived.
+///
+/// Before these messages, each trackable is without a publisher and offline. This is news only if it remains so. The
+/// held events are then released in their order, without the first states that a later one replaced.
+struct WatchStart {
+    /// The longest time for which an event is held after the first one, and again after the connection was made.
+    static let limit = Duration.seconds(1)
+    /// The largest number of held events.
+    static let maximumHeld = 10_000
+
+    /// The named trackables that are not known to be online yet.
+    private var awaited: Set<TrackableID>
+    private let isForAll: Bool
+    private var held: [SubscriberEvent] = []
+    private var hasEnded = false
+    /// The time at which the held events must be released with ``timerFired(now:)``; `nil` while none are held.
+    private(set) var deadline: MonotonicTime?
+
+    /// Creates the start of a watch.
+    ///
+    /// - Parameter named: The ids of the trackables to watch. An empty set means all trackables.
+    init(named: Set<TrackableID>) {
+        self.awaited = named
+        self.isForAll = named.isEmpty
+    }
+
+    /// Handles an event of the subscriber.
+    ///
+    /// - Returns: The events to show now, in order.
+    mutating func happened(_ event: SubscriberEvent, now: MonotonicTime) -> [SubscriberEvent] {
+        // Recorded positions (--since) come before everything that is live.
+        if !self.hasEnded, self.held.isEmpty, case .location = event { return [event] }
+        guard !self.hasEnded else { return [event] }
+        self.held.append(event)
+        switch event {
+        case .connection(nil):
+            self.deadline = now.advanced(by: Self.limit)
+        case .connection, .refused, .silent, .positionsKept:
+            return self.release()
+        case .state(let id, .online, _):
+            self.awaited.remove(id)
+            if self.awaited.isEmpty, !self.isForAll { return self.release() }
+        default:
+            break
+        }
+        if self.deadline == nil { self.deadline = now.advanced(by: Self.limit) }
+        return self.held.count < Self.maximumHeld ? [] : self.release()
+    }
+
+    /// Handles that a time has come. A time before ``deadline`` has no effect.
+    ///
+    /// - Returns: The events to show now, in order.
+    mutating func timerFired(now: MonotonicTime) -> [SubscriberEvent] {
+        guard let deadline = self.deadline, deadline <= now else { return [] }
+        return self.release()
+    }
+
+    /// Ends the start of the watch.
+    ///
+    /// - Returns: The held events, in order, without the first states that a later one replaced.
+    mutating func release() -> [SubscriberEvent] {
+        (self.hasEnded, self.deadline) = (true, nil)
+        let events = self.held
+        self.held = []
+        var replaced: Set<Fact> = []
+        return events.reversed().filter { event in
+            guard let fact = Fact(event) else { return true }
+            let isLast = replaced.insert(fact).inserted
+            return isLast || !event.isFirstState
+        }.reversed()
+    }
+
+    /// A fact about a trackable of which only the latest value counts.
+    private enum Fact: Hashable {
+        case state(TrackableID)
+        case presence(TrackableID)
+
+        init?(_ event: SubscriberEvent) {
+            switch event {
+            case .state(let id, _, _): self = .state(id)
+            case .presence(let id, _): self = .presence(id)
+            default: return nil
+            }
+        }
+    }
+}
+
+extension SubscriberEvent {
+    /// `true` for the state of a trackable of which no message has arrived yet.
+    fileprivate var isFirstState: Bool {
+        switch self {
+        case .state(_, let state, _): state == .offline
+        case .presence(_, let presence): presence.status != .present
+        default: false
+        }
+    }
+}
+
+extension WatchStart {
+    private enum Input: Sendable {
+        case event(SubscriberEvent)
+        case timer
+        case end((any Error)?)
+    }
+
+    /// Shows the events of a subscriber in order, after the first ones were held back.
+    ///
+    /// - Parameters:
+    ///   - events: The events of the subscriber.
+    ///   - show: Shows an event. Returns `false` to end.
+    /// - Throws: The errors of `events` and `show`.
+    consuming func show<Events: AsyncSequence & Sendable>(
+        _ events: Events, _ show: (SubscriberEvent) async throws -> Bool
+    ) async throws where Events.Element == SubscriberEvent {
+        var start = self
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            defer { group.cancelAll() }
+            let mailbox = Mailbox<Input>()
+            group.addTask {
+                do {
+                    for try await event in events { await mailbox.postAndWait(.event(event)) }
+                    mailbox.post(.end(nil))
+                } catch {
+                    mailbox.post(.end(error))
+                }
+            }
+            var inbox = Inbox(mailbox)
+            var alarm = Alarm()
+            while let envelope = await inbox.next() {
+                let now = DeviceClock.now
+                let shown: [SubscriberEvent]
+                switch envelope.event {
+                case .event(let event): shown = start.happened(event, now: now)
+                case .timer: shown = start.timerFired(now: now)
+                case .end: shown = start.release()
+                }
+                for event in shown { guard try await show(event) else { return } }
+                envelope.receipt?.resume()
+                if case .end(let error) = envelope.event {
+                    if let error { throw error }
+                    return
+                }
+                if let deadline = alarm.arm(start.deadline, now: now) {
+                    group.addTask {
+                        try? await Task.sleep(for: DeviceClock.now.duration(to: deadline))
+                        mailbox.post(.timer)
+                    }
+                }
+            }
+        }
+    }
+}
