@@ -15,6 +15,9 @@ test:
 bench: setup
 	scripts/bench
 
+# The programs print this commit with --version. Without git they print their version alone.
+build release: export GODWIT_COMMIT := $(shell git rev-parse --short=7 HEAD 2>/dev/null)
+
 build: setup
 	swift build $(SWIFT_FLAGS)
 

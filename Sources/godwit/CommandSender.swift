@@ -51,9 +51,15 @@ private final class CommandRun: Service {
                 group.cancelAll()
             }
         }
-        for id in self.state.withLock({ $0.silent }) {
+        let silent = self.state.withLock { $0.silent }
+        for id in silent {
             self.write("\(id): no answer\n")
             self.ending.note(ExitCode(1))
+        }
+        if !silent.isEmpty, self.ending.error is ExitCode {
+            Program.note(
+                "A device answers if its agent is connected and was started with --allow-commands. godwit watch \(silent[0].rawValue.printable) shows if it is connected\n"
+            )
         }
     }
 

@@ -71,6 +71,15 @@ import TrackingMQTT
         let result = try await self.send(broker, ["report", "gone", "--timeout", "5"])
         #expect(result.code == 1)
         #expect(result.output == "gone: no answer\n")
+        #expect(result.errors.contains("--allow-commands"), "\(result.errors)")
+    }
+
+    @Test func aMisspeltCommandIsNotSent() async throws {
+        let result = try await Programs.run("godwit", ["send", "reprt", "van"])
+        #expect(result.code == 64 && result.output.isEmpty)
+        #expect(
+            result.errors.hasPrefix("Error: there is no command 'reprt' for devices. Did you mean report?\n"),
+            "\(result.errors)")
     }
 
     @Test func withoutABrokerTheCommandFails() async throws {
