@@ -46,7 +46,7 @@ public struct NearestNames: Hashable, Sendable {
     }
 
     /// The largest number of differences of a similar name: 1 for a short name, 3 for a long one.
-    private var limit: Int { self.wanted.count <= 3 ? 1 : self.wanted.count <= 8 ? 2 : 3 }
+    private var limit: Int { self.wanted.count <= 4 ? 1 : self.wanted.count <= 8 ? 2 : 3 }
 
     /// Returns the number of differences of a similar name; `nil` for a name that is not similar.
     private func distance(to other: [Character]) -> Int? {

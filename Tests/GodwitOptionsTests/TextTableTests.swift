@@ -1,3 +1,4 @@
+import Foundation
 import Testing
 import TrackingCore
 
@@ -32,7 +33,7 @@ import TrackingCore
     @Test func theLeastImportantColumnsAreOmittedAndThenNamesAreCut() {
         #expect(Self.lines(71) == Self.lines(nil))
         #expect(Self.lines(70)[2] == "a-name-of-twenty-on…  119 min  -33.90000,151.20000           –  second")
-        #expect(Self.lines(55)[0] == "name             age  place                     speed")
+        #expect(Self.lines(55)[0] == "name               age  place                     speed")
         #expect(
             Self.lines(30) == [
                 "name                       age", "van-7                      9 s", "a-name-of-twenty-one-  119 min",
