@@ -16,17 +16,13 @@ enum CommandNames {
                 path.append(argument)
                 continue
             }
-            if let standard = command.configuration.defaultSubcommand, self.takesWords(standard) { return }
+            if let standard = command.configuration.defaultSubcommand, try LayeredArguments.takesWords(standard) {
+                return
+            }
             let question = NearestNames(to: argument, among: known.map { $0._commandName }).question
             throw ValidationError(
                 ["\(path.joined(separator: " ")) has no command '\(argument)'.", question].compactMap(\.self)
                     .joined(separator: " "))
         }
-    }
-
-    /// Returns `true` for a command with arguments that are not options, such as ids. The parser's description of the
-    /// command marks them.
-    private static func takesWords(_ command: any ParsableCommand.Type) -> Bool {
-        command._dumpHelp().contains("\"positional\"")
     }
 }

@@ -62,7 +62,7 @@ import TrackingCore
         let lines = table.text(limit: nil).split(separator: "\n")
         #expect(lines.count == 3)
         #expect(lines[1].hasPrefix(#"a\u000ab\u202e  1 s"#))
-        #expect(lines[2].hasPrefix("車車車車車車   2 s"))
+        #expect(lines[2].hasPrefix("車車車車車車    2 s"))
         #expect(table.text(limit: 13).split(separator: "\n")[2] == "車車車…   2 s")
     }
 

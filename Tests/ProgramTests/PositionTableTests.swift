@@ -50,7 +50,7 @@ import TrackingStore
         let rows = self.lines(text)
         #expect(rows.count == 3 && rows[0].hasPrefix("time                        position"))
         #expect(rows[1].contains("-33.12346,151.00000    118.8 km/h"), "\(rows[1])")
-        #expect(rows[2].contains("1.00000,2.00000                –"), "\(rows[2])")
+        #expect(rows[2].contains("1.00000,2.00000                 –"), "\(rows[2])")
         if let limit { #expect(rows.allSatisfy { $0.columns <= limit }, "\(text)") }
         #expect(rows[0].hasSuffix("number") == (limit != 80) && rows[0].contains("bearing"))
     }
