@@ -31,6 +31,8 @@ private final class CommandRun: Service {
     private let state: Mutex<CommandSenderState>
     /// The trackables to which commands were published, by the token that identifies the publish.
     private let ids = Mutex<[TransportToken: TrackableID]>([:])
+    /// `true` after the first connection to the broker.
+    private let hasConnected = Mutex(false)
 
     init(transport: MQTTTransport, timeout: Duration, failsFast: Bool, state: CommandSenderState) {
         self.transport = transport
@@ -56,7 +58,7 @@ private final class CommandRun: Service {
             self.write("\(id): no answer\n")
             self.ending.note(ExitCode(1))
         }
-        if !silent.isEmpty, self.ending.error is ExitCode {
+        if !silent.isEmpty, self.hasConnected.withLock({ $0 }) {
             Program.note(
                 "A device answers if its agent is connected and was started with --allow-commands. godwit watch \(silent[0].rawValue.printable) shows if it is connected\n"
             )
@@ -74,7 +76,9 @@ private final class CommandRun: Service {
 
     private func actions(_ event: TransportEvent) -> [CommandSenderState.Action] {
         switch event {
-        case .connected: return self.state.withLock { [$0.connected()] }
+        case .connected:
+            self.hasConnected.withLock { $0 = true }
+            return self.state.withLock { [$0.connected()] }
         case .subscribed(_, let refusals): return self.state.withLock { $0.subscribed(refusals) }
         case .received(let message): return self.state.withLock { $0.received(message) }
         case .published(let token, let refusal):

@@ -17,8 +17,8 @@ import TrackingStore
         ("trackables", 120, ["trackable", "age", "last position", "first point", "streams"]),
         ("trips van-7", 80, ["start", "kind", "duration", "distance", "average", "top"]),
         ("trips van-7", 120, ["start", "kind", "duration", "distance", "average", "top", "from"]),
-        ("history van-7 --last 20y", 80, ["time", "position", "speed", "altitude", "bearing"]),
-        ("history van-7 --last 20y", 120, ["time", "position", "speed", "altitude", "bearing", "accuracy", "number"]),
+        ("history van-7", 80, ["time", "position", "speed", "altitude", "bearing"]),
+        ("history van-7", 120, ["time", "position", "speed", "altitude", "bearing", "accuracy", "number"]),
         ("token list", 80, ["number", "name", "state", "publishes", "reads", "admin"]),
         ("fence list", 80, ["name", "shape", "center"]),
     ])

@@ -99,7 +99,7 @@ struct TripTable {
     private var table = TextTable([
         .value("start", .left), .value("end", .left, omission: 3), .value("kind", .left), .value("duration"),
         .value("distance"), .value("average", omission: 7), .value("top", omission: 6),
-        .value("from", .left, omission: 4), .value("to", .left, omission: 5),
+        .value("from", .left, omission: 5), .value("to", .left, omission: 4),
         .text("mode", cutTo: 10, omission: 2), .text("trip", cutTo: 12, omission: 1),
     ])
     let units: DisplayUnits
