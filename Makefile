@@ -15,6 +15,9 @@ test:
 bench: setup
 	scripts/bench
 
+# The programs print this commit with --version. Without git they print their version alone.
+build release: export GODWIT_COMMIT := $(shell git rev-parse --short=7 HEAD 2>/dev/null)
+
 # Without what only the tests need.
 build:
 	scripts/setup demo

@@ -12,6 +12,9 @@ let settings: [SwiftSetting] = [
 /// As a package has it that sets nothing.
 let plainSettings: [SwiftSetting] = [.treatAllWarnings(as: .error)]
 
+/// The commit that `--version` prints. The Makefile sets the variable; a build without it knows no commit.
+let commit = (Context.environment["GODWIT_COMMIT"] ?? "").filter(\.isHexDigit).prefix(12)
+
 let argumentParser = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
 let lifecycle = Target.Dependency.product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
@@ -78,6 +81,9 @@ let package = Package(
         .systemLibrary(name: "CMalloc"),
 
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]),
+
+        .target(
+            name: "CVersion", cSettings: commit.isEmpty ? [] : [.define("GODWIT_COMMIT", to: String(commit))]),
 
         .target(name: "SystemLibrary", swiftSettings: settings),
         .target(name: "TrackingCore", dependencies: ["SystemLibrary"], swiftSettings: settings),
@@ -153,7 +159,7 @@ let package = Package(
         .executableTarget(
             name: "godwit-agent",
             dependencies: [
-                "GodwitOptions", "SystemLibrary", "TrackingCore", "TrackingControl", "TrackingPublisher",
+                "CVersion", "GodwitOptions", "SystemLibrary", "TrackingCore", "TrackingControl", "TrackingPublisher",
                 "TrackingMQTT",
                 "TrackingRuntime", "TrackingSpool", argumentParser, logging, lifecycle,
             ],
@@ -161,7 +167,8 @@ let package = Package(
         .executableTarget(
             name: "godwit",
             dependencies: [
-                "CMalloc", "GodwitOptions", "SystemLibrary", "TrackingControl", "TrackingCore", "TrackingGateway",
+                "CMalloc", "CVersion", "GodwitOptions", "SystemLibrary", "TrackingControl", "TrackingCore",
+                "TrackingGateway",
                 "TrackingHistory",
                 "TrackingMQTT", "TrackingMetrics", "TrackingPublisher", "TrackingRecorder", "TrackingRules",
                 "TrackingRuntime", "TrackingSpool", "TrackingStore", "TrackingSubscriber", "TrackingTesting",

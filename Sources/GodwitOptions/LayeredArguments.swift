@@ -165,6 +165,12 @@ public enum LayeredArguments {
         }
     }
 
+    /// Returns `true` for a command with arguments that are not options, such as ids.
+    static func takesWords(_ command: any ParsableCommand.Type) throws -> Bool {
+        let dump = try JSONDecoder().decode(Dump.self, from: Data(command._dumpHelp().utf8))
+        return dump.command.arguments?.contains { $0.kind == "positional" } ?? false
+    }
+
     // MARK: - Values
 
     static func name(_ argument: String) -> String? {

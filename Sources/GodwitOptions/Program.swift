@@ -18,6 +18,7 @@ public enum Program {
         let environment = ProcessInfo.processInfo.environment
         defer { self.finishErrors() }
         do {
+            try CommandNames.check(Array(CommandLine.arguments.dropFirst()), for: root)
             let arguments = try LayeredArguments.merge(
                 Array(CommandLine.arguments.dropFirst()), environment: environment, for: root)
             var command = try root.parseAsRoot(arguments)

@@ -22,7 +22,11 @@ extension Character {
 
 extension StringProtocol {
     /// The number of columns that the text takes on a terminal.
-    public var columns: Int { self.reduce(0) { $0 + $1.columns } }
+    public var columns: Int {
+        // Most texts are printable ASCII, in which each byte takes one column.
+        if self.utf8.allSatisfy({ (0x20..<0x7F).contains($0) }) { return self.utf8.count }
+        return self.reduce(0) { $0 + $1.columns }
+    }
 
     /// Returns the longest beginning of the text that fits into this many columns of a terminal.
     public func prefix(columns: Int) -> SubSequence {

@@ -1,4 +1,5 @@
 import ArgumentParser
+import CVersion
 import GodwitOptions
 
 /// `godwit-agent`, the program for devices: reads a receiver, decides which positions to send, and sends them.
@@ -13,7 +14,11 @@ struct GodwitAgent: AsyncParsableCommand {
             --help-hidden after a command shows all of its options.
             Exit codes: 0 done, 1 refused by the agent, 64 wrong usage, 66 input cannot be read, 69 broker cannot be \
             reached (--fail-fast) or no agent runs, 77 refused by the broker for good.
+
+            Example:
+              godwit-agent run --trackable van-7 --source simulate:
             """,
+        version: ProgramVersion.text(commit: String(cString: godwit_commit())),
         subcommands: [
             Run.self, Status.self, On.self, Off.self, Report.self, SendNow.self, Flush.self, Track.self, Add.self,
             Remove.self, Destination.self, Bind.self, TripCommand.self, Queue.self, Quarantine.self, Configure.self,

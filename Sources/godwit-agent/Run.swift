@@ -15,6 +15,9 @@ struct Run: AsyncParsableCommand {
             source, the program sends all records and ends with exit code 0. While the broker refuses the device \
             (wrong password, not authorised), the agent tries again after up to 15 minutes, unless --fail-fast is \
             given. Several trackables with settings of their own go under the key 'trackables' of --config.
+
+            Example:
+              godwit-agent run --trackable van-7 --source gpsd://127.0.0.1:2947
             """)
 
     @OptionGroup(title: "Trackable") var trackables: TrackableOptions

@@ -31,6 +31,8 @@ private final class CommandRun: Service {
     private let state: Mutex<CommandSenderState>
     /// The trackables to which commands were published, by the token that identifies the publish.
     private let ids = Mutex<[TransportToken: TrackableID]>([:])
+    /// `true` after the first connection to the broker.
+    private let hasConnected = Mutex(false)
 
     init(transport: MQTTTransport, timeout: Duration, failsFast: Bool, state: CommandSenderState) {
         self.transport = transport
@@ -51,9 +53,15 @@ private final class CommandRun: Service {
                 group.cancelAll()
             }
         }
-        for id in self.state.withLock({ $0.silent }) {
+        let silent = self.state.withLock { $0.silent }
+        for id in silent {
             self.write("\(id): no answer\n")
             self.ending.note(ExitCode(1))
+        }
+        if !silent.isEmpty, self.hasConnected.withLock({ $0 }) {
+            Program.note(
+                "A device answers if its agent is connected and was started with --allow-commands. godwit watch \(silent[0].rawValue.printable) shows if it is connected\n"
+            )
         }
     }
 
@@ -68,7 +76,9 @@ private final class CommandRun: Service {
 
     private func actions(_ event: TransportEvent) -> [CommandSenderState.Action] {
         switch event {
-        case .connected: return self.state.withLock { [$0.connected()] }
+        case .connected:
+            self.hasConnected.withLock { $0 = true }
+            return self.state.withLock { [$0.connected()] }
         case .subscribed(_, let refusals): return self.state.withLock { $0.subscribed(refusals) }
         case .received(let message): return self.state.withLock { $0.received(message) }
         case .published(let token, let refusal):

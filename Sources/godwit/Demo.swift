@@ -12,6 +12,9 @@ struct Demo: AsyncParsableCommand {
             watcher. It explains each step, and ends everything on Ctrl-C, when the terminal is closed, or after \
             --duration. On a terminal it also starts a gateway, prints a link to the live map, and takes keys: w for a \
             watcher, b for the battery, n for the network, q for the summary.
+
+            Example:
+              godwit demo
             """)
 
     @Option(

@@ -1,4 +1,5 @@
 import ArgumentParser
+import CVersion
 import GodwitOptions
 
 /// `godwit`, the program for servers and operators: it watches, records and serves positions, and works with the
@@ -13,7 +14,11 @@ struct Godwit: AsyncParsableCommand {
             --help-hidden after a command shows all of its options.
             Exit codes: 0 done, 1 partly done or not answered, 64 wrong usage, 66 input or history cannot be read, 69 \
             broker cannot be reached (--fail-fast), 74 output cannot be written, 77 refused by the broker for good.
+
+            Example:
+              godwit watch --all
             """,
+        version: ProgramVersion.text(commit: String(cString: godwit_commit())),
         subcommands: [
             Watch.self, Record.self, Serve.self, Token.self, Share.self, Send.self, History.self, Last.self,
             Trackables.self, Trips.self,

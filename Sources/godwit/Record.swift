@@ -24,6 +24,9 @@ struct Record: AsyncParsableCommand {
             device started with --acknowledge-by NAME keeps every record until this recorder has stored it. Exit code \
             66: the history cannot be used. The options below are enough for most recorders; --help-hidden shows all \
             of them.
+
+            Example:
+              godwit record --name keeper --store sqlite:history.sqlite
             """)
 
     @OptionGroup(title: "History") var store: StoreOptions

@@ -12,6 +12,9 @@ struct Send: AsyncParsableCommand {
             Commands: report, send-now, flush, start-trip (mode=bicycle), stop-trip, on, off, configure (KEY=VALUE), \
             track, add, remove, destination (destination=LAT,LON or none). A device accepts commands if its agent runs \
             with --allow-commands. Exit code 1: a command failed, or a device did not answer in time.
+
+            Example:
+              godwit send start-trip van-7 --argument mode=car
             """)
 
     @Argument(help: "The command to send.")
@@ -35,6 +38,7 @@ struct Send: AsyncParsableCommand {
         guard self.timeout > 0, self.timeout <= 3600 else {
             throw ValidationError("--timeout must be above 0 and at most 3600 seconds, not \(self.timeout)")
         }
+        try self.checkName()
         _ = try self.arguments()
         _ = try self.trackables()
         let command = Command(id: "x", name: self.name, time: UnixTime(0), arguments: try self.arguments())
@@ -65,6 +69,24 @@ struct Send: AsyncParsableCommand {
 
     /// The name of the command in the protocol. For example, `start-trip` on the command line becomes `START_TRIP`.
     private var name: Command.Name { Command.Name(rawValue: self.command.uppercased().replacing("-", with: "_")) }
+
+    /// The commands of this version, as they are written on the command line.
+    private static let commands = [
+        "report", "send-now", "flush", "start-trip", "stop-trip", "on", "off", "configure", "track", "add", "remove",
+        "destination",
+    ]
+
+    /// Checks that the command is not a misspelt one of this version. Other words are sent, because a later version of
+    /// the agent may know them.
+    ///
+    /// - Throws: `ValidationError` that names the similar commands.
+    private func checkName() throws {
+        let name = self.command.lowercased().replacing("_", with: "-")
+        guard !Self.commands.contains(name) else { return }
+        if let question = NearestNames(to: name, among: Self.commands).question {
+            throw ValidationError("there is no command '\(self.command.printable)' for devices. \(question)")
+        }
+    }
 
     private func trackables() throws -> [TrackableID] {
         var ids: [TrackableID] = []

@@ -20,6 +20,9 @@ struct Serve: AsyncParsableCommand {
             --acknowledge-by names a recorder. Without a reachable history it serves everything else and tries again, \
             unless --fail-fast is given. Exit code 66: the history or the address cannot be used. The options below \
             are enough for most gateways; --help-hidden shows all of them.
+
+            Example:
+              godwit serve --store sqlite:history.sqlite
             """)
 
     @Option(help: ArgumentHelp("Listen on this address and port; port 0 chooses a free port.", valueName: "host:port"))
@@ -113,11 +116,17 @@ struct Serve: AsyncParsableCommand {
     }
 
     private func configuration(_ history: ServedHistory) throws -> GatewayConfiguration {
-        let host = self.listen.host
+        let (host, url, file) = (self.listen.host, self.url, try GatewayAddress(in: self.state))
         var configuration = GatewayConfiguration(
             host: host, port: self.listen.port, database: try self.state.path(for: "gateway.sqlite")
         ) { port in
-            Program.note("listening on http://\(ListenAddress(host: host, port: port))\n")
+            let address = ListenAddress(host: host, port: port)
+            do { try file.write(address, url: url) } catch {
+                Logger(label: "godwit.gateway").warning(
+                    "Address of the gateway could not be written to its state folder: godwit share needs --url",
+                    metadata: ["reason": "\(error)"])
+            }
+            Program.note("listening on http://\(address)\n")
         }
         configuration.url = self.url
         configuration.origins = self.cors
@@ -189,6 +198,16 @@ struct ListenAddress: Hashable, ExpressibleByArgument, CustomStringConvertible {
     var host: String
     /// The port, 0…65535; 0 chooses a free port.
     var port: Int
+
+    /// The address under which a browser on this computer reaches the listener: the loopback address if the program
+    /// listens on all addresses.
+    var reachable: ListenAddress {
+        switch self.host {
+        case "0.0.0.0": ListenAddress(host: "127.0.0.1", port: self.port)
+        case "::": ListenAddress(host: "::1", port: self.port)
+        default: self
+        }
+    }
 
     var description: String { "\(self.host.contains(":") ? "[\(self.host)]" : self.host):\(self.port)" }
 

@@ -17,6 +17,9 @@ struct Watch: AsyncParsableCommand {
             On a terminal, text is a live table. Keys: + asks for a finer resolution, - for a coarser one, 0 for none, \
             q quits. In a pipe, text is one line for each event, json one object a line, and geojson a text sequence \
             (RFC 8142). --help-hidden shows all options.
+
+            Example:
+              godwit watch van-7 --resolution HIGH/1000/1
             """)
 
     @Argument(help: "The ids of the trackables to watch.")

@@ -73,7 +73,7 @@ import Testing
         ("godwit", "rule add", [Self.gateway, "`godwit rule add NAME`"]),
         ("godwit", "rule list", [Self.gateway]),
         ("godwit", "rule remove", [Self.gateway]),
-        ("godwit", "trackables set", [Self.gateway]),
+        ("godwit", "trackables set", [Self.gateway, "`godwit trackables set ID`"]),
         ("godwit", "history", [Self.history, "`godwit history ID`"]),
         ("godwit", "last", [Self.history, "`godwit last [ID…]`"]),
         ("godwit", "trackables list", [Self.history, "`godwit trackables`"]),

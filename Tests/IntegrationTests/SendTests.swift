@@ -71,6 +71,15 @@ import TrackingMQTT
         let result = try await self.send(broker, ["report", "gone", "--timeout", "5"])
         #expect(result.code == 1)
         #expect(result.output == "gone: no answer\n")
+        #expect(result.errors.contains("--allow-commands"), "\(result.errors)")
+    }
+
+    @Test func aMisspeltCommandIsNotSent() async throws {
+        let result = try await Programs.run("godwit", ["send", "reprt", "van"])
+        #expect(result.code == 64 && result.output.isEmpty)
+        #expect(
+            result.errors.hasPrefix("Error: there is no command 'reprt' for devices. Did you mean report?\n"),
+            "\(result.errors)")
     }
 
     @Test func withoutABrokerTheCommandFails() async throws {
@@ -85,9 +94,13 @@ import TrackingMQTT
     func aFailedConnectionIsReported(arguments: [String]) async throws {
         let port = try LoopbackPort.free()
         let result = try await Programs.run("godwit", arguments + ["--broker", "mqtt://127.0.0.1:\(port)"])
-        let reported = result.errors.split(separator: "\n").filter { $0.contains("not connected") }
+        let reported = result.errors.split(separator: "\n").filter {
+            $0.contains("Connection to the broker was lost or could not be made")
+        }
         #expect(reported.count == 1 && reported.first?.contains("warning") == true, "\(result.errors)")
         #expect(reported.first?.contains("127.0.0.1:\(port)") == true, "\(result.errors)")
+        // Without a connection, the device is not the cause.
+        #expect(!result.errors.contains("--allow-commands"), "\(result.errors)")
     }
 
     @Test(arguments: [

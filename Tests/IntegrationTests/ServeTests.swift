@@ -101,6 +101,9 @@ import TrackingTesting
             try await Task.sleep(for: .milliseconds(50))
         }
         #expect(try await status("/session") == 401)
+        // Without --url, a link begins with the address of the gateway.
+        let other = try await stage.run(["share", "van-7", "--for", "15s"] + stage.store)
+        #expect(other.output.hasPrefix("http://127.0.0.1:\(port)/s/gs_"), "\(other.output) \(other.errors)")
         let list = try await stage.run(["share", "list"])
         #expect(list.output.contains("share of van 7/b") && list.output.contains("expired"))
         gateway.terminate()

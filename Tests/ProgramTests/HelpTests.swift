@@ -13,6 +13,52 @@ import Testing
         }.filter { !["help", "help-hidden"].contains($0) }
     }
 
+    /// All commands of a program, each with the words that name it.
+    private static func commands(
+        _ command: any ParsableCommand.Type, _ path: [String] = []
+    ) -> [(path: [String], command: any ParsableCommand.Type)] {
+        let path = path + [command._commandName]
+        return [(path, command)] + command.configuration.subcommands.flatMap { self.commands($0, path) }
+    }
+
+    /// A reader copies the example of a command. It is one of the command or of its subcommands, and complete.
+    @Test(arguments: [Godwit.self, GodwitAgent.self] as [any ParsableCommand.Type])
+    func theHelpOfEachCommandHasAnExampleThatIsAccepted(root: any ParsableCommand.Type) throws {
+        for (path, command) in Self.commands(root) {
+            let help = root.helpMessage(for: command, columns: 80)
+            let name = path.joined(separator: " ")
+            let example = try #require(help.firstMatch(of: #/\nExample:\n  (godwit[^\n]+)\n/#), "\(name): \(help)").1
+            #expect(example.hasPrefix(name), "\(example)")
+            let words = example.split(separator: " ").map(String.init)
+            _ = try root.parseAsRoot(Array(words.dropFirst()))
+        }
+    }
+
+    @Test(arguments: [
+        (["wacth"], "godwit has no command 'wacth'. Did you mean watch?"),
+        (["token", "lits"], "godwit token has no command 'lits'. Did you mean list?"),
+        (["trackables", "lst"], "godwit trackables has no command 'lst'. Did you mean list?"),
+        (["xyzzy"], "godwit has no command 'xyzzy'."),
+    ])
+    func aMisspeltCommandIsNamedWithTheSimilarOnes(arguments: [String], message: String) {
+        #expect { try CommandNames.check(arguments, for: Godwit.self) } throws: {
+            ($0 as? ValidationError)?.message == message
+        }
+    }
+
+    @Test(arguments: [
+        ["watch", "wacth"], ["share", "lits", "--for", "2h"], ["help", "watch"], ["--version"], [], ["trackables"],
+        ["trackables", "--format", "json"], ["last", "van"],
+    ])
+    func otherWordsAreNoCommands(arguments: [String]) throws {
+        try CommandNames.check(arguments, for: Godwit.self)
+    }
+
+    @Test func theVersionHasTheCommitOfTheBuild() {
+        #expect(ProgramVersion.text(commit: "") == ProgramVersion.number)
+        #expect(ProgramVersion.text(commit: "9c7557c") == "\(ProgramVersion.number) (9c7557c)")
+    }
+
     @Test func theHelpOfRunShowsTheOptionsThatMostUsersNeed() throws {
         let help = Run.helpMessage(columns: 80)
         let shown = Self.options(help)

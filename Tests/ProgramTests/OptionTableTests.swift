@@ -60,11 +60,11 @@ import Testing
             History.self, ["history", "van"],
             Self.place + Self.span + [
                 ("bbox", "-8.7,52.6,-8.5,52.7"), ("trip", "abc"), ("max-points", "100"), ("format", "kml"),
-                ("output", "/tmp/van.kml"),
+                ("output", "/tmp/van.kml"), ("units", "imperial"),
             ]),
         HistoryCase(
             Last.self, ["last", "van", "--near", "-33.9,18.4", "--within", "500"],
-            Self.place + [("format", "json"), ("near", "52,-8"), ("within", "100")]),
+            Self.place + [("format", "json"), ("near", "52,-8"), ("within", "100"), ("units", "nautical")]),
         HistoryCase(Trackables.List.self, ["trackables", "list"], Self.place + [("format", "json")]),
         HistoryCase(
             Trips.self, ["trips", "van"],
@@ -120,7 +120,7 @@ import Testing
         HistoryCase(FenceCommand.Remove.self, ["fence", "remove", "depot"], Self.state),
         HistoryCase(RuleCommand.List.self, ["rule", "list"], Self.state),
         HistoryCase(RuleCommand.Remove.self, ["rule", "remove", "in"], Self.state),
-        HistoryCase(Trackables.Set.self, ["trackables", "set", "van", "name=Van"], Self.state),
+        HistoryCase(Trackables.Set.self, ["trackables", "set", "van", "name=Van"], Self.place + Self.state),
         HistoryCase(
             Token.Create.self, ["token", "create", "--name", "phone", "--publish", "van"],
             Self.state + [
@@ -131,7 +131,7 @@ import Testing
         HistoryCase(Token.Revoke.self, ["token", "revoke", "phone"], Self.state),
         HistoryCase(
             Share.Create.self, ["share", "create", "van", "--for", "2h"],
-            Self.state + [("for", "3h"), ("url", "https://tracks.example.org")]),
+            Self.place + Self.state + [("for", "3h"), ("url", "https://tracks.example.org"), ("yes", nil)]),
         HistoryCase(Share.List.self, ["share", "list"], Self.state + [("format", "json")]),
         HistoryCase(Share.Revoke.self, ["share", "revoke", "3"], Self.state),
     ]

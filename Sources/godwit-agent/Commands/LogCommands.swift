@@ -7,11 +7,20 @@ import TrackingCore
 struct Queue: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Show, export or discard the unsent records: those in the log that are not acknowledged yet.",
+        discussion: """
+            Example:
+              godwit-agent queue list --limit 10
+            """,
         subcommands: [List.self, Export.self, Purge.self])
 
     /// `godwit-agent queue list`: lists records that are not acknowledged yet, oldest first.
     struct List: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "List the unsent records, oldest first.")
+        static let configuration = CommandConfiguration(
+            abstract: "List the unsent records, oldest first.",
+            discussion: """
+                Example:
+                  godwit-agent queue list --limit 10
+                """)
 
         @Option(help: ArgumentHelp("List at most this many records, 1 to 200.", valueName: "n"))
         var limit = 50
@@ -27,7 +36,11 @@ struct Queue: AsyncParsableCommand {
     /// log.
     struct Export: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Write all unsent records to a file, one JSON object a line. The log keeps them.")
+            abstract: "Write all unsent records to a file, one JSON object a line. The log keeps them.",
+            discussion: """
+                Example:
+                  godwit-agent queue export records.jsonl
+                """)
 
         @Argument(help: "The file to write; - for standard output.")
         var file: String
@@ -50,7 +63,13 @@ struct Queue: AsyncParsableCommand {
     /// `godwit-agent queue purge`: discards all records that are not acknowledged yet, after a confirmation.
     struct Purge: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Discard all unsent records.", discussion: "Discarded records cannot be recovered.")
+            abstract: "Discard all unsent records.",
+            discussion: """
+                Discarded records cannot be recovered.
+
+                Example:
+                  godwit-agent queue purge
+                """)
 
         @Flag(help: "Do not ask for confirmation.")
         var yes = false
@@ -72,6 +91,10 @@ struct Queue: AsyncParsableCommand {
 struct Quarantine: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Show, send again or discard quarantined records: those that were rejected for good.",
+        discussion: """
+            Example:
+              godwit-agent quarantine list
+            """,
         subcommands: [List.self, Retry.self, Drop.self])
 
     /// The quarantined records that a command applies to: those named on the command line, or all of them.
@@ -95,7 +118,11 @@ struct Quarantine: AsyncParsableCommand {
     /// `godwit-agent quarantine list`: lists quarantined records with their reasons, oldest first.
     struct List: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "List the quarantined records with their reasons, oldest first.")
+            abstract: "List the quarantined records with their reasons, oldest first.",
+            discussion: """
+                Example:
+                  godwit-agent quarantine list
+                """)
 
         @Option(help: ArgumentHelp("List at most this many records, 1 to 200.", valueName: "n"))
         var limit = 50
@@ -110,7 +137,11 @@ struct Quarantine: AsyncParsableCommand {
     /// `godwit-agent quarantine retry`: queues quarantined records for sending again, with new sequence numbers.
     struct Retry: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Queue quarantined records for sending again, with new sequence numbers.")
+            abstract: "Queue quarantined records for sending again, with new sequence numbers.",
+            discussion: """
+                Example:
+                  godwit-agent quarantine retry
+                """)
         @OptionGroup var which: Which
 
         func run() async throws {
@@ -121,7 +152,12 @@ struct Quarantine: AsyncParsableCommand {
 
     /// `godwit-agent quarantine drop`: discards quarantined records for good, after a confirmation.
     struct Drop: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Discard quarantined records.")
+        static let configuration = CommandConfiguration(
+            abstract: "Discard quarantined records.",
+            discussion: """
+                Example:
+                  godwit-agent quarantine drop
+                """)
 
         @Flag(help: "Do not ask for confirmation.")
         var yes = false

@@ -8,8 +8,12 @@ import TrackingMQTT
 struct Configure: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Change settings while the agent runs: all of them, or none if one is invalid.",
-        discussion:
-            "The keys are the long names of the options of 'run', without dashes. The command prints the changes.")
+        discussion: """
+            The keys are the long names of the options of 'run', without dashes. The command prints the changes.
+
+            Example:
+              godwit-agent configure minimum-distance=5 batch-size=500
+            """)
 
     @Argument(help: ArgumentHelp("The settings to change.", valueName: "key=value"))
     var settings: [String]
@@ -50,6 +54,9 @@ struct Setup: AsyncParsableCommand {
             machine can read a link on a command line: give - to read it from standard input. With Overland's link, \
             overland://setup?url=…&token=…, the command asks that gateway, by curl, for the broker, the user and the \
             trackable.
+
+            Example:
+              godwit-agent setup -
             """)
 
     @Argument(help: ArgumentHelp("The set-up link; - to read it from standard input.", valueName: "url"))

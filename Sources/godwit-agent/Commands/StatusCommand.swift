@@ -10,6 +10,9 @@ struct Status: AsyncParsableCommand {
         discussion: """
             With --watch, the state fills the terminal and stays up to date. Keys: o switches the agent on or off, s \
             sends a batch, t begins or ends a trip, q quits.
+
+            Example:
+              godwit-agent status --watch
             """)
 
     @Flag(help: "Keep showing the state on the terminal, with keys for commands.")

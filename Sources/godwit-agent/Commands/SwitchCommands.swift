@@ -5,7 +5,12 @@ import TrackingCore
 
 /// `godwit-agent on`: switches the agent on.
 struct On: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(abstract: "Switch the agent on: sample and send again.")
+    static let configuration = CommandConfiguration(
+        abstract: "Switch the agent on: sample and send again.",
+        discussion: """
+            Example:
+              godwit-agent on
+            """)
     @OptionGroup var agent: SocketOptions
 
     func run() async throws { try await self.agent.ask(.on) }
@@ -14,7 +19,11 @@ struct On: AsyncParsableCommand {
 /// `godwit-agent off`: switches the agent off.
 struct Off: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Switch the agent off: sample and send nothing, and withdraw its presence. The log remains.")
+        abstract: "Switch the agent off: sample and send nothing, and withdraw its presence. The log remains.",
+        discussion: """
+            Example:
+              godwit-agent off
+            """)
     @OptionGroup var agent: SocketOptions
 
     func run() async throws { try await self.agent.ask(.off) }
@@ -22,7 +31,12 @@ struct Off: AsyncParsableCommand {
 
 /// `godwit-agent report`: takes a fix now and publishes it.
 struct Report: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(abstract: "Take a fix now and publish it.")
+    static let configuration = CommandConfiguration(
+        abstract: "Take a fix now and publish it.",
+        discussion: """
+            Example:
+              godwit-agent report
+            """)
     @OptionGroup var agent: SocketOptions
 
     func run() async throws { try await self.agent.ask(.report) }
@@ -30,7 +44,12 @@ struct Report: AsyncParsableCommand {
 
 /// `godwit-agent metrics`: prints the agent's metrics in Prometheus' text format.
 struct Metrics: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(abstract: "Print the agent's metrics in Prometheus' text format.")
+    static let configuration = CommandConfiguration(
+        abstract: "Print the agent's metrics in Prometheus' text format.",
+        discussion: """
+            Example:
+              godwit-agent metrics
+            """)
     @OptionGroup var agent: SocketOptions
 
     func run() async throws {
@@ -45,7 +64,11 @@ struct Metrics: AsyncParsableCommand {
 /// `godwit-agent send-now`: sends one batch of unsent records at once.
 struct SendNow: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Send one batch of unsent records now, or wait for the batch that is being sent.")
+        abstract: "Send one batch of unsent records now, or wait for the batch that is being sent.",
+        discussion: """
+            Example:
+              godwit-agent send-now
+            """)
     @OptionGroup var agent: SocketOptions
 
     func run() async throws {
@@ -58,7 +81,12 @@ struct SendNow: AsyncParsableCommand {
 struct Flush: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Send all unsent records, and wait until they are acknowledged.",
-        discussion: "On a terminal, a bar shows the progress. The agent goes on sending if this command is ended.")
+        discussion: """
+            On a terminal, a bar shows the progress. The agent goes on sending if this command is ended.
+
+            Example:
+              godwit-agent flush
+            """)
     @OptionGroup var agent: SocketOptions
 
     func run() async throws {

@@ -7,7 +7,12 @@ import TrackingCore
 struct Track: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Track this trackable in place of all others.",
-        discussion: "The change lasts over a restart of the agent.")
+        discussion: """
+            The change lasts over a restart of the agent.
+
+            Example:
+              godwit-agent track van-7
+            """)
     @OptionGroup var tracked: TrackedOptions
 
     func run() async throws { try await self.tracked.ask(.track) }
@@ -17,7 +22,12 @@ struct Track: AsyncParsableCommand {
 struct Add: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Track this trackable in addition to the others.",
-        discussion: "The change lasts over a restart of the agent.")
+        discussion: """
+            The change lasts over a restart of the agent.
+
+            Example:
+              godwit-agent add order:17 --destination 52.66,-8.63
+            """)
     @OptionGroup var tracked: TrackedOptions
 
     func run() async throws { try await self.tracked.ask(.add) }
@@ -45,7 +55,13 @@ struct TrackedOptions: ParsableArguments {
 /// `godwit-agent remove ID`: stops tracking a trackable.
 struct Remove: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Stop tracking this trackable.", discussion: "The change lasts over a restart of the agent.")
+        abstract: "Stop tracking this trackable.",
+        discussion: """
+            The change lasts over a restart of the agent.
+
+            Example:
+              godwit-agent remove order:17
+            """)
 
     @Argument(help: "The id of the trackable.")
     var id: String
@@ -61,8 +77,13 @@ struct Remove: AsyncParsableCommand {
 struct Destination: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Set or remove the destination of a trackable.",
-        discussion:
-            "The change lasts over a restart of the agent. Put -- before a latitude below 0: destination -- van-7 -33.9,151.2"
+        discussion: """
+            The change lasts over a restart of the agent. Put -- before a latitude below 0: destination -- van-7 \
+            -33.9,151.2
+
+            Example:
+              godwit-agent destination van-7 52.66,-8.63
+            """
     )
 
     @Argument(help: "The id of the trackable.")
@@ -90,7 +111,12 @@ struct Destination: AsyncParsableCommand {
 struct Bind: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Track this trackable in place of all others, unless points of the others are unsent.",
-        discussion: "While points of the others are unsent, the command fails and names their number.")
+        discussion: """
+            While points of the others are unsent, the command fails and names their number.
+
+            Example:
+              godwit-agent bind van-8 --flush
+            """)
 
     @Argument(help: "The id of the trackable: 1 to 128 bytes.")
     var id: String

@@ -7,6 +7,10 @@ import TrackingCore
 struct TripCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "trip", abstract: "Begin, end or show a trip.",
+        discussion: """
+            Example:
+              godwit-agent trip start car
+            """,
         subcommands: [Start.self, Stop.self, Show.self])
 
     /// The trackable whose trip a command begins, ends or shows.
@@ -31,7 +35,11 @@ struct TripCommand: AsyncParsableCommand {
     /// `godwit-agent trip start`: begins a trip.
     struct Start: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Begin a trip. Fails while a trip of the trackable is under way.")
+            abstract: "Begin a trip. Fails while a trip of the trackable is under way.",
+            discussion: """
+                Example:
+                  godwit-agent trip start car
+                """)
 
         @Argument(
             help: ArgumentHelp(
@@ -51,7 +59,11 @@ struct TripCommand: AsyncParsableCommand {
     /// `godwit-agent trip stop`: ends the trip under way.
     struct Stop: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "End the trip under way. Fails if no trip is under way.")
+            abstract: "End the trip under way. Fails if no trip is under way.",
+            discussion: """
+                Example:
+                  godwit-agent trip stop
+                """)
         @OptionGroup var whose: Whose
 
         func run() async throws { try await self.whose.ask(.stopTrip, self.whose.arguments()) }
@@ -60,7 +72,11 @@ struct TripCommand: AsyncParsableCommand {
     /// `godwit-agent trip status`: shows the trip under way or the last trip, for each tracked trackable.
     struct Show: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            commandName: "status", abstract: "Show the trip under way, or the last one.")
+            commandName: "status", abstract: "Show the trip under way, or the last one.",
+            discussion: """
+                Example:
+                  godwit-agent trip status
+                """)
         @OptionGroup var whose: Whose
 
         func run() async throws {

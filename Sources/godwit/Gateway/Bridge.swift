@@ -11,6 +11,10 @@ import TrackingMQTT
 struct Bridge: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Exchange positions with programs of other protocols on the same broker.",
+        discussion: """
+            Example:
+              godwit bridge owntracks --out godwit
+            """,
         subcommands: [OwnTracks.self])
 }
 
@@ -23,6 +27,9 @@ extension Bridge {
             discussion: """
                 A phone's message is acknowledged once its records are safe. With --out, the bridge publishes \
                 positions as OwnTracks messages; with --home-assistant, it announces trackables to Home Assistant.
+
+                Example:
+                  godwit bridge owntracks --out godwit
                 """)
 
         @Option(

@@ -8,7 +8,12 @@ import TrackingRules
 struct FenceCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "fence", abstract: "Add, list and remove fences: the areas that rules refer to.",
-        discussion: "A gateway that runs with the same --state folder uses the change within a second.",
+        discussion: """
+            A gateway that runs with the same --state folder uses the change within a second.
+
+            Example:
+              godwit fence add depot --circle 52.66,-8.63 --radius 100
+            """,
         subcommands: [Add.self, List.self, Remove.self])
 }
 
@@ -17,8 +22,12 @@ extension FenceCommand {
     struct Add: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Add a fence: a circle, or polygons from GeoJSON.",
-            discussion:
-                "A fence of the same name is replaced. The rules that refer to it are then checked from the beginning.")
+            discussion: """
+                A fence of the same name is replaced. The rules that refer to it are then checked from the beginning.
+
+                Example:
+                  godwit fence add town --geojson town.geojson
+                """)
 
         @Argument(help: "The name of the fence: 1 to 64 bytes.")
         var name: String
@@ -85,7 +94,12 @@ extension FenceCommand {
 
     /// `godwit fence list`: prints all fences.
     struct List: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "List the fences.")
+        static let configuration = CommandConfiguration(
+            abstract: "List the fences.",
+            discussion: """
+                Example:
+                  godwit fence list
+                """)
 
         @Option(help: ArgumentHelp("Print text, or json: one object a line.", valueName: "format"))
         var format = ListFormat.text
@@ -94,23 +108,33 @@ extension FenceCommand {
         @OptionGroup var file: FileOptions
 
         func run() async throws {
-            for fence in try await self.state.useRules({ try await $0.fences() }) {
-                try Output.print(self.line(fence))
+            let fences = try await self.state.useRules { try await $0.fences() }
+            switch self.format {
+            case .text: try Output.print(Self.table(fences).text(limit: Terminal.tableWidth))
+            case .json: for fence in fences { try Output.print(Self.json(fence)) }
             }
         }
 
-        private func line(_ fence: Fence) -> String {
-            switch (self.format, fence.shape) {
-            case (.json, _):
-                let members: [String: JSONValue] = ["name": .text(fence.name), "shape": fence.json]
-                return String(decoding: JSONValue.object(members).json, as: UTF8.self) + "\n"
-            case (.text, .circle(let center, let radius)):
-                return "\(fence.name.printable)  \(radius.value.text(digits: 0)) m around "
-                    + "\(center.latitude.text(digits: 6)),\(center.longitude.text(digits: 6))\n"
-            case (.text, .polygons(let areas)):
-                let corners = areas.joined().reduce(0) { $0 + $1.count - 1 }
-                return "\(fence.name.printable)  \(counted(areas.count, "area")) with \(counted(corners, "corner"))\n"
+        private static func json(_ fence: Fence) -> String {
+            let members: [String: JSONValue] = ["name": .text(fence.name), "shape": fence.json]
+            return String(decoding: JSONValue.object(members).json, as: UTF8.self) + "\n"
+        }
+
+        private static func table(_ fences: [Fence]) -> TextTable {
+            var table = TextTable([.text("name", cutTo: 16), .value("shape", .left), .value("center", .left)])
+            for fence in fences {
+                switch fence.shape {
+                case .circle(let center, let radius):
+                    table.append([
+                        fence.name, "circle of \(radius.value.text(digits: 0)) m", PositionCells.text(center),
+                    ])
+                case .polygons(let areas):
+                    let corners = areas.joined().reduce(0) { $0 + $1.count - 1 }
+                    let shape = "\(counted(areas.count, "area")) with \(counted(corners, "corner"))"
+                    table.append([fence.name, shape, TextTable.none])
+                }
             }
+            return table
         }
     }
 
@@ -118,7 +142,12 @@ extension FenceCommand {
     struct Remove: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Remove a fence that no rule refers to.",
-            discussion: "Exit code 1: there is no fence of this name.")
+            discussion: """
+                Exit code 1: there is no fence of this name.
+
+                Example:
+                  godwit fence remove depot
+                """)
 
         @Argument(help: "The name of the fence.")
         var name: String

@@ -13,6 +13,9 @@ struct RuleCommand: AsyncParsableCommand {
         discussion: """
             When its condition is met, a rule raises an event of the trackable: on its event topic, in live streams \
             and for webhooks. A gateway that runs with the same --state folder uses the change within a second.
+
+            Example:
+              godwit rule add at-depot --enter depot
             """,
         subcommands: [Add.self, List.self, Remove.self])
 }
@@ -22,9 +25,14 @@ extension RuleCommand {
     struct Add: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Add a rule: a condition, and the trackables for which it is checked.",
-            discussion:
-                "Give one of --enter, --leave, --dwell, --arrived, --silent, --speed-above and --low-battery. A rule of the same name is replaced, and the new one is checked from the beginning."
-        )
+            discussion: """
+                Give one of --enter, --leave, --dwell, --arrived, --silent, --speed-above and --low-battery. A rule of \
+                the same name is replaced, and the new one is checked from the beginning. A trackable of which no \
+                position was recorded gets a warning.
+
+                Example:
+                  godwit rule add waiting --dwell depot --time 10m --trackable van-7
+                """)
 
         @Argument(help: "The name of the rule: 1 to 64 bytes.")
         var name: String
@@ -77,6 +85,7 @@ extension RuleCommand {
         var groups: [String] = []
 
         @OptionGroup var state: StateOptions
+        @OptionGroup var store: StoreOptions
         @OptionGroup var file: FileOptions
 
         func validate() throws { _ = try self.definition() }
@@ -84,6 +93,8 @@ extension RuleCommand {
         func run() async throws {
             let definition = try self.definition()
             try await self.state.useRules { try await $0.add(definition) }
+            let known = KnownTrackables(state: self.state, store: self.store)
+            for id in self.trackables { await known.warn(about: id) }
         }
 
         private func definition() throws -> RuleDefinition {
@@ -119,7 +130,11 @@ extension RuleCommand {
     /// `godwit rule list`: prints all rules.
     struct List: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "List the rules, one JSON object a line.")
+            abstract: "List the rules, one JSON object a line.",
+            discussion: """
+                Example:
+                  godwit rule list
+                """)
 
         @OptionGroup var state: StateOptions
         @OptionGroup var file: FileOptions
@@ -135,7 +150,13 @@ extension RuleCommand {
     /// `godwit rule remove NAME`: removes a rule.
     struct Remove: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Remove a rule.", discussion: "Exit code 1: there is no rule of this name.")
+            abstract: "Remove a rule.",
+            discussion: """
+                Exit code 1: there is no rule of this name.
+
+                Example:
+                  godwit rule remove at-depot
+                """)
 
         @Argument(help: "The name of the rule.")
         var name: String

@@ -3,12 +3,18 @@ import GodwitOptions
 import TrackingCore
 import TrackingGateway
 import TrackingHistory
+import TrackingStore
 
 /// `godwit share`: creates, lists and revokes links that show one trackable for a limited time.
 struct Share: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Create, list and revoke links that show one trackable for a limited time.",
-        discussion: "godwit share ID --for 2h is short for godwit share create ID --for 2h.",
+        discussion: """
+            godwit share ID --for 2h is short for godwit share create ID --for 2h.
+
+            Example:
+              godwit share van-7 --for 2h
+            """,
         subcommands: [Create.self, List.self, Revoke.self], defaultSubcommand: Create.self)
 }
 
@@ -20,7 +26,11 @@ extension Share {
             abstract: "Create a share link and print it once.",
             discussion: """
                 Everyone who has the link sees the trackable's live position in a browser, without an account: nothing \
-                from before the link was created, and nothing after it ends.
+                from before the link was created, and nothing after it ends. If there is a history, the trackable must \
+                be known: in the history, by a label, or by a token that may publish it. Exit code 1: it is not.
+
+                Example:
+                  godwit share create van-7 --for 2h --url https://tracks.example.org
                 """)
 
         @Argument(help: "The id of the trackable.", transform: TrackableID.checked)
@@ -33,22 +43,48 @@ extension Share {
 
         @Option(
             help: ArgumentHelp(
-                "Begin the link with this address of the gateway: https://tracks.example.org. Default: http://127.0.0.1:8080.",
+                "Begin the link with this address of the gateway: https://tracks.example.org. Default: the address of the gateway that runs, or ran last, with this --state, else http://127.0.0.1:8080.",
                 valueName: "url"),
             transform: GatewayURL.checked)
-        var url = "http://127.0.0.1:8080"
+        var url: String?
+
+        @Flag(help: "Create the link even if the trackable is not known.")
+        var yes = false
 
         @OptionGroup var state: StateOptions
+        @OptionGroup var store: StoreOptions
         @OptionGroup var file: FileOptions
 
         func validate() throws { _ = try self.span() }
 
         func run() async throws {
             let span = try self.span()
+            if !self.yes { try await self.check() }
             let secret = try await self.state.useAccess { access in
                 try await access.share(self.id, from: TimeText.now, for: span)
             }
-            try Output.print("\(self.url)/s/\(secret.text)\n")
+            let url = try self.url ?? GatewayAddress(in: self.state).url ?? "http://127.0.0.1:8080"
+            try Output.print("\(url)/s/\(secret.text)\n")
+        }
+
+        /// Checks that the trackable is known.
+        ///
+        /// - Throws: Exit code 1 if there is a history, and the trackable is not known.
+        private func check() async throws {
+            switch try await KnownTrackables(state: self.state, store: self.store).find(self.id) {
+            case .known: return
+            case .unverifiable:
+                Program.note(
+                    "no history is here, so the id \(self.id.rawValue.printable) could not be checked. Name a history with --store\n"
+                )
+            case .unknown(let nearest):
+                Program.complain(
+                    [
+                        "cannot share \(self.id.rawValue.printable): neither the history nor the gateway knows a trackable of this id.",
+                        nearest.question, "Give --yes to create the link all the same",
+                    ].compactMap(\.self).joined(separator: " "))
+                throw ExitCode(1)
+            }
         }
 
         private func span() throws -> Duration {
@@ -59,7 +95,11 @@ extension Share {
     /// `godwit share list`: prints all share links with their numbers and states.
     struct List: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "List the share links with their numbers and states. The links themselves are not stored.")
+            abstract: "List the share links with their numbers and states. The links themselves are not stored.",
+            discussion: """
+                Example:
+                  godwit share list
+                """)
 
         @Option(help: ArgumentHelp("Print text, or json: one object a line.", valueName: "format"))
         var format = ListFormat.text
@@ -69,8 +109,7 @@ extension Share {
 
         func run() async throws {
             let grants = try await self.state.useAccess { try await $0.grants(.share) }
-            let now = TimeText.now
-            try Output.print(grants.map { $0.line(self.format, now: now) }.joined())
+            try Output.print(GrantTable(grants, now: TimeText.now).text(self.format))
         }
     }
 
@@ -78,7 +117,12 @@ extension Share {
     struct Revoke: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Revoke a share link.",
-            discussion: "Exit code 1: no link of this number is valid.")
+            discussion: """
+                Exit code 1: no link of this number is valid.
+
+                Example:
+                  godwit share revoke 3
+                """)
 
         @Argument(help: "The number of the link, as godwit share list shows it.")
         var number: Int64

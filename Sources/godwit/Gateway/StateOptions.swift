@@ -1,4 +1,5 @@
 import ArgumentParser
+import FoundationEssentials
 import GodwitOptions
 import TrackingCore
 import TrackingGateway
@@ -52,5 +53,35 @@ struct StateOptions: ParsableArguments {
         do { result = .success(try await body(database)) } catch { result = .failure(error) }
         try database.close()
         return try result.get()
+    }
+}
+
+/// The file in a gateway's state folder with the address at which browsers reach the gateway. The gateway writes it when
+/// it listens, and `godwit share` begins its links with it.
+struct GatewayAddress {
+    private let path: String
+    /// The longest address that is read from the file, in bytes.
+    private static let limit = 1000
+
+    /// Creates the access to the file in this state folder.
+    ///
+    /// - Throws: `inputUnreadable` if the folder cannot be created.
+    init(in state: StateOptions) throws(TrackingError) { self.path = try state.path(for: "gateway-address") }
+
+    /// The address that the last gateway wrote; `nil` if there is none.
+    var url: String? {
+        guard let bytes = FileManager.default.contents(atPath: self.path), bytes.count <= Self.limit else { return nil }
+        let text = String(decoding: bytes, as: UTF8.self).split(separator: "\n").first.map(String.init)
+        return text.flatMap { try? GatewayURL.checked($0) }
+    }
+
+    /// Writes the address of a gateway that listens.
+    ///
+    /// - Parameters:
+    ///   - address: The address on which the gateway listens.
+    ///   - url: The public address of the gateway; `nil` for that on which it listens.
+    /// - Throws: An error of the file system.
+    func write(_ address: ListenAddress, url: String?) throws {
+        try Data("\(url ?? "http://\(address.reachable)")\n".utf8).write(to: URL(filePath: self.path), options: .atomic)
     }
 }

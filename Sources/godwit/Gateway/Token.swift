@@ -9,7 +9,12 @@ import TrackingHistory
 struct Token: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Create, list and revoke the tokens of a gateway.",
-        discussion: "A gateway that runs with the same --state folder uses the change at once.",
+        discussion: """
+            A gateway that runs with the same --state folder uses the change at once.
+
+            Example:
+              godwit token create --name me --admin
+            """,
         subcommands: [Create.self, List.self, Revoke.self])
 }
 
@@ -22,6 +27,9 @@ extension Token {
             discussion: """
                 The gateway stores a hash only, so that the token cannot be shown again. Give each phone and each \
                 program its own token: each can then be revoked alone.
+
+                Example:
+                  godwit token create --name jane-phone --publish jane --expires 90d
                 """)
 
         @Option(
@@ -104,7 +112,11 @@ extension Token {
     /// `godwit token list`: prints all tokens with their rights and states.
     struct List: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "List the tokens with their rights and states. The tokens themselves are not stored.")
+            abstract: "List the tokens with their rights and states. The tokens themselves are not stored.",
+            discussion: """
+                Example:
+                  godwit token list
+                """)
 
         @Option(help: ArgumentHelp("Print text, or json: one object a line.", valueName: "format"))
         var format = ListFormat.text
@@ -114,8 +126,7 @@ extension Token {
 
         func run() async throws {
             let grants = try await self.state.useAccess { try await $0.grants(.token) }
-            let now = TimeText.now
-            try Output.print(grants.map { $0.line(self.format, now: now) }.joined())
+            try Output.print(GrantTable(grants, now: TimeText.now).text(self.format))
         }
     }
 
@@ -123,7 +134,12 @@ extension Token {
     struct Revoke: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Revoke a token, and sign out everyone who signed in with it.",
-            discussion: "Exit code 1: no token of this name is valid.")
+            discussion: """
+                Exit code 1: no token of this name is valid.
+
+                Example:
+                  godwit token revoke jane-phone
+                """)
 
         @Argument(help: "The name of the token.")
         var name: String
@@ -156,37 +172,9 @@ extension TokenLimits {
     }
 
     /// The token's own limits as texts for people. Empty if only the gateway's limits apply to the token.
-    fileprivate var words: [String] {
+    var words: [String] {
         [
             self.requestsPerSecond.map { "\($0) requests/s" }, self.bodyBytes.map { "bodies of \($0) bytes" },
         ].compactMap(\.self)
-    }
-}
-
-extension AccessGrant {
-    /// Returns one line about a token or a share link, as text or JSON, with its line end.
-    func line(_ format: ListFormat, now: UnixTime) -> String {
-        switch format {
-        case .text:
-            let end = self.ends.map { "until \(TimeText.rfc3339($0))" } ?? "for good"
-            let rights =
-                self.kind == .share
-                ? []
-                : ["publishes \(self.publishes.description.printable)", "reads \(self.reads.description.printable)"]
-            let parts =
-                ["\(self.number)", self.name.printable] + rights + (self.isAdmin ? ["admin"] : []) + self.limits.words
-                + ["from \(TimeText.rfc3339(self.begins)) \(end)", self.state(at: now).rawValue]
-            return parts.joined(separator: "  ") + "\n"
-        case .json:
-            var members: [String: JSONValue] = [
-                "number": .number(Double(self.number)), "name": .text(self.name), "publishes": self.publishes.value,
-                "reads": self.reads.value, "admin": .flag(self.isAdmin), "begins": .number(self.begins.seconds),
-                "state": .text(self.state(at: now).rawValue),
-            ]
-            members["rateLimit"] = self.limits.requestsPerSecond.map { .number($0) }
-            members["maxBody"] = self.limits.bodyBytes.map { .number(Double($0)) }
-            members["ends"] = self.ends.map { .number($0.seconds) }
-            return String(decoding: JSONValue.object(members).json, as: UTF8.self) + "\n"
-        }
     }
 }

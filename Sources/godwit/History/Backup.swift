@@ -10,6 +10,9 @@ struct Backup: AsyncParsableCommand {
         discussion: """
             The copy is a complete history: give it as --store sqlite:FILE, or put it in the place of a lost one. This \
             works for SQLite; for PostgreSQL, use pg_dump.
+
+            Example:
+              godwit backup /var/backups/history.sqlite
             """)
 
     @Argument(help: ArgumentHelp("The new file; it must not exist.", valueName: "file"))

@@ -16,6 +16,9 @@ struct Erase: AsyncParsableCommand {
             messages that the broker retains, and erases the files of a gateway in --state. Each remainder is printed \
             as "not erased": erase again. Exit codes: 69 the broker cannot be reached, 1 something may remain. \
             broker/add-eraser creates a user of the broker with the necessary rights.
+
+            Example:
+              godwit erase van-7 --before 90d
             """)
 
     @Argument(help: "The id of the trackable.", transform: TrackableID.checked)
@@ -45,8 +48,10 @@ struct Erase: AsyncParsableCommand {
         let what = before.map { "everything of \(self.id.rawValue.printable) before \(TimeText.rfc3339($0))" }
         var writes: [Result<Void, any Error>] = []
         let report = try await self.store.use(mayChange: true) { store in
-            try Terminal.confirm(
-                "Erase \(what ?? "everything of \(self.id.rawValue.printable)") for good?", isYes: self.yes)
+            let doubt = try await self.doubt(store)
+            if self.yes, let doubt { Program.note("\(doubt)\n") }
+            let question = "Erase \(what ?? "everything of \(self.id.rawValue.printable)") for good?"
+            try Terminal.confirm([doubt, question].compactMap(\.self).joined(separator: " "), isYes: self.yes)
             let report = try await StorePatience.trying([.storeBusy]) { () throws(TrackingError) in
                 try await store.erase(self.id, before: before, now: now)
             }
@@ -70,6 +75,15 @@ struct Erase: AsyncParsableCommand {
         if let failure { throw failure.exitCode }
         for result in writes { try result.get() }
         if !remains.isEmpty || !files.isEmpty { throw ExitCode(1) }
+    }
+
+    /// Returns the most similar names of stored trackables, as a text for people, if nothing is stored of the trackable;
+    /// `nil` if something is stored, or no stored trackable has a similar name.
+    private func doubt(_ store: any HistoryStore) async throws -> String? {
+        guard try await isNothingStored(of: self.id, in: store) else { return nil }
+        return try await store.nearestNames(to: self.id).question.map { question in
+            "Nothing is stored of \(self.id.rawValue.printable) in the history. \(question.printable)"
+        }
     }
 
     private func limit(now: UnixTime) throws -> UnixTime? {

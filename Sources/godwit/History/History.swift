@@ -10,9 +10,12 @@ struct History: AsyncParsableCommand {
         abstract: "Export the recorded points of a trackable.",
         usage: "godwit history [<options>] <id>",
         discussion: """
-            Points are written as they are read, in bounded memory. --max-points leaves out the points that matter \
-            least, and reports on standard error how far off the track may be. Exit code 1: nothing is stored of the \
-            trackable.
+            Points are written as they are read, in bounded memory. Text is a table for people, which omits columns \
+            that do not fit into the terminal. --max-points leaves out the points that matter least, and reports on \
+            standard error how far off the track may be. Exit code 1: nothing is stored of the trackable.
+
+            Example:
+              godwit history van-7 --last 2h --format gpx --output today.gpx
             """)
 
     @Argument(help: "The id of the trackable.", transform: TrackableID.checked)
@@ -40,6 +43,7 @@ struct History: AsyncParsableCommand {
     @Option(help: ArgumentHelp("Write to this file. Default: standard output.", valueName: "path"))
     var output: String?
 
+    @OptionGroup var units: UnitsOptions
     @OptionGroup var store: StoreOptions
     @OptionGroup var file: FileOptions
 
@@ -52,18 +56,23 @@ struct History: AsyncParsableCommand {
     func run() async throws {
         let times = try self.span.times(now: TimeText.now)
         let query = PointQuery(self.id, during: times, in: self.bbox, tripID: self.trip)
-        let export = HistoryExport(query: query, format: self.format, maximumPoints: self.maxPoints)
+        let lines = self.format == .text ? HistoryLines(units: self.units.units, limit: self.width) : nil
+        let export = HistoryExport(
+            query: query, format: self.format, maximumPoints: self.maxPoints, lines: lines)
         try await self.store.use { store in
             let file = try OutputFile(self.output)
             var progress = ErrorProgress(isWanted: self.output.map { $0 != "-" } ?? !Terminal.isOutput)
             defer { progress.clear() }
             let summary = try await export.run(store, to: file, &progress)
             if summary.found == 0, try await isNothingStored(of: self.id, in: store) {
-                try nothingIsStored(of: self.id)
+                try await nothingIsStored(of: self.id, in: store)
             }
             try file.finish()
             progress.clear()
             if let note = summary.note { Program.note(note) }
         }
     }
+
+    /// The largest width of a line of the table; `nil` for no limit, as in a file.
+    private var width: Int? { self.output.map { $0 == "-" } ?? true ? Terminal.tableWidth : nil }
 }

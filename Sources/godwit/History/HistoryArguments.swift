@@ -79,13 +79,41 @@ func isNothingStored(of id: TrackableID, in store: any HistoryStore) async throw
     return try await store.events(of: id, during: .all, after: nil, limit: 1).isEmpty
 }
 
-/// Ends a command with a message that the history has no record of a trackable, and with exit code 1.
+/// Ends a command with a message that the history has no record of a trackable, and with exit code 1. The message
+/// contains the most similar names of stored trackables.
 ///
-/// - Throws: Exit code 1, always.
-func nothingIsStored(of id: TrackableID) throws -> Never {
+/// - Throws: Exit code 1, or the error of reading the history.
+func nothingIsStored(of id: TrackableID, in store: any HistoryStore) async throws -> Never {
     Program.complain(
-        "nothing is stored of \(id.rawValue.printable) in the history. godwit trackables lists the stored trackables")
+        [
+            "nothing is stored of \(id.rawValue.printable) in the history.",
+            try await store.nearestNames(to: id).question,
+            "godwit trackables lists the stored trackables",
+        ].compactMap(\.self).joined(separator: " "))
     throw ExitCode(1)
+}
+
+extension HistoryStore {
+    /// Returns the names of stored trackables that are most similar to a name. At most 100,000 names are compared.
+    ///
+    /// - Throws: `storeFailed`.
+    func nearestNames(to id: TrackableID) async throws(TrackingError) -> NearestNames {
+        var nearest = NearestNames(to: id.rawValue)
+        var last: TrackableID?
+        for _ in 0..<100 {
+            let page = try await self.trackables(after: last, limit: 1000)
+            for summary in page where summary.isRecorded { nearest.consider(summary.id.rawValue) }
+            last = page.last?.id
+            guard page.count == 1000 else { break }
+        }
+        return nearest
+    }
+}
+
+extension TrackableSummary {
+    /// `true` if a record of the trackable is stored. `false` for a trackable of which only states are known, as after
+    /// `godwit watch` with a misspelt id.
+    var isRecorded: Bool { self.first != nil || self.last != nil || self.streams > 0 }
 }
 
 /// The output formats of commands that print lists.

@@ -9,6 +9,8 @@ struct HistoryExport {
     let query: PointQuery
     let format: HistoryFormat
     let maximumPoints: Int?
+    /// The table for people, in place of the lines of the format `text`; `nil` for the other formats.
+    var lines: HistoryLines?
 
     /// The outcome of an export: the numbers of points, and the error that left-out points cause.
     struct Summary: Equatable {
@@ -36,7 +38,8 @@ struct HistoryExport {
     ) async throws -> Summary {
         let end = try await store.lastPositions(of: [self.query.trackable]).first?.location.time
         var share = TimeShare(end: [self.query.times.to, end].compactMap { $0 }.min())
-        var writer = HistoryWriter(self.format, of: self.query.trackable)
+        var writer = ExportWriter(
+            writer: HistoryWriter(self.format, of: self.query.trackable), lines: self.lines)
         try file.write(writer.begin())
         var summary = Summary()
         var simplifier = try self.maximumPoints.map { try HistorySimplifier(maximumPoints: $0) }
@@ -79,6 +82,21 @@ struct HistoryExport {
         case .missing: return true
         case .passedOver(let time): return try await leftOut.areAny(after: time, before: point)
         }
+    }
+}
+
+/// Writes the points of an export: a table for people, or one of the formats for programs.
+private struct ExportWriter {
+    var writer: HistoryWriter
+    /// The table for people, in place of the writer's lines of points; `nil` for the other formats.
+    var lines: HistoryLines?
+
+    mutating func begin() -> [UInt8] { self.writer.begin() }
+    mutating func interrupt() -> [UInt8] { self.writer.interrupt() }
+    mutating func finish() -> [UInt8] { self.writer.finish() }
+
+    mutating func append(_ point: Location) -> [UInt8] {
+        self.lines?.append(point) ?? self.writer.append(point)
     }
 }
 

@@ -13,6 +13,9 @@ struct Import: AsyncParsableCommand {
             of a stored point is not stored again, so a file can be imported twice and an export back into its \
             history. Invalid points are reported with their lines, and the rest is stored; the exit code then is \
             1.
+
+            Example:
+              godwit import track.gpx --trackable van-7
             """)
 
     @Argument(help: ArgumentHelp("The file to import; - for standard input, which needs --format.", valueName: "file"))

@@ -9,8 +9,12 @@ struct Last: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Show the last positions of trackables.",
         discussion: """
-            Without ids, all trackables are shown; with --near, those around a place, the nearest first. Exit code 1: \
-            no position is stored of a named trackable.
+            Without ids, all trackables are shown; with --near, those around a place, the nearest first. Text is a \
+            table, which omits columns that do not fit into the terminal. Exit code 1: no position is stored of a \
+            named trackable.
+
+            Example:
+              godwit last --near 52.66,-8.63 --within 500
             """)
 
     @Argument(help: "The ids of the trackables. Default: all.", transform: TrackableID.checked)
@@ -27,6 +31,7 @@ struct Last: AsyncParsableCommand {
     @Option(help: ArgumentHelp("Print text, or json: one GeoJSON Feature a line.", valueName: "format"))
     var format = ListFormat.text
 
+    @OptionGroup var units: UnitsOptions
     @OptionGroup var store: StoreOptions
     @OptionGroup var file: FileOptions
 
@@ -34,21 +39,36 @@ struct Last: AsyncParsableCommand {
 
     func run() async throws {
         let surroundings = try self.surroundings()
+        var missing: [String] = []
         let positions = try await self.store.use { store in
-            try await store.lastPositions(of: self.ids.isEmpty ? nil : self.ids)
+            let positions = try await store.lastPositions(of: self.ids.isEmpty ? nil : self.ids)
+            for id in Set(self.ids).subtracting(positions.map(\.trackable)).sorted() {
+                missing.append(try await Self.complaint(about: id, store))
+            }
+            return positions
         }
+        let shown = surroundings.map { positions.near($0.center, within: $0.radius) } ?? positions
         let file = try OutputFile(nil)
-        for position in surroundings.map({ positions.near($0.center, within: $0.radius) }) ?? positions {
-            try file.write(Array(self.line(position, from: surroundings?.center).utf8))
+        switch self.format {
+        case .text:
+            var table = LastTable(units: self.units.units, now: TimeText.now, center: surroundings?.center)
+            for position in shown { table.append(position) }
+            try file.write(Array(table.text(limit: Terminal.tableWidth).utf8))
+        case .json: for position in shown { try file.write(Array(Self.json(position).utf8)) }
         }
         try file.finish()
-        let unknown = Set(self.ids).subtracting(positions.map(\.trackable))
-        for id in unknown.sorted() {
-            Program.complain(
-                "no position of \(id.rawValue.printable) is stored in the history. godwit trackables lists the stored trackables"
-            )
-        }
-        if !unknown.isEmpty { throw ExitCode(1) }
+        for complaint in missing { Program.complain(complaint) }
+        if !missing.isEmpty { throw ExitCode(1) }
+    }
+
+    /// Returns the message for a trackable without a position, with the most similar names of stored trackables.
+    private static func complaint(about id: TrackableID, _ store: any HistoryStore) async throws -> String {
+        let isKnown = try await store.summaries(of: [id]).contains(where: \.isRecorded)
+        return [
+            "no position of \(id.rawValue.printable) is stored in the history.",
+            isKnown ? nil : try await store.nearestNames(to: id).question,
+            "godwit trackables lists the stored trackables",
+        ].compactMap(\.self).joined(separator: " ")
     }
 
     private func surroundings() throws -> Surroundings? {
@@ -59,17 +79,8 @@ struct Last: AsyncParsableCommand {
         return try checked { () throws(TrackingError) in try Surroundings(near: near, within: within) }
     }
 
-    private func line(_ position: LastPosition, from center: Coordinate?) -> String {
-        let (id, point) = (position.trackable.rawValue, position.location)
-        switch self.format {
-        case .text:
-            var writer = HistoryWriter(.text, of: position.trackable)
-            let text = String(decoding: writer.append(point).dropLast(), as: UTF8.self)
-            let distance = center.map { " (\(point.coordinate.distance(to: $0).value.text(digits: 0)) m away)" } ?? ""
-            return "\(id.printable) \(text)\(distance)\n"
-        case .json:
-            let feature = String(decoding: LocationCodec.encodeFeature(point), as: UTF8.self).dropFirst()
-            return "{\"id\":\(WatchPrinter.quoted(id)),\(feature)\n".printableJSON
-        }
+    private static func json(_ position: LastPosition) -> String {
+        let feature = String(decoding: LocationCodec.encodeFeature(position.location), as: UTF8.self).dropFirst()
+        return "{\"id\":\(WatchPrinter.quoted(position.trackable.rawValue)),\(feature)\n".printableJSON
     }
 }

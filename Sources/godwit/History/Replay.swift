@@ -15,6 +15,9 @@ struct Replay: AsyncParsableCommand {
         discussion: """
             Each record is published when it is due, with its recorded time; points are marked as a replay, and those \
             with a wrong clock are left out. The command ends after the last record is acknowledged.
+
+            Example:
+              godwit replay van-7 --last 1h --speed 10x --as van-7-again
             """)
 
     @Argument(help: "The id of the recorded trackable.", transform: TrackableID.checked)
@@ -66,7 +69,9 @@ struct Replay: AsyncParsableCommand {
         let player = HistoryPlayer(
             publisher: publisher, id: self.newID, pace: try self.pace(), failsFast: self.broker.failFast)
         try await self.store.use { store in
-            if try await isNothingStored(of: self.id, in: store) { try nothingIsStored(of: self.id) }
+            if try await isNothingStored(of: self.id, in: store) {
+                try await nothingIsStored(of: self.id, in: store)
+            }
             try await player.run(query, of: store)
         }
     }

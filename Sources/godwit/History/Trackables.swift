@@ -9,7 +9,12 @@ import TrackingStore
 struct Trackables: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "List the stored trackables, or name them.",
-        discussion: "godwit trackables is short for godwit trackables list.",
+        discussion: """
+            godwit trackables is short for godwit trackables list.
+
+            Example:
+              godwit trackables
+            """,
         subcommands: [List.self, Set.self], defaultSubcommand: List.self)
 }
 
@@ -21,7 +26,10 @@ extension Trackables {
             discussion: """
                 name=Van 7, icon=🚐 (at most four characters, drawn on the map), group=north (adds the group; \
                 group=-north removes it, group= removes all). An empty value clears a setting. The command prints the \
-                result.
+                result. A trackable of which no position was recorded gets a warning.
+
+                Example:
+                  godwit trackables set van-7 icon=🚐 group=north
                 """)
 
         @Argument(help: "The id of the trackable.", transform: TrackableID.checked)
@@ -31,9 +39,12 @@ extension Trackables {
         var assignments: [String]
 
         @OptionGroup var state: StateOptions
+        @OptionGroup var store: StoreOptions
         @OptionGroup var file: FileOptions
 
         func run() async throws {
+            // A label makes a trackable known, so the check precedes it.
+            await KnownTrackables(state: self.state, store: self.store).warn(about: self.id)
             let label = try await self.state.useRules { try await $0.setLabel(of: self.id, self.assignments) }
             try Output.print(String(decoding: label.json.json, as: UTF8.self).printableJSON + "\n")
         }
@@ -45,8 +56,13 @@ extension Trackables {
     struct List: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "List the stored trackables.",
-            discussion:
-                "Each line has the time of the first point, that of the last position, and the number of streams.")
+            discussion: """
+                Each line has the age and the time of the last position, the time of the first point, and the number \
+                of streams. Columns that do not fit into the terminal are omitted.
+
+                Example:
+                  godwit trackables list --format json
+                """)
 
         @Option(help: ArgumentHelp("Print text, or json: one object a line.", valueName: "format"))
         var format = ListFormat.text
@@ -58,32 +74,42 @@ extension Trackables {
 
         func run() async throws {
             let file = try OutputFile(nil)
+            var table = TextTable([
+                .text("trackable", cutTo: 16), .value("age"), .value("last position", .left, omission: 3),
+                .value("first point", .left, omission: 2), .value("streams", omission: 1),
+            ])
+            let now = TimeText.now
             try await self.store.use { store in
                 var last: TrackableID?
                 while true {
                     let page = try await store.trackables(after: last, limit: Self.page)
-                    for summary in page { try file.write(Array(self.line(summary).utf8)) }
+                    for summary in page {
+                        switch self.format {
+                        case .text: table.append(Self.cells(summary, now: now))
+                        case .json: try file.write(Array(Self.json(summary).utf8))
+                        }
+                    }
                     last = page.last?.id
                     guard page.count == Self.page else { return }
                 }
             }
+            try file.write(Array(table.text(limit: Terminal.tableWidth).utf8))
             try file.finish()
         }
 
-        private func line(_ summary: TrackableSummary) -> String {
-            switch self.format {
-            case .text:
-                let times = [summary.first, summary.last].map { $0.map(TimeText.rfc3339) ?? "–" }
-                return
-                    "\(summary.id.rawValue.printable)  \(times[0])  \(times[1])  \(counted(summary.streams, "stream"))\n"
-            case .json:
-                var members: [String: JSONValue] = [
-                    "trackable": .text(summary.id.rawValue), "streams": .number(Double(summary.streams)),
-                ]
-                members["first"] = summary.first.map { .number($0.seconds) }
-                members["last"] = summary.last.map { .number($0.seconds) }
-                return String(decoding: JSONValue.object(members).json, as: UTF8.self).printableJSON + "\n"
-            }
+        private static func cells(_ summary: TrackableSummary, now: UnixTime) -> [String] {
+            let times = [summary.last, summary.first].map { $0.map(TimeText.localDate) ?? TextTable.none }
+            let age = summary.last.map { AgeText.text(now.since($0).inSeconds) } ?? TextTable.none
+            return [summary.id.rawValue, age] + times + [String(summary.streams)]
+        }
+
+        private static func json(_ summary: TrackableSummary) -> String {
+            var members: [String: JSONValue] = [
+                "trackable": .text(summary.id.rawValue), "streams": .number(Double(summary.streams)),
+            ]
+            members["first"] = summary.first.map { .number($0.seconds) }
+            members["last"] = summary.last.map { .number($0.seconds) }
+            return String(decoding: JSONValue.object(members).json, as: UTF8.self).printableJSON + "\n"
         }
     }
 }

@@ -12,6 +12,9 @@ struct Trips: AsyncParsableCommand {
         discussion: """
             The list contains the recorded trips, and between them trips and stops found in the points. Exit code 1: \
             nothing is stored of the trackable.
+
+            Example:
+              godwit trips van-7 --last 7d
             """)
 
     @Argument(help: "The id of the trackable.", transform: TrackableID.checked)
@@ -41,8 +44,8 @@ struct Trips: AsyncParsableCommand {
 
     func run() async throws {
         let times = try self.span.times(now: TimeText.now)
-        let printer = TripPrinter(format: self.format, units: self.units.units)
         let file = try OutputFile(nil)
+        var table = TripTable(units: self.units.units)
         try await self.store.use { store in
             var listing = try TripListing(
                 recorded: try await store.allTrips(of: self.id, during: times), from: times.from, to: times.to,
@@ -52,16 +55,29 @@ struct Trips: AsyncParsableCommand {
             try await store.readAll(query) { page in
                 for point in page where !point.hasClockFault {
                     isEmpty = false
-                    for entry in listing.append(point.location) { try file.write(printer.line(entry)) }
+                    for entry in listing.append(point.location) { try self.add(entry, to: &table, file) }
                 }
             }
             for entry in listing.finish() {
                 isEmpty = false
-                try file.write(printer.line(entry))
+                try self.add(entry, to: &table, file)
             }
-            if isEmpty, try await isNothingStored(of: self.id, in: store) { try nothingIsStored(of: self.id) }
+            if isEmpty, try await isNothingStored(of: self.id, in: store) {
+                try await nothingIsStored(of: self.id, in: store)
+            }
         }
+        try file.write(Array(table.text(limit: Terminal.tableWidth).utf8))
         try file.finish()
+    }
+
+    /// Adds a trip or a stop to the table for people, or writes it to the output as a JSON object.
+    private func add(_ entry: TripListing.Entry, to table: inout TripTable, _ file: OutputFile) throws {
+        let row = TripRow(entry)
+        switch self.format {
+        case .text: table.append(row)
+        case .json:
+            try file.write(Array((String(decoding: row.value.json, as: UTF8.self).printableJSON + "\n").utf8))
+        }
     }
 
     private func rules() throws -> TripDetector.Rules {
@@ -78,35 +94,34 @@ struct Trips: AsyncParsableCommand {
     }
 }
 
-/// Converts trips and stops to text for people or to JSON.
-struct TripPrinter {
-    let format: ListFormat
+/// The table of `godwit trips`: a row for each trip or stop.
+struct TripTable {
+    private var table = TextTable([
+        .value("start", .left), .value("end", .left, omission: 3), .value("kind", .left), .value("duration"),
+        .value("distance"), .value("average", omission: 7), .value("top", omission: 6),
+        .value("from", .left, omission: 5), .value("to", .left, omission: 4),
+        .text("mode", cutTo: 10, omission: 2), .text("trip", cutTo: 12, omission: 1),
+    ])
     let units: DisplayUnits
 
-    /// Returns a trip or a stop as one line of text or JSON, with its line end.
-    func line(_ entry: TripListing.Entry) -> [UInt8] {
-        let row = TripRow(entry)
-        return self.format == .text ? Array((self.text(row) + "\n").utf8) : Self.json(row)
-    }
+    init(units: DisplayUnits) { self.units = units }
 
-    private static func json(_ row: TripRow) -> [UInt8] {
-        Array((String(decoding: row.value.json, as: UTF8.self).printableJSON + "\n").utf8)
-    }
-
-    private func text(_ row: TripRow) -> String {
-        var parts = [
-            TimeText.rfc3339(row.start), row.end.map(TimeText.rfc3339) ?? "–", row.kind,
+    /// Appends the row of a trip or a stop.
+    mutating func append(_ row: TripRow) {
+        let places = row.places.map { $0.map(PositionCells.text) ?? TextTable.none }
+        self.table.append([
+            TimeText.localDate(row.start), row.end.map(TimeText.localDate) ?? TextTable.none, row.kind,
             WatchPrinter.clock(row.duration),
-        ]
-        if let distance = row.distance { parts.append(self.units.distance(Meters(distance))) }
-        if let speed = row.averageSpeed { parts.append("average \(self.units.speed(speed))") }
-        if let speed = row.topSpeed { parts.append("top \(self.units.speed(speed))") }
-        parts.append(row.places.map { $0.map(Self.text) ?? "–" }.joined(separator: " to "))
-        if let trip = row.trip { parts.append("\(trip.mode.printable) \(trip.id.printable)") }
-        return parts.joined(separator: "  ")
+            row.distance.map { self.units.distance(Meters($0)) } ?? TextTable.none,
+            row.averageSpeed.map { self.units.speed($0) } ?? TextTable.none,
+            row.topSpeed.map { self.units.speed($0) } ?? TextTable.none,
+            places.first ?? TextTable.none, places.count > 1 ? places[1] : TextTable.none,
+            row.trip?.mode ?? TextTable.none, row.trip?.id ?? TextTable.none,
+        ])
     }
 
-    private static func text(_ place: Coordinate) -> String {
-        "\(place.latitude.text(digits: 6)),\(place.longitude.text(digits: 6))"
-    }
+    /// Returns the table as text.
+    ///
+    /// - Parameter limit: The largest width of a line; `nil` for no limit.
+    func text(limit: Int?) -> String { self.table.text(limit: limit) }
 }

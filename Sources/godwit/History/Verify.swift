@@ -11,6 +11,9 @@ struct Verify: AsyncParsableCommand {
             For each stream, the report lists the ranges of record numbers with their states, and counts records that \
             came again or had a wrong clock. Exit code 1: records are missing although the device did not declare them \
             as gone, or nothing is stored of the trackable.
+
+            Example:
+              godwit verify van-7
             """)
 
     @Argument(help: "The id of the trackable.", transform: TrackableID.checked)
@@ -23,8 +26,11 @@ struct Verify: AsyncParsableCommand {
     @OptionGroup var file: FileOptions
 
     func run() async throws {
-        guard let report = try await self.store.use({ store in try await store.verify(self.id) }) else {
-            try nothingIsStored(of: self.id)
+        let report = try await self.store.use { store in
+            guard let report = try await store.verify(self.id), report.isAboutRecords else {
+                try await nothingIsStored(of: self.id, in: store)
+            }
+            return report
         }
         let printer = VerifyPrinter(id: self.id, report: report)
         let file = try OutputFile(nil)
@@ -32,6 +38,12 @@ struct Verify: AsyncParsableCommand {
         try file.finish()
         if !report.isComplete { throw ExitCode(1) }
     }
+}
+
+extension VerifyReport {
+    /// `false` if the history has only states of the trackable, as after `godwit watch` with a misspelt id, so that
+    /// there is nothing that could be complete.
+    fileprivate var isAboutRecords: Bool { self.points > 0 || !self.streams.isEmpty || self.erasedBefore != nil }
 }
 
 /// Converts a report about a trackable's stored and missing records to text for people or to JSON.

@@ -1,0 +1,12 @@
+#include "CVersion.h"
+
+#define TEXT_OF(word) #word
+#define TEXT(macro) TEXT_OF(macro)
+
+const char *godwit_commit(void) {
+#ifdef GODWIT_COMMIT
+    return TEXT(GODWIT_COMMIT);
+#else
+    return "";
+#endif
+}

@@ -1,0 +1,60 @@
+import GodwitOptions
+import TrackingCore
+import TrackingGateway
+
+/// The lists of `godwit token list` and `godwit share list`.
+struct GrantTable {
+    private let grants: [AccessGrant]
+    private let now: UnixTime
+
+    /// Creates the list of tokens or share links, with their states at `now`.
+    init(_ grants: [AccessGrant], now: UnixTime) { (self.grants, self.now) = (grants, now) }
+
+    /// Returns the list as a table for people, or as one JSON object a line.
+    func text(_ format: ListFormat) -> String {
+        switch format {
+        case .text: self.table.text(limit: Terminal.tableWidth)
+        case .json: self.grants.map(self.json).joined()
+        }
+    }
+
+    private var table: TextTable {
+        // Links have no rights of their own: each shows one trackable, which its name contains.
+        let hasRights = self.grants.contains { $0.kind == .token }
+        var columns: [TextColumn] = [.value("number"), .text("name", cutTo: 16), .value("state", .left)]
+        if hasRights {
+            columns += [
+                .text("publishes", cutTo: 12), .text("reads", cutTo: 12), .value("admin", .left),
+                .text("limits", cutTo: 12, omission: 2),
+            ]
+        }
+        columns += [.value("begins", .left, omission: 1), .value("ends", .left, omission: 3)]
+        var table = TextTable(columns)
+        for grant in self.grants { table.append(self.cells(grant, hasRights: hasRights)) }
+        return table
+    }
+
+    private func cells(_ grant: AccessGrant, hasRights: Bool) -> [String] {
+        var cells = ["\(grant.number)", grant.name, grant.state(at: self.now).rawValue]
+        if hasRights {
+            let limits = grant.limits.words
+            cells += [
+                grant.publishes.description, grant.reads.description, grant.isAdmin ? "yes" : "no",
+                limits.isEmpty ? TextTable.none : limits.joined(separator: ", "),
+            ]
+        }
+        return cells + [TimeText.localDate(grant.begins), grant.ends.map(TimeText.localDate) ?? "never"]
+    }
+
+    private func json(_ grant: AccessGrant) -> String {
+        var members: [String: JSONValue] = [
+            "number": .number(Double(grant.number)), "name": .text(grant.name), "publishes": grant.publishes.value,
+            "reads": grant.reads.value, "admin": .flag(grant.isAdmin), "begins": .number(grant.begins.seconds),
+            "state": .text(grant.state(at: self.now).rawValue),
+        ]
+        members["rateLimit"] = grant.limits.requestsPerSecond.map { .number($0) }
+        members["maxBody"] = grant.limits.bodyBytes.map { .number(Double($0)) }
+        members["ends"] = grant.ends.map { .number($0.seconds) }
+        return String(decoding: JSONValue.object(members).json, as: UTF8.self) + "\n"
+    }
+}
