@@ -15,8 +15,11 @@ public final class WebDriver: Sendable {
 
     /// Starts a browser with a window of this size in pixels.
     ///
+    /// - Parameter language: The preferred language of the browser. The default one is English with metric units.
     /// - Throws: `TestSupportError` that names the missing program or contains the output of chromedriver.
-    public static func start(width: Int = 1280, height: Int = 800, isDark: Bool = false) async throws -> WebDriver {
+    public static func start(
+        width: Int = 1280, height: Int = 800, isDark: Bool = false, language: String = "en-CA"
+    ) async throws -> WebDriver {
         let program = "/usr/bin/chromedriver"
         guard FileManager.default.isExecutableFile(atPath: program) else {
             throw TestSupportError(
@@ -37,7 +40,7 @@ public final class WebDriver: Sendable {
         }
         var arguments = [
             "--headless=new", "--window-size=\(width),\(height)", "--disable-gpu", "--disable-dev-shm-usage",
-            "--no-first-run", "--user-data-dir=\(folder.appending(path: "profile").path())",
+            "--accept-lang=\(language)", "--no-first-run", "--user-data-dir=\(folder.appending(path: "profile").path())",
         ]
         if getuid() == 0 { arguments.append("--no-sandbox") }
         if isDark { arguments.append("--force-dark-mode") }

@@ -46,8 +46,9 @@ package struct PageRoutes: Sendable {
     private static let scripts: [String: [UInt8]] = [
         "animator.js": PackageResources.animator_js, "app.js": PackageResources.app_js,
         "camera.js": PackageResources.camera_js, "clusters.js": PackageResources.clusters_js,
-        "door.js": PackageResources.door_js, "fleet.js": PackageResources.fleet_js,
-        "history.js": PackageResources.history_js,
+        "de.js": PackageResources.de_js, "door.js": PackageResources.door_js, "en.js": PackageResources.en_js,
+        "fleet.js": PackageResources.fleet_js, "history.js": PackageResources.history_js,
+        "i18n.js": PackageResources.i18n_js,
         "layers.js": PackageResources.layers_js, "list.js": PackageResources.list_js,
         "live.js": PackageResources.live_js, "names.js": PackageResources.names_js,
         "panel.js": PackageResources.panel_js,

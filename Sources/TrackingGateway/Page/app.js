@@ -6,13 +6,14 @@ import { Clusters } from "./clusters.js";
 import { askToSignIn, isOpen as isDoorOpen, keepDoor } from "./door.js";
 import { Fleet } from "./fleet.js";
 import { History } from "./history.js";
+import { LANGUAGES, chooseLanguage, language, onChange, t, translate } from "./i18n.js";
 import { Canvas, Grid, addTiles, drawAccuracy, drawLine, drawMarker, palette } from "./layers.js";
 import { List, set } from "./list.js";
 import { Live, SHARED, worth } from "./live.js";
 import { Names } from "./names.js";
 import { showPanel } from "./panel.js";
 import { json, shareToken, signOut, whoami } from "./session.js";
-import { clockAhead } from "./text.js";
+import * as text from "./text.js";
 
 const L = window.L;
 const element = (id) => document.getElementById(id);
@@ -35,8 +36,7 @@ async function makeMap() {
   const { tiles } = await json("/map/config") ?? {};
   map = L.map("map", { zoomControl: false, worldCopyJump: true, minZoom: 2, maxZoom: 20, zoomAnimation: Boolean(tiles) })
     .setView([30, 0], 2);
-  L.control.zoom({ position: "bottomright" }).addTo(map);
-  L.control.scale({ imperial: false }).addTo(map);
+  makeControls();
   map.attributionControl.setPrefix(false);
   camera = new Camera(map, element("panel"));
   clusters = new Clusters(map, camera, choose);
@@ -48,6 +48,17 @@ async function makeMap() {
   map.on("zoomend", () => clusters.zoomed(fleet, colours));
   colours = palette();
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { colours = palette(); grid?.draw(); });
+}
+
+let controls = [];
+
+/** Adds the map's buttons and its scale, in the chosen language and units. */
+function makeControls() {
+  for (const control of controls) control.remove();
+  const isMetric = text.units() === "metric";
+  controls = [L.control.zoom({ position: "bottomright", zoomInTitle: t("zoom-in"), zoomOutTitle: t("zoom-out") }),
+    L.control.scale({ metric: isMetric, imperial: !isMetric })];
+  for (const control of controls) control.addTo(map);
 }
 
 function paint(context, view) {
@@ -242,14 +253,14 @@ function followStream() {
     },
     time(seconds) { told = { time: seconds, at: performance.now() }; },
     reset: beginAnew,
-    lost() { fleet.isLost = true; tellLink("connecting …"); },
+    lost() { fleet.isLost = true; tellLink(t("connecting")); },
     /** Another user signed in, in another window of this browser, and may be allowed to read less. */
     replaced() { forgetAll(); loadNames(); },
     ended() {
-      tellLink("ended");
-      letGo(shareToken ? "This link has ended." : "Your token is no longer valid. Sign in with another one.");
+      tellLink(t("ended"));
+      letGo(t(shareToken ? "link.ended" : "token.ended"));
     },
-    refused() { letGo(shareToken ? "This link is not valid, or has ended." : ""); },
+    refused() { letGo(shareToken ? t("link.wrong") : ""); },
   });
   document.addEventListener("visibilitychange", seen);
   seen();
@@ -296,8 +307,8 @@ function tellShare() {
   if (!shareToken || hasEnded) return;
   const isEmpty = fleet.placed.length === 0 && performance.now() - openedAt > 2000;
   const ahead = [...fleet.byId.values()].map((trackable) => trackable.clockAhead).find((lead) => lead !== undefined);
-  const reason = ahead === undefined ? "" : ` The ${clockAhead(ahead)}.`;
-  notice(element("link").textContent || (isEmpty ? `No position has arrived since this link was created.${reason}` : ""));
+  const reason = ahead === undefined ? "" : ` ${t("clock-ahead.sentence", { age: text.age(ahead) })}`;
+  notice(element("link").textContent || (isEmpty ? `${t("link.empty")}${reason}` : ""));
 }
 
 /** Fits all trackables into view once no new one arrived for 250 ms, or after two seconds at the latest. */
@@ -342,6 +353,27 @@ document.addEventListener("keydown", (event) => {
   actions[event.key.length === 1 ? event.key.toLowerCase() : event.key]?.();
 });
 
+// MARK: Language and units
+
+function makeSettings() {
+  element("language").append(...Object.entries(LANGUAGES).map(([code, name]) => new Option(name, code)));
+  showSettings();
+  element("language").addEventListener("change", (event) => chooseLanguage(event.target.value));
+  element("units").addEventListener("change", (event) => text.chooseUnits(event.target.value));
+  onChange(() => {
+    showSettings();
+    makeControls();
+    fleet.hasNewOrder = true;
+    history.show();
+    tick();
+  });
+}
+
+function showSettings() {
+  element("language").value = language();
+  element("units").value = text.units();
+}
+
 // MARK: The start
 
 function tick() {
@@ -361,7 +393,7 @@ async function start() {
   let caller;
   try { caller = await whoami(); } catch {
     // The gateway cannot be reached or is overloaded. The user may be signed in, so the page tries again.
-    tellLink("connecting …");
+    tellLink(t("connecting"));
     setTimeout(start, 2000);
     return;
   }
@@ -383,12 +415,14 @@ async function start() {
   setInterval(askSoon, ASK_EVERY);
 }
 
-if (!L) notice("The map library Leaflet is not installed on the gateway: install the packages libjs-leaflet and libjs-leaflet.markercluster, or give its folder with --leaflet.");
+translate();
+if (!L) notice(t("leaflet-missing"));
 else {
   document.documentElement.classList.toggle("share", Boolean(shareToken));
   list = new List(element("list"), element("count"), choose);
   history = new History(fit, now);
   await makeMap();
+  makeSettings();
   keepDoor(start);
   start();
 }

@@ -3,6 +3,7 @@
 import { answer, reason } from "./session.js";
 import { bearing, distance, interpolated } from "./animator.js";
 import { drawLine, drawMarker } from "./layers.js";
+import { t } from "./i18n.js";
 import * as text from "./text.js";
 import { set } from "./list.js";
 
@@ -57,6 +58,7 @@ export class History {
   clear() {
     this.stop();
     this.points = [];
+    this.time = undefined;
     element("replay").hidden = true;
     set(element("history-note"), "");
   }
@@ -81,11 +83,11 @@ export class History {
     this.asking?.abort();
     const { signal } = this.asking = new AbortController();
     const { from, to } = this.span;
-    if (Number.isNaN(from + to)) { set(element("history-note"), "Enter a date and a time for the beginning and for the end of the time span."); return; }
-    if (!(from < to)) { set(element("history-note"), "The end of the time span must be after its beginning."); return; }
+    if (Number.isNaN(from + to)) { set(element("history-note"), t("history.no-date")); return; }
+    if (!(from < to)) { set(element("history-note"), t("history.order")); return; }
     const path = `/api/v1/trackables/${encodeURIComponent(this.id)}`;
     const span = `from=${new Date(from * 1000).toISOString()}&to=${new Date(to * 1000).toISOString()}`;
-    set(element("history-note"), "Loading …");
+    set(element("history-note"), t("loading"));
     const [track, trips] = await Promise.all([
       answer(`${path}/history?format=geojson&${span}&max-points=${MAXIMUM_POINTS}`, { signal }),
       answer(`${path}/trips?${span}`, { signal })]);
@@ -94,15 +96,24 @@ export class History {
     this.points = pointsOf(track.body);
     this.isSimplified = this.points.length >= MAXIMUM_POINTS;
     markGaps(this.points, this.isSimplified);
-    if (this.points.length === 0) { set(element("history-note"), "No positions were recorded in this time span."); return; }
+    if (this.points.length === 0) { set(element("history-note"), t("history.empty")); return; }
     for (const format of ["gpx", "geojson", "csv"]) element(`as-${format}`).href = `${path}/history?format=${format}&${span}`;
-    this.measure();
-    if (trips.ok && trips.body) this.listTrips(trips.body.trips);
-    else element("trips").replaceChildren(Object.assign(document.createElement("li"), { textContent: reason(trips) }));
+    this.trips = trips;
+    this.show();
     element("replay").hidden = false;
     element("scrub").value = element("scrub").max;
     this.scrubbed();
     this.fit(this.points);
+  }
+
+  /** Fills the texts of the shown track, in the chosen language and units. */
+  show() {
+    if (this.points.length === 0) return;
+    this.measure();
+    const { trips } = this;
+    if (trips.ok && trips.body) this.listTrips(trips.body.trips);
+    else element("trips").replaceChildren(Object.assign(document.createElement("li"), { textContent: reason(trips) }));
+    if (this.time !== undefined) this.tell();
   }
 
   /** Computes the speeds of points that have none, and the ends of the colour scale. */
@@ -119,9 +130,8 @@ export class History {
     this.top = Math.max(1, speeds[Math.floor(speeds.length * 0.98)]);
     set(element("scale-high"), text.speed(this.top));
     const seconds = this.points[this.points.length - 1].time - this.points[0].time;
-    set(element("history-note"), this.isSimplified
-      ? `about ${text.metres(length)} in ${text.duration(seconds)}, simplified to ${this.points.length} points`
-      : `${this.points.length} points, ${text.metres(length)} in ${text.duration(seconds)}`);
+    const values = { count: this.points.length, length: text.metres(length), time: text.duration(seconds) };
+    set(element("history-note"), t(this.isSimplified ? "history.simplified" : "history.points", values));
   }
 
   listTrips(trips) {
@@ -130,7 +140,7 @@ export class History {
       const button = document.createElement("button");
       button.type = "button";
       const isTrip = trip.kind === "trip";
-      button.append(isTrip ? `Trip${trip.mode ? ` (${trip.mode})` : ""}` : "Stop", span(text.duration(trip.duration), ""),
+      button.append(isTrip ? t(trip.mode ? "trip.mode" : "trip", { mode: trip.mode }) : t("stop"), span(text.duration(trip.duration), ""),
         span(`${text.moment(trip.start)}${isTrip && trip.distance !== undefined ? ` · ${text.metres(trip.distance)}` : ""}${isTrip && trip.averageSpeed !== undefined ? ` · ${text.speed(trip.averageSpeed)}` : ""}`, "faint"));
       button.addEventListener("click", () => this.goTo(trip.start, trip.end));
       item.append(button);
@@ -164,7 +174,7 @@ export class History {
 
   tell() {
     const point = this.at(this.time);
-    set(element("scrubbed"), `${text.preciseMoment(this.time)} · ${point.isGap ? "no data" : text.speed(point.speed)}`);
+    set(element("scrubbed"), `${text.preciseMoment(this.time)} · ${point.isGap ? t("history.gap") : text.speed(point.speed)}`);
     element("scrub").setAttribute("aria-valuetext", text.preciseMoment(this.time));
   }
 
@@ -172,7 +182,7 @@ export class History {
     if (this.time >= this.last) this.setTime(this.first);
     this.isPlaying = true;
     element("play").textContent = "❚❚";
-    element("play").setAttribute("aria-label", "Pause");
+    element("play").setAttribute("aria-label", t("pause"));
     let before = performance.now();
     const step = (now) => {
       this.setTime(this.time + (now - before) / 1000 * Number(element("rate").value));
@@ -187,7 +197,7 @@ export class History {
     cancelAnimationFrame(this.frame);
     this.isPlaying = false;
     element("play").textContent = "▶";
-    element("play").setAttribute("aria-label", "Replay");
+    element("play").setAttribute("aria-label", t("replay"));
   }
 
   /** Returns the position at a time, interpolated between points; in a gap of the track the last one before it (`isGap`). */

@@ -1,5 +1,6 @@
 // The list of trackables as text, sorted and searched while the user types. Only visible rows have elements.
 
+import { locale, t } from "./i18n.js";
 import * as text from "./text.js";
 
 /** The height of a row in pixels, as in the style sheet, and the number of rows beyond each edge that have elements. */
@@ -49,7 +50,7 @@ export class List {
     this.fleet = fleet;
     if (fleet.hasNewOrder) {
       fleet.hasNewOrder = false;
-      const compare = new Intl.Collator(undefined, { numeric: true }).compare;
+      const compare = new Intl.Collator(locale(), { numeric: true }).compare;
       this.order = fleet.listed.sort((a, b) => compare(a.group ?? "", b.group ?? "") || compare(a.label, b.label));
     }
     this.filter();
@@ -64,7 +65,7 @@ export class List {
     const isFound = (trackable) => [trackable.id, trackable.name, trackable.group, this.fleet.stateOf(trackable)]
       .some((field) => field?.toLowerCase().includes(this.needle));
     this.found = this.needle ? this.order.filter(isFound) : this.order;
-    set(this.count, this.needle ? `${this.found.length} of ${this.order.length}` : String(this.order.length));
+    set(this.count, this.needle ? t("count.of", { found: this.found.length, all: this.order.length }) : String(this.order.length));
     const height = `${this.found.length * ROW}px`;
     if (this.room.style.height !== height) this.room.style.height = height;
     this.layOut();
@@ -123,14 +124,15 @@ export class List {
     set(made.speed, isMoving ? text.speed(trackable.speed) : "");
     const parts = [words(state)];
     if (trackable.time !== undefined) parts.push(text.age(this.now - trackable.time));
-    else if (trackable.recorded !== undefined) parts.push(`recorded until ${text.ago(this.now - trackable.recorded)}`);
+    else if (trackable.recorded !== undefined) parts.push(t("recorded-until", { ago: text.ago(this.now - trackable.recorded) }));
     if (trackable.clockAhead !== undefined) parts.push(text.clockAhead(trackable.clockAhead));
-    if (trackable.properties?.batteryLevel !== undefined) parts.push(`battery ${text.percent(trackable.properties.batteryLevel)}`);
+    const level = trackable.properties?.batteryLevel;
+    const battery = level === undefined ? undefined : t("battery", { level: text.percent(level) });
+    if (battery) parts.push(battery);
     if (trackable.group) parts.push(trackable.group);
     set(made.more, parts.join(" · "));
     // The row is not announced to screen readers every second; the panel contains the changing text.
-    const battery = text.percent(trackable.properties?.batteryLevel);
-    const spoken = [trackable.label, words(state), battery && `battery ${battery}`, trackable.group].filter(Boolean).join(", ");
+    const spoken = [trackable.label, words(state), battery, trackable.group].filter(Boolean).join(", ");
     if (made.spoken !== spoken) { made.spoken = spoken; row.setAttribute("aria-label", spoken); }
     const isChosen = trackable.id === this.chosen;
     if (made.isChosen !== isChosen) { made.isChosen = isChosen; row.setAttribute("aria-selected", String(isChosen)); }
@@ -151,9 +153,7 @@ export class List {
 }
 
 /** Returns the word for a state. */
-export function words(state) {
-  return { ONLINE: "online", STALE: "stale", OFFLINE: "offline", FAILED: "failed", UNKNOWN: "unknown" }[state] ?? state;
-}
+export const words = (state) => t(`state.${state}`);
 
 /** Sets the text of an element only if it differs, so that nothing is laid out or announced again. */
 export function set(element, value) { if (element.textContent !== value) element.textContent = value; }
