@@ -40,7 +40,8 @@ public final class WebDriver: Sendable {
         }
         var arguments = [
             "--headless=new", "--window-size=\(width),\(height)", "--disable-gpu", "--disable-dev-shm-usage",
-            "--accept-lang=\(language)", "--no-first-run", "--user-data-dir=\(folder.appending(path: "profile").path())",
+            "--no-first-run", "--accept-lang=\(language)",
+            "--user-data-dir=\(folder.appending(path: "profile").path())",
         ]
         if getuid() == 0 { arguments.append("--no-sandbox") }
         if isDark { arguments.append("--force-dark-mode") }

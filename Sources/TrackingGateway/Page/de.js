@@ -11,7 +11,7 @@ export const de = {
   "search": "Suchen (/)",
   "search.label": "Objekte suchen",
   "close": "Schließen (Escape)",
-  "leaflet-missing": "Die Kartenbibliothek Leaflet fehlt auf dem Gateway: Die Pakete libjs-leaflet und libjs-leaflet.markercluster installieren oder ihr Verzeichnis mit --leaflet angeben.",
+  "leaflet-missing": "Die Kartenbibliothek Leaflet fehlt auf dem Gateway: Das Paket libjs-leaflet installieren oder ihr Verzeichnis mit --leaflet angeben.",
   "zoom-in": "Vergrößern",
   "zoom-out": "Verkleinern",
 
@@ -33,14 +33,16 @@ export const de = {
   "error.away": "Das Gateway kann jetzt nicht antworten: Versuchen Sie es später noch einmal.",
 
   // The connection.
-  "connecting": "Verbindung wird aufgebaut …",
-  "ended": "beendet",
+  "banner.lost": "Verbindung um {time} verloren. Positionen können veraltet sein. Neuer Versuch läuft …",
+  "banner.away": "Das Gateway antwortet nicht. Neuer Versuch läuft …",
+  "banner.dropped": { one: "Der Broker hat {count} Nachricht verworfen. Positionen können fehlen.", other: "Der Broker hat {count} Nachrichten verworfen. Positionen können fehlen." },
   "link.ended": "Dieser Link ist abgelaufen.",
   "link.wrong": "Dieser Link ist ungültig oder abgelaufen.",
   "link.empty": "Seit dieser Link erstellt wurde, ist keine Position eingetroffen.",
 
   // The list.
   "count.of": "{found} von {all}",
+  "last-seen": "zuletzt {ago}",
   "recorded-until": "aufgezeichnet bis {ago}",
   "battery": "Akku {level}",
 
@@ -50,6 +52,7 @@ export const de = {
   "state.OFFLINE": "offline",
   "state.FAILED": "gestört",
   "state.UNKNOWN": "unbekannt",
+  "state.OLD": "keine aktuelle Position",
 
   // The panel.
   "follow": "Folgen",
@@ -59,8 +62,8 @@ export const de = {
   "history.title": "Die aufgezeichnete Strecke des Objekts zeigen (H)",
   "panel.no-position": "keine Position",
   "panel.position": "Position {ago}",
-  "panel.last-position": "letzte Position {ago}",
   "panel.unknown": "Zustand unbekannt: Diese Seite hat keine Verbindung zum Gateway; {seen}",
+  "panel.old": "Keine aktuelle Position; {seen}",
   "panel.stale": "Überfällig: In der erwarteten Zeit kam keine Position; {seen}",
   "panel.offline": "Offline; {seen}",
   "panel.extrapolated": "Online; {seen}, hochgerechnet",
@@ -141,4 +144,52 @@ export const de = {
   "reason.others": { one: "{count} anderer Beobachter", other: "{count} andere Beobachter" },
   "reason.near": "nahe am Ziel",
   "reason.battery": "Akku schwach: seltener",
+
+  // The sheet of a phone.
+  "sheet": "Größe des Blatts: {size}",
+  "sheet.peek": "klein",
+  "sheet.half": "halb",
+  "sheet.full": "ganz",
+
+  // Sorting, filter and stacks.
+  "sort": "Sortieren",
+  "sort.name": "Name",
+  "sort.age": "Neueste Position",
+  "sort.speed": "Tempo",
+  "sort.battery": "Akku, niedrigster zuerst",
+  "chips": "Nach Zustand und Gruppe filtern",
+  "chip": "{name} {count}",
+  "stack": { one: "{count} Objekt hier", other: "{count} Objekte hier" },
+
+  // Places and copying.
+  "copy": "Kopieren",
+  "copied": "Kopiert",
+  "not-copied": "Kopieren gescheitert",
+  "copy-place": "Koordinaten kopieren",
+  "osm": "OpenStreetMap",
+  "geo": "Karten-App",
+  "geo.title": "Den Ort im Kartenprogramm dieses Geräts öffnen",
+
+  // Next steps.
+  "guide.fleet": "Noch keine Objekte",
+  "guide.van": "Starten Sie ein simuliertes Fahrzeug auf dem Rechner des Brokers:",
+  "guide.phone": "Oder senden Sie Positionen von einem Telefon:",
+  "guide.connect": "Telefon verbinden …",
+  "guide.filter": "Kein Objekt passt zu Suche und Filtern.",
+  "guide.clear": "Suche und Filter löschen",
+  "guide.record": "Von diesem Objekt ist nichts aufgezeichnet. Starten Sie einen Rekorder auf dem Rechner des Brokers:",
+  "guide.last-hour": "Letzte aufgezeichnete Stunde zeigen",
+
+  // Connecting a phone.
+  "phone.add": "Telefon verbinden …",
+  "phone.title": "Telefon verbinden",
+  "phone.token": "Erstellen Sie auf dem Rechner des Gateways ein Token:",
+  "phone.enter": "Token eingeben",
+  "phone.app": "App",
+  "phone.scan": "Scannen Sie den Code mit dem Telefon.",
+  "phone.code": "QR-Code mit dem Einrichtungslink",
+  "phone.link": "Link auf diesem Gerät öffnen",
+  "phone.secret": "Der Code enthält das Token. Das Token wird nicht an das Gateway gesendet.",
+  "phone.loopback": "Ein Telefon erreicht diese Adresse nicht. Öffnen Sie diese Seite zuerst unter der Netzwerkadresse des Gateways.",
+  "phone.close": "Schließen",
 };

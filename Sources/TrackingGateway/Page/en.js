@@ -12,7 +12,7 @@ export const en = {
   "search": "Search (/)",
   "search.label": "Search trackables",
   "close": "Close (Escape)",
-  "leaflet-missing": "The map library Leaflet is not installed on the gateway: install the packages libjs-leaflet and libjs-leaflet.markercluster, or give its folder with --leaflet.",
+  "leaflet-missing": "The map library Leaflet is not installed on the gateway: install the package libjs-leaflet, or give its folder with --leaflet.",
   "zoom-in": "Zoom in",
   "zoom-out": "Zoom out",
 
@@ -34,14 +34,16 @@ export const en = {
   "error.away": "The gateway cannot answer now: try again later.",
 
   // The connection.
-  "connecting": "connecting …",
-  "ended": "ended",
+  "banner.lost": "Connection lost at {time}. Positions may be out of date. Trying again …",
+  "banner.away": "The gateway does not answer. Trying again …",
+  "banner.dropped": { one: "The broker dropped {count} message. Positions may be missing.", other: "The broker dropped {count} messages. Positions may be missing." },
   "link.ended": "This link has ended.",
   "link.wrong": "This link is not valid, or has ended.",
   "link.empty": "No position has arrived since this link was created.",
 
   // The list.
   "count.of": "{found} of {all}",
+  "last-seen": "last seen {ago}",
   "recorded-until": "recorded until {ago}",
   "battery": "battery {level}",
 
@@ -51,6 +53,7 @@ export const en = {
   "state.OFFLINE": "offline",
   "state.FAILED": "failed",
   "state.UNKNOWN": "unknown",
+  "state.OLD": "no recent position",
 
   // The panel.
   "follow": "Follow",
@@ -60,8 +63,8 @@ export const en = {
   "history.title": "Show the recorded track of the trackable (H)",
   "panel.no-position": "no position",
   "panel.position": "position {ago}",
-  "panel.last-position": "last position {ago}",
   "panel.unknown": "State unknown: this page is not connected to the gateway; {seen}",
+  "panel.old": "No recent position; {seen}",
   "panel.stale": "Stale: no position arrived in the expected time; {seen}",
   "panel.offline": "Offline; {seen}",
   "panel.extrapolated": "Online; {seen}, extrapolated",
@@ -142,4 +145,52 @@ export const en = {
   "reason.others": { one: "{count} other watcher", other: "{count} other watchers" },
   "reason.near": "near its destination",
   "reason.battery": "battery low: less often",
+
+  // The sheet of a phone.
+  "sheet": "Size of the sheet: {size}",
+  "sheet.peek": "small",
+  "sheet.half": "half",
+  "sheet.full": "full",
+
+  // Sorting, filter and stacks.
+  "sort": "Sort",
+  "sort.name": "Name",
+  "sort.age": "Latest position",
+  "sort.speed": "Speed",
+  "sort.battery": "Battery, lowest first",
+  "chips": "Filter by state and group",
+  "chip": "{name} {count}",
+  "stack": { one: "{count} trackable here", other: "{count} trackables here" },
+
+  // Places and copying.
+  "copy": "Copy",
+  "copied": "Copied",
+  "not-copied": "Copying failed",
+  "copy-place": "Copy coordinates",
+  "osm": "OpenStreetMap",
+  "geo": "Map app",
+  "geo.title": "Open the place in the map program of this device",
+
+  // Next steps.
+  "guide.fleet": "No trackables yet",
+  "guide.van": "Start a simulated van on the computer of the broker:",
+  "guide.phone": "Or send positions from a phone:",
+  "guide.connect": "Connect a phone …",
+  "guide.filter": "No trackable matches the search and the filters.",
+  "guide.clear": "Clear search and filters",
+  "guide.record": "Nothing of this trackable is recorded. Start a recorder on the computer of the broker:",
+  "guide.last-hour": "Show the last recorded hour",
+
+  // Connecting a phone.
+  "phone.add": "Connect a phone …",
+  "phone.title": "Connect a phone",
+  "phone.token": "Create a token on the computer of the gateway:",
+  "phone.enter": "Enter the token",
+  "phone.app": "App",
+  "phone.scan": "Scan the code with the phone.",
+  "phone.code": "QR code with the set-up link",
+  "phone.link": "Open the link on this device",
+  "phone.secret": "The code contains the token. The token is not sent to the gateway.",
+  "phone.loopback": "A phone cannot reach this address. Open this page at the network address of the gateway first.",
+  "phone.close": "Close",
 };

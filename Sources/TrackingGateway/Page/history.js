@@ -5,6 +5,7 @@ import { bearing, distance, interpolated } from "./animator.js";
 import { drawLine, drawMarker } from "./layers.js";
 import { t } from "./i18n.js";
 import * as text from "./text.js";
+import { showEmptySpan } from "./guide.js";
 import { set } from "./list.js";
 
 const element = (id) => document.getElementById(id);
@@ -15,10 +16,12 @@ export class History {
   /**
    * @param fit called with places to bring into view
    * @param now the gateway's time
+   * @param changed called after another span was chosen or the history was closed
    */
-  constructor(fit, now) {
+  constructor(fit, now, changed = () => {}) {
     this.fit = fit;
     this.now = now;
+    this.changed = changed;
     this.points = [];
     /**
      * The time span, in seconds. A time in the input fields is ambiguous in the hour after clocks were set back, so the fields
@@ -39,13 +42,32 @@ export class History {
     element("play").addEventListener("click", () => this.isPlaying ? this.stop() : this.play());
   }
 
-  /** Shows the last hour of a trackable: before now, or before the time of its last record. */
-  open(id, recorded) {
+  /**
+   * Shows a span {from, to} of a trackable, or its last hour: before now, or before the time of its last record.
+   *
+   * @param recorded the time of the last record of a trackable; `isPast` is true if it has no current position
+   */
+  open(id, recorded, { isPast = true, span, keepsView = false } = {}) {
     this.id = id;
-    this.recorded = recorded;
+    this.recorded = isPast ? recorded : undefined;
+    this.latest = recorded;
     this.clear();
     element("history").hidden = false;
-    this.pick(3600);
+    if (span) this.showSpan(span, keepsView); else this.pick(3600);
+  }
+
+  /** The shown span {from, to} in seconds; undefined while the history is closed. */
+  get shown() { return this.id !== undefined && this.span.from < this.span.to ? this.span : undefined; }
+
+  showSpan(span, keepsView = false) {
+    this.markPicked(undefined);
+    this.write(span);
+    this.load(keepsView);
+  }
+
+  write(span) {
+    this.span = span;
+    for (const end of ["from", "to"]) element(end).value = local(span[end] * 1000);
   }
 
   close() {
@@ -53,21 +75,23 @@ export class History {
     this.asking?.abort();
     this.clear();
     element("history").hidden = true;
+    this.changed();
   }
 
   clear() {
     this.stop();
     this.points = [];
+    this.isEmpty = false;
     this.time = undefined;
     element("replay").hidden = true;
     set(element("history-note"), "");
+    element("history-next").replaceChildren();
   }
 
   pick(seconds) {
     this.markPicked(seconds);
     const to = Math.floor(this.recorded ?? this.now()) + 1;
-    this.span = { from: to - 1 - seconds, to };
-    for (const end of ["from", "to"]) element(end).value = local(this.span[end] * 1000);
+    this.write({ from: to - 1 - seconds, to });
     this.load();
   }
 
@@ -77,8 +101,10 @@ export class History {
     }
   }
 
-  async load() {
+  /** Loads the shown span; `keepsView` is true if the map is already where the user wants it. */
+  async load(keepsView = false) {
     this.clear();
+    this.changed();
     // Only the answer to the newest request is shown, so an earlier request is cancelled.
     this.asking?.abort();
     const { signal } = this.asking = new AbortController();
@@ -96,18 +122,27 @@ export class History {
     this.points = pointsOf(track.body);
     this.isSimplified = this.points.length >= MAXIMUM_POINTS;
     markGaps(this.points, this.isSimplified);
-    if (this.points.length === 0) { set(element("history-note"), t("history.empty")); return; }
+    if (this.points.length === 0) { this.showEmpty(); return; }
     for (const format of ["gpx", "geojson", "csv"]) element(`as-${format}`).href = `${path}/history?format=${format}&${span}`;
     this.trips = trips;
     this.show();
     element("replay").hidden = false;
     element("scrub").value = element("scrub").max;
     this.scrubbed();
-    this.fit(this.points);
+    if (!keepsView) this.fit(this.points);
+  }
+
+  /** Shows that the span has no positions, and the next step. */
+  showEmpty() {
+    this.isEmpty = true;
+    set(element("history-note"), t("history.empty"));
+    const showLast = () => this.showSpan({ from: Math.floor(this.latest) - 3599, to: Math.floor(this.latest) + 1 });
+    showEmptySpan(element("history-next"), this.latest, showLast);
   }
 
   /** Fills the texts of the shown track, in the chosen language and units. */
   show() {
+    if (this.isEmpty) this.showEmpty();
     if (this.points.length === 0) return;
     this.measure();
     const { trips } = this;

@@ -7,8 +7,8 @@ export function palette() {
   const style = getComputedStyle(document.documentElement);
   const read = (name) => style.getPropertyValue(name).trim();
   return {
-    state: { ONLINE: read("--online"), STALE: read("--stale"), OFFLINE: read("--offline"), FAILED: read("--offline"),
-      UNKNOWN: read("--offline") },
+    state: { ONLINE: read("--online"), STALE: read("--stale"), FAILED: read("--wrong"), OFFLINE: read("--offline"),
+      OLD: read("--offline"), UNKNOWN: read("--offline") },
     ground: read("--ground"), line: read("--grid"), text: read("--ink"), faint: read("--faint"), halo: read("--halo"),
   };
 }

@@ -3,6 +3,7 @@
 import { t } from "./i18n.js";
 import * as text from "./text.js";
 import { set } from "./list.js";
+import { coordinates, showPlace } from "./place.js";
 
 const element = (id) => document.getElementById(id);
 
@@ -12,8 +13,9 @@ export function showPanel(trackable, shown, asked, now) {
   set(element("panel-name"), trackable.label);
   if (state.className !== `state ${shown}`) state.className = `state ${shown}`;
   set(state, stateText(trackable, shown, now));
-  const facts = factsOf(trackable, asked, now);
+  const facts = factsOf(trackable, shown, asked, now);
   for (const name of ["follow", "zoom"]) element(name).disabled = trackable.place === undefined;
+  showPlace(trackable.place);
   const list = element("facts");
   const names = facts.map(([name]) => name).join("\n");
   if (list.dataset.names !== names) {
@@ -34,25 +36,27 @@ function stateText(trackable, state, now) {
 }
 
 /** The texts of the states in which a position is not shown as current. */
-const TEXTS = { UNKNOWN: "panel.unknown", STALE: "panel.stale", OFFLINE: "panel.offline", FAILED: "panel.failed" };
+const TEXTS = { OLD: "panel.old", UNKNOWN: "panel.unknown", STALE: "panel.stale", OFFLINE: "panel.offline", FAILED: "panel.failed" };
+
+/** The states in which the trackable may have left its last position. */
+const AWAY = ["OLD", "OFFLINE", "FAILED"];
 
 function positionText(trackable, state, now) {
   const { time, recorded } = trackable;
-  const isLast = state === "OFFLINE";
   let seen = t("panel.no-position");
-  if (time !== undefined) seen = t(isLast ? "panel.last-position" : "panel.position", { ago: text.ago(now - time) });
+  if (time !== undefined) seen = AWAY.includes(state) ? text.lastSeen(now - time) : t("panel.position", { ago: text.ago(now - time) });
   else if (recorded !== undefined) seen = t("recorded-until", { ago: text.ago(now - recorded) });
   return t(TEXTS[state] ?? (trackable.isPredicted ? "panel.extrapolated" : "panel.online"), { seen });
 }
 
-function factsOf(trackable, asked, now) {
+function factsOf(trackable, shown, asked, now) {
   const facts = [];
   const properties = trackable.properties ?? {};
-  if (trackable.speed !== undefined) facts.push([t("fact.speed"), text.speed(trackable.speed)]);
+  if (trackable.speed !== undefined && !AWAY.includes(shown)) facts.push([t("fact.speed"), text.speed(trackable.speed)]);
   if (properties.bearing !== undefined) facts.push([t("fact.heading"), `${Math.round(properties.bearing)}°`]);
   if (properties.accuracyHorizontal !== undefined) facts.push([t("fact.accuracy"), `± ${text.metres(properties.accuracyHorizontal)}`]);
   if (properties.batteryLevel !== undefined) facts.push([t("fact.battery"), text.percent(properties.batteryLevel)]);
-  if (trackable.place) facts.push([t("fact.place"), `${trackable.place.lat.toFixed(5)}, ${trackable.place.lng.toFixed(5)}`]);
+  if (trackable.place) facts.push([t("fact.place"), coordinates(trackable.place)]);
   if (trackable.time !== undefined) facts.push([t("fact.time"), text.moment(trackable.time)]);
   else if (trackable.recorded !== undefined) facts.push([t("fact.recorded"), text.moment(trackable.recorded)]);
   const inForce = trackable.inForce;

@@ -81,6 +81,20 @@ export function ago(seconds) {
   return seconds < 2 ? t("ago.now") : t("ago", { age: age(seconds) });
 }
 
+/** The units of long times in seconds, the longest first, and the number of seconds from which each is used. */
+const LONG = [["year", 31557600, 2 * 31557600], ["month", 2629800, 60 * 86400], ["day", 86400, 129600], ["hour", 3600, 5400],
+  ["minute", 60, 60]];
+
+/** Returns the text of a time in the past in whole units: "7 years ago". */
+export function longAgo(seconds) {
+  const [unit, size] = LONG.find(([, , least]) => seconds >= least) ?? ["second", 1];
+  const format = new Intl.RelativeTimeFormat(locale());
+  return seconds < 2 ? t("ago.now") : format.format(-Math.floor(seconds / size), unit);
+}
+
+/** Returns the text of the time at which a trackable was last at its place, by the age of its last position. */
+export const lastSeen = (seconds) => seconds < 0 ? ago(seconds) : t("last-seen", { ago: longAgo(seconds) });
+
 /** Returns the note about a device whose clock is ahead of the gateway's by a number of seconds. */
 export const clockAhead = (seconds) => t("clock-ahead", { age: age(seconds) });
 
