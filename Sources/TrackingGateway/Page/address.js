@@ -45,9 +45,21 @@ function viewOf(text) {
   return Math.abs(lat) <= 90 && Math.abs(lng) <= 540 && zoom >= 0 && zoom <= 24 ? { lat, lng, zoom } : undefined;
 }
 
-/** Replaces the part of the address after #, without an entry in the browser's history. */
-export function show(shown) {
-  const text = addressOf(shown);
-  const address = `${location.pathname}${location.search}${text && `#${text}`}`;
-  if (address !== `${location.pathname}${location.search}${location.hash}`) window.history.replaceState(null, "", address);
+let timer;
+
+/**
+ * Replaces the part of the address after #, without an entry in the browser's history, and once for several changes.
+ *
+ * @param shown returns the parts of the address later; undefined to leave it
+ */
+export function showSoon(shown) {
+  timer ??= setTimeout(() => {
+    timer = undefined;
+    const parts = shown();
+    if (!parts) return;
+    const text = addressOf(parts);
+    const page = `${location.pathname}${location.search}`;
+    const address = `${page}${text && `#${text}`}`;
+    if (address !== `${page}${location.hash}`) window.history.replaceState(null, "", address);
+  }, 300);
 }

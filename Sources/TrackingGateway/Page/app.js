@@ -5,19 +5,22 @@ import * as address from "./address.js";
 import { Banner } from "./banner.js";
 import { Camera } from "./camera.js";
 import { Clusters, isStack } from "./clusters.js";
+import { makeControls } from "./controls.js";
 import { askToSignIn, isOpen as isDoorOpen, keepDoor } from "./door.js";
 import { Filter } from "./filter.js";
 import { Fleet } from "./fleet.js";
 import { Guide, PhoneDialog } from "./guide.js";
 import { History } from "./history.js";
 import { onChange, t, translate } from "./i18n.js";
-import { Canvas, Grid, addTiles, palette } from "./layers.js";
+import { Canvas, Grid, addTiles, palette, view } from "./layers.js";
 import { List, set } from "./list.js";
-import { Live, SHARED, worth } from "./live.js";
+import { keepKeys } from "./keys.js";
+import { Live } from "./live.js";
 import { Names } from "./names.js";
 import { Painter } from "./painter.js";
 import { showPanel } from "./panel.js";
 import { keepPlace } from "./place.js";
+import { wantedRequests } from "./requests.js";
 import { json, shareToken, signOut, whoami } from "./session.js";
 import { keepSettings, showSettings } from "./settings.js";
 import { Sheet, keepDoubleTaps } from "./sheet.js";
@@ -26,8 +29,6 @@ import * as text from "./text.js";
 
 const L = window.L;
 const element = (id) => document.getElementById(id);
-/** The largest number of trackables in view for which the page requests resolutions: those nearest to the middle. */
-const MAXIMUM_ASKED = 100;
 
 /** The gateway's time in seconds, and the browser time at which it arrived. The browser's clock may be wrong. */
 let told = { time: Date.now() / 1000, at: performance.now() };
@@ -48,7 +49,7 @@ async function makeMap() {
   const { tiles } = await json("/map/config") ?? {};
   map = L.map("map", { zoomControl: false, worldCopyJump: true, minZoom: 2, maxZoom: 20, zoomAnimation: Boolean(tiles) })
     .setView([30, 0], 2);
-  makeControls();
+  makeControls(map, sheet.isOn);
   map.attributionControl.setPrefix(false);
   camera = new Camera(map, element("panel"), sheet);
   const grid = addTiles(tiles, map) ? undefined : new Grid().addTo(map);
@@ -70,22 +71,11 @@ Object.defineProperty(window, "godwitFrames", { get: () => painter?.frames ?? 0 
 
 /** Chooses the clicked marker, lists a stack of markers, or zooms to a group. */
 function clicked(point) {
-  const places = painter.placesAt(point);
+  const places = painter.placesAt(point, view(map));
   if (places.length < 2) choose(places[0]?.trackable.id);
   else if (isStack(places, map.getZoom())) listStack(map, point, places, camera.covered, choose);
   else if (painter.single.includes(places[0])) choose(places[0].trackable.id);
   else fit(places.map(({ trackable }) => trackable.place));
-}
-
-let controls = [];
-
-/** Adds the map's buttons and its scale, in the chosen language and units. */
-function makeControls() {
-  for (const control of controls) control.remove();
-  const isMetric = text.units() === "metric";
-  controls = [L.control.zoom({ position: sheet.isOn ? "topright" : "bottomright", zoomInTitle: t("zoom-in"), zoomOutTitle: t("zoom-out") }),
-    L.control.scale({ metric: isMetric, imperial: !isMetric })];
-  for (const control of controls) control.addTo(map);
 }
 
 /** Brings places into view, and stops following a trackable. */
@@ -174,19 +164,16 @@ function openAddress() {
   comeBack();
 }
 
-/** Puts the shown trackable, span, filter and view into the address, once for several changes. */
-let addressTimer;
-function showAddress() {
-  if (!isStarted || shareToken) return;
-  addressTimer ??= setTimeout(() => {
-    addressTimer = undefined;
-    if (returning) return;
-    const { lat, lng } = map.getCenter().wrap();
-    address.show({
-      trackable: chosen, isFollowed: isFollowing, span: history.shown, search: filter.needle, states: [...filter.states],
-      groups: [...filter.groups], view: hasFitted ? { lat, lng, zoom: map.getZoom() } : undefined,
-    });
-  }, 300);
+function showAddress() { if (isStarted && !shareToken) address.showSoon(shownNow); }
+
+/** Returns what the page shows; undefined while the trackable of the address has not arrived. */
+function shownNow() {
+  if (returning) return undefined;
+  const { lat, lng } = map.getCenter().wrap();
+  return {
+    trackable: chosen, isFollowed: isFollowing, span: history.shown, search: filter.needle, states: [...filter.states],
+    groups: [...filter.groups], view: hasFitted ? { lat, lng, zoom: map.getZoom() } : undefined,
+  };
 }
 
 function zoomTo(trackable) { if (trackable?.place) camera.showClosely(trackable.place); }
@@ -225,23 +212,8 @@ function askSoon() {
 
 function askNow() {
   if (!live || document.hidden) return;
-  const bounds = map.getBounds();
-  const middle = map.getCenter();
-  const inView = fleet.placed.filter((trackable) =>
-    trackable.id === chosen || (list.shows(trackable) && bounds.contains(camera.near(trackable.place))));
-  // A trackable with a request keeps it until others are clearly nearer to the middle.
-  const distance = (trackable) => middle.distanceTo(trackable.place) * (live.requests.wanted.has(trackable.id) ? 0.8 : 1);
-  const away = new Map(inView.map((trackable) => [trackable, trackable.id === chosen ? -1 : distance(trackable)]));
-  inView.sort((a, b) => away.get(a) - away.get(b));
-  const wanted = inView.slice(0, MAXIMUM_ASKED).map((trackable) =>
-    [trackable.id, shareToken ? SHARED : worth(map.getZoom(), trackable.id === chosen && isFollowing)]);
-  live.requests.want(new Map([...wanted, ...unplaced()]));
-}
-
-/** A share link shows no position from before its creation, so the page requests its trackable until a position arrives. */
-function unplaced() {
-  if (!shareToken) return [];
-  return [...fleet.byId.values()].filter((trackable) => !trackable.place).map(({ id }) => [id, SHARED]);
+  const shown = { fleet, map, camera, chosen, isFollowing, shows: (trackable) => list.shows(trackable) };
+  live.requests.want(wantedRequests(shown, live.requests.wanted));
 }
 
 // MARK: The live stream
@@ -347,24 +319,16 @@ element("zoom").addEventListener("click", () => zoomTo(fleet.byId.get(chosen)));
 element("past").addEventListener("click", () => toggleHistory());
 element("search").addEventListener("input", (event) => { filter.search(event.target.value); filtered(); });
 
-document.addEventListener("keydown", (event) => {
-  if (event.target.matches("input, select") || event.ctrlKey || event.metaKey || event.altKey) {
-    if (event.key === "Escape") event.target.blur();
-    return;
-  }
-  const actions = {
-    "/": () => { element("search").focus(); event.preventDefault(); },
-    a: fitAll, Escape: () => choose(undefined),
-    f: () => chosen !== undefined && follow(!isFollowing),
-    h: () => chosen !== undefined && !shareToken && toggleHistory(),
-  };
-  actions[event.key.length === 1 ? event.key.toLowerCase() : event.key]?.();
+keepKeys({
+  a: fitAll, Escape: () => choose(undefined),
+  f: () => chosen !== undefined && follow(!isFollowing),
+  h: () => chosen !== undefined && !shareToken && toggleHistory(),
 });
 
 /** Shows all texts again, in another language or other units. */
 function retold() {
   showSettings();
-  makeControls();
+  makeControls(map, sheet.isOn);
   fleet.hasNewOrder = true;
   guide.renew();
   banner.show();
@@ -437,7 +401,7 @@ else {
   keepSettings((order) => list.sort(order));
   keepPlace();
   keepDoubleTaps(element("list"), (id) => { if (id === chosen) zoomTo(fleet.byId.get(id)); });
-  sheet.media.addEventListener("change", makeControls);
+  sheet.media.addEventListener("change", () => makeControls(map, sheet.isOn));
   onChange(retold);
   openAddress();
   window.addEventListener("hashchange", openAddress);

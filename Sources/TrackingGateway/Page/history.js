@@ -251,13 +251,14 @@ export class History {
       bearing: distance(before, after) > 1 ? bearing(before, after) : after.bearing };
   }
 
+  /** Draws the track and the replay's marker, and returns {label, x, y} of the marker. */
   draw(context, view, colours) {
-    if (this.points.length === 0) return;
     drawLine(context, view, this.points, colours.halo, 6, 0.7);
     drawLine(context, view, this.points, (i) => colour(this.points[i].speed / this.top), 3.5);
     const point = this.at(this.time);
-    drawMarker(context, view.near(point.lng), view.y(point.lat),
-      { colour: colour(point.speed / this.top), bearing: point.bearing, isMoving: !point.isGap, isChosen: true, label: text.timeOfDay(this.time) }, colours);
+    const [x, y] = [view.near(point.lng), view.y(point.lat)];
+    drawMarker(context, x, y, { colour: colour(point.speed / this.top), bearing: point.bearing, isMoving: !point.isGap, isChosen: true }, colours);
+    return { label: text.timeOfDay(this.time), x, y };
   }
 }
 

@@ -157,7 +157,7 @@ export function view(map) {
   };
 }
 
-/** Draws a marker: a disc in the colour of the state, an arrow in the heading, and the name if there is room. */
+/** Draws a marker: a disc in the colour of the state, an arrow in the heading, and the icon. */
 export function drawMarker(context, x, y, marker, colours) {
   const sprite = spriteOf(marker, colours);
   context.drawImage(sprite, x - SPRITE / 2, y - SPRITE / 2, SPRITE, SPRITE);
@@ -170,14 +170,6 @@ export function drawMarker(context, x, y, marker, colours) {
     context.textAlign = "start";
     context.textBaseline = "alphabetic";
   }
-  if (!marker.label) return;
-  context.font = `${marker.isChosen ? "600 " : ""}12px system-ui, sans-serif`;
-  context.lineWidth = 4;
-  context.lineJoin = "round";
-  context.strokeStyle = colours.halo;
-  context.strokeText(marker.label, x + 16, y + 4);
-  context.fillStyle = colours.text;
-  context.fillText(marker.label, x + 16, y + 4);
 }
 
 /** The edge of a marker's image in pixels, and the step of its heading in degrees. */

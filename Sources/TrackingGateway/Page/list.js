@@ -6,6 +6,8 @@ import * as text from "./text.js";
 /** The height of a row in pixels, as in the style sheet, and the number of rows beyond each edge that have elements. */
 const ROW = 52;
 const MARGIN = 4;
+/** The age in seconds from which a position is "last seen" in every state. */
+const LONG_AGE = 600;
 /** The interval in milliseconds at which the list is sorted again by values that change. */
 const SORT_EVERY = 3000;
 
@@ -158,7 +160,7 @@ export class List {
   /** Returns the age of a position; as "last seen" if the trackable is not where it was. */
   seen(time, state) {
     const age = this.now - time;
-    return ["OLD", "OFFLINE", "FAILED"].includes(state) ? text.lastSeen(age) : text.age(age);
+    return ["OLD", "OFFLINE", "FAILED"].includes(state) || age >= LONG_AGE ? text.lastSeen(age) : text.age(age);
   }
 
   /** Marks a trackable as chosen, and scrolls its row into view. */

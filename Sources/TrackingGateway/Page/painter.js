@@ -31,18 +31,23 @@ export class Painter {
   paint(context, view) {
     const moment = performance.now();
     const { history, colours, ...look } = this.look();
-    if (history?.points.length > 0) history.draw(context, view, colours);
+    const replayed = history?.points.length > 0 ? history.draw(context, view, colours) : undefined;
+    this.arrange(view, moment, look);
+    this.drawTrails(context, view, moment, colours);
+    for (const group of this.groups) drawGroup(context, group, colours);
+    for (const place of this.single) this.drawPlace(context, place, colours);
+    this.drawNames(context, colours, replayed);
+    this.frames += 1;
+  }
+
+  /** Computes the markers and groups in view. */
+  arrange(view, moment, look) {
     const all = this.placesOf(view, moment, look);
     this.clusters.update(all, view.zoom, moment);
     const { single, groups } = this.clusters.separated(all);
     const isInView = ({ x, y }) => x >= -MARGIN && y >= -MARGIN && x <= view.width + MARGIN && y <= view.height + MARGIN;
     this.single = single.filter(isInView);
     this.groups = groups.filter(isInView);
-    this.drawTrails(context, view, moment, colours);
-    for (const group of this.groups) drawGroup(context, group, colours);
-    for (const place of this.single) this.drawPlace(context, place, colours);
-    this.drawNames(context, colours);
-    this.frames += 1;
   }
 
   /** Returns the places of all shown trackables on the screen, also of those beyond its edges. */
@@ -78,15 +83,18 @@ export class Painter {
     drawMarker(context, x, y, { colour: colours.state[state], bearing: frame.bearing, isChosen, icon: trackable.icon, isMoving }, colours);
   }
 
-  drawNames(context, colours) {
-    const named = this.single.length <= FEW ? this.single : this.single.filter((place) => place.isChosen);
+  /** @param replayed {label, x, y} of the replay's marker */
+  drawNames(context, colours, replayed) {
+    const named = this.single.filter((place) => place.isChosen || this.single.length <= FEW);
+    if (replayed) named.push({ ...replayed, trackable: replayed, isChosen: false });
     const circles = this.groups.map(({ x, y, members }) => ({ x, y, radius: circleRadius(members.length) }));
     if (this.single.length <= FEW) circles.push(...this.single.map(({ x, y }) => ({ x, y, radius: 7 })));
     this.names = drawLabels(context, named, circles, colours);
   }
 
   /** Returns the places at a point of the screen: those of a group, of a stack, or of one marker; empty for none. */
-  placesAt({ x, y }) {
+  placesAt({ x, y }, view) {
+    this.arrange(view, performance.now(), this.look());
     const away = (place) => Math.hypot(place.x - x, place.y - y);
     const nearest = this.single.filter((place) => away(place) < REACH).sort((a, b) => away(a) - away(b))[0];
     const group = this.groups.find((one) => away(one) <= circleRadius(one.members.length));

@@ -78,6 +78,7 @@ export function age(seconds) {
 
 export function ago(seconds) {
   if (seconds < -AHEAD) return t("ago.dated", { age: age(seconds) });
+  if (seconds >= 129600) return longAgo(seconds);
   return seconds < 2 ? t("ago.now") : t("ago", { age: age(seconds) });
 }
 
@@ -111,7 +112,7 @@ export function duration(seconds) {
   return t("duration.h-min", { h: Math.floor(minutes / 60), min: String(minutes % 60).padStart(2, "0") });
 }
 
-const TIME = { hour: "2-digit", minute: "2-digit", second: "2-digit" };
+const TIME = { hourCycle: "h23", hour: "2-digit", minute: "2-digit", second: "2-digit" };
 const MINUTE = { month: "short", day: "numeric", hour: "2-digit", minute: "2-digit" };
 const SECOND = { ...MINUTE, second: "2-digit" };
 
