@@ -10,7 +10,7 @@ export class Banner {
     this.element = element;
     this.lostAt = undefined;
     this.isAway = false;
-    this.dropped = 0;
+    this.isDropping = false;
   }
 
   /** Reports that the connection was lost at a time, in seconds; a later report does not change the time. */
@@ -33,9 +33,9 @@ export class Banner {
     this.show();
   }
 
-  /** Reports the number of messages that the broker dropped; 0 removes the warning. */
-  drop(count) {
-    this.dropped = count;
+  /** Reports that the broker dropped messages lately, or that it did not. */
+  drop(isDropping) {
+    this.isDropping = isDropping;
     this.show();
   }
 
@@ -48,8 +48,8 @@ export class Banner {
   /** Shows the texts, in the chosen language. */
   show() {
     this.fill("lost", this.words);
-    this.fill("dropped", this.dropped > 0 ? t("banner.dropped", { count: this.dropped }) : "");
-    this.element.hidden = this.words === "" && !(this.dropped > 0);
+    this.fill("dropped", this.isDropping ? t("banner.dropped") : "");
+    this.element.hidden = this.words === "" && !this.isDropping;
   }
 
   fill(name, words) {

@@ -35,7 +35,7 @@ export const de = {
   // The connection.
   "banner.lost": "Verbindung um {time} verloren. Positionen können veraltet sein. Neuer Versuch läuft …",
   "banner.away": "Das Gateway antwortet nicht. Neuer Versuch läuft …",
-  "banner.dropped": { one: "Der Broker hat {count} Nachricht verworfen. Positionen können fehlen.", other: "Der Broker hat {count} Nachrichten verworfen. Positionen können fehlen." },
+  "banner.dropped": "Der Broker hat Nachrichten verworfen: Seine Warteschlangen sind zu kurz. Positionen können fehlen.",
   "link.ended": "Dieser Link ist abgelaufen.",
   "link.wrong": "Dieser Link ist ungültig oder abgelaufen.",
   "link.empty": "Seit dieser Link erstellt wurde, ist keine Position eingetroffen.",

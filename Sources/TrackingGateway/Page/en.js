@@ -36,7 +36,7 @@ export const en = {
   // The connection.
   "banner.lost": "Connection lost at {time}. Positions may be out of date. Trying again …",
   "banner.away": "The gateway does not answer. Trying again …",
-  "banner.dropped": { one: "The broker dropped {count} message. Positions may be missing.", other: "The broker dropped {count} messages. Positions may be missing." },
+  "banner.dropped": "The broker dropped messages: its queues are too short. Positions may be missing.",
   "link.ended": "This link has ended.",
   "link.wrong": "This link is not valid, or has ended.",
   "link.empty": "No position has arrived since this link was created.",

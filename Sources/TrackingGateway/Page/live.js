@@ -12,8 +12,8 @@ const MISSED = 2.5;
 /** Reads the live stream from `start` until `stop`, and connects again after each failure. */
 export class Live {
   /**
-   * @param handlers `event(kind, data)`, `opened(hello)`, `time(now)` for the gateway's clock, `broker({dropped})` for the
-   *   number of messages that the broker dropped, `reset()`, `lost()`,
+   * @param handlers `event(kind, data)`, `opened(hello)`, `time(now)` for the gateway's clock, `broker({dropped})` with true
+   *   while the broker drops messages, `reset()`, `lost()`,
    *   `ended(reason)`, `refused()`, and `replaced()` if another user signed in meanwhile
    */
   constructor(handlers) {
