@@ -59,7 +59,7 @@ function literals(source) {
 }
 
 /** The words with a capital letter that are no texts for people: names of keys, headers, protocols and fonts. */
-const WORDS = new Set(["Content", "Type", "Bearer", "Point", "Escape", "Enter", "Segoe", "English", "Deutsch", "N", "S", "E", "W"]);
+const WORDS = new Set(["Content", "Type", "Bearer", "Point", "Escape", "Enter", "Segoe", "English", "Deutsch"]);
 /** The sentences that only programs and developers read. */
 const INTERNAL = [
   /^godwit(-agent)? /, /px system-ui, sans-serif/, /^the gateway answered with HTTP status/, /^the map tiles cannot be shown/,

@@ -353,7 +353,7 @@ function tick() {
 
 /** Shows the next steps if the list stays empty for two seconds. */
 function tellGuide() {
-  const isReady = performance.now() - openedAt > 2000 && !fleet.isLost;
+  const isReady = performance.now() - openedAt > 2000 && !fleet.isLost && !isDoorOpen();
   guide.show(list.found.length > 0 ? "" : list.order.length > 0 ? "filter" : isReady ? "fleet" : "");
 }
 

@@ -110,6 +110,12 @@ export const de = {
   "stop": "Halt",
   "download": "Herunterladen",
 
+  // The grid.
+  "compass.N": "N",
+  "compass.S": "S",
+  "compass.E": "O",
+  "compass.W": "W",
+
   // Numbers, times and resolutions.
   "age.ahead": "{age} voraus",
   "age.now": "jetzt",

@@ -111,6 +111,12 @@ export const en = {
   "stop": "Stop",
   "download": "Download",
 
+  // The grid.
+  "compass.N": "N",
+  "compass.S": "S",
+  "compass.E": "E",
+  "compass.W": "W",
+
   // Numbers, times and resolutions.
   "age.ahead": "{age} ahead",
   "age.now": "now",

@@ -1,5 +1,7 @@
 // The layers of the map: a grid if there are no tiles, and one canvas for all markers.
 
+import { t } from "./i18n.js";
+
 const L = window.L;
 
 /** Reads the colours of the style sheet, which defines the light and the dark scheme. */
@@ -58,12 +60,12 @@ export const Grid = L?.Layer.extend({
     for (let i = Math.ceil(bounds.getWest() / step); i * step < bounds.getEast(); i += 1) {
       const x = Math.round(to.x(i * step)) + 0.5;
       context.beginPath(); context.moveTo(x, 0); context.lineTo(x, to.height); context.stroke();
-      context.fillText(gridLabel(((i * step + 540) % 360) - 180, step, "E", "W"), x + 5, 15);
+      context.fillText(gridLabel(((i * step + 540) % 360) - 180, step, t("compass.E"), t("compass.W")), x + 5, 15);
     }
     for (let i = Math.ceil(Math.max(-85, bounds.getSouth()) / step); i * step < Math.min(85, bounds.getNorth()); i += 1) {
       const y = Math.round(to.y(i * step)) + 0.5;
       context.beginPath(); context.moveTo(0, y); context.lineTo(to.width, y); context.stroke();
-      context.fillText(gridLabel(i * step, step, "N", "S"), 5, y - 5);
+      context.fillText(gridLabel(i * step, step, t("compass.N"), t("compass.S")), 5, y - 5);
     }
   },
 });
