@@ -198,7 +198,7 @@ import Testing
         try await stage.signIn(browser)
         try await browser.wait(for: "it", until: "\(self.count) === '1'")
         let text = "document.body.innerText"
-        try await browser.wait(for: "German", until: "\(text).includes('Alle zeigen') && \(text).includes('Akku 50')")
+        try await browser.wait(for: "German", until: "\(text).includes('Übersicht') && \(text).includes('Akku 50')")
         #expect(try await browser.script("return document.documentElement.lang") == "de")
         try await browser.click("#list [role=option]")
         try await browser.wait(for: "the panel", until: "document.querySelector('#facts').innerText.includes('Ort')")

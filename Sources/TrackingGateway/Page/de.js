@@ -5,7 +5,7 @@ export const de = {
   "skip": "Zur Liste springen",
   "map": "Karte; die Liste nennt dieselben Objekte als Text",
   "trackables": "Objekte",
-  "fit-all": "Alle zeigen",
+  "fit-all": "Übersicht",
   "fit-all.title": "Alle auf der Karte zeigen (A)",
   "sign-out": "Abmelden",
   "search": "Suchen (/)",
@@ -43,7 +43,7 @@ export const de = {
   // The list.
   "count.of": "{found} von {all}",
   "last-seen": "zuletzt {ago}",
-  "recorded-until": "aufgezeichnet bis {ago}",
+  "recorded-until": "zuletzt aufgezeichnet {ago}",
   "battery": "Akku {level}",
 
   // States.
