@@ -118,14 +118,14 @@ function choose(id, isTwice = false) {
 const fillPanel = (trackable) => showPanel(trackable, fleet.stateOf(trackable), live.requests.of(trackable.id), now());
 
 /**
- * The trackable to choose once it arrives, {id, isFollowed, span, view}: the one of the address, or the one that was chosen
+ * The trackable to choose once it arrives, {id, isFollowed, span, view, keepsView}: the one of the address, or the one that was chosen
  * before the live data were discarded.
  */
 let returning;
 
 /** Discards the shown data, because the live stream begins with the complete state again. */
 function beginAnew() {
-  const before = chosen === undefined ? returning : { id: chosen, isFollowed: isFollowing, span: history.shown };
+  const before = chosen === undefined ? returning : { id: chosen, isFollowed: isFollowing, span: history.shown, keepsView: true };
   empty();
   returning = before;
 }
@@ -134,10 +134,10 @@ function beginAnew() {
 function comeBack() {
   const trackable = fleet.byId.get(returning?.id);
   if (!trackable?.place && trackable?.recorded === undefined) return;
-  const { isFollowed, span, view } = returning;
+  const { isFollowed, span, view, keepsView } = returning;
   choose(trackable.id);
   if (view) map.setView(view, view.zoom, { animate: false });
-  if (span && !shareToken) toggleHistory({ span, keepsView: view !== undefined });
+  if (span && !shareToken) toggleHistory({ span, keepsView });
   follow(isFollowed);
 }
 
@@ -160,7 +160,7 @@ function openAddress() {
   element("search").value = search;
   if (view) { hasFitted = true; map.setView(view, view.zoom, { animate: false }); }
   if (trackable === undefined) return;
-  returning = { id: trackable, isFollowed, span, view };
+  returning = { id: trackable, isFollowed, span, view, keepsView: view !== undefined };
   comeBack();
 }
 
