@@ -19,7 +19,7 @@ fi
 export DEBIAN_FRONTEND=noninteractive
 apt-get update
 apt-get install --yes --no-install-recommends libmosquitto1 libssl3 libsqlite3-0 libpq5 libsodium23 zlib1g libstdc++6 \
-    libjs-leaflet libjs-leaflet.markercluster ca-certificates curl tzdata
+    libjs-leaflet ca-certificates curl tzdata
 apt-get clean
 rm -rf /var/lib/apt/lists/*
 

@@ -17,7 +17,7 @@ public struct GatewayConfiguration: Sendable {
     public var origins: [String] = []
     /// The largest number of bytes in the body of an HTTP request, after decompression; 1 or more.
     public var maximumBodyBytes = 8_388_608
-    /// The folder with the JavaScript libraries Leaflet and Leaflet.markercluster, which the map page uses.
+    /// The folder with the JavaScript library Leaflet, which the map page uses.
     public var leaflet = GatewayConfiguration.debianLeaflet
     /// The source of the map tiles below the markers; `nil` to show a grid instead of a map.
     public var tiles: Tiles?
@@ -50,7 +50,7 @@ public struct GatewayConfiguration: Sendable {
     /// A function that the gateway calls with its port once it listens.
     public var listening: @Sendable (Int) async -> Void
 
-    /// The folder in which Debian's packages libjs-leaflet and libjs-leaflet.markercluster install their files.
+    /// The folder in which Debian's package libjs-leaflet installs its files.
     public static let debianLeaflet = "/usr/share/javascript/leaflet"
 
     /// The source of the tiles of the map.

@@ -65,7 +65,7 @@ struct Serve: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Serve Leaflet and its markercluster from this folder. Default: that of Debian's libjs-leaflet and libjs-leaflet.markercluster.",
+            "Serve Leaflet from this folder. Default: that of Debian's libjs-leaflet.",
             valueName: "dir", visibility: .hidden))
     var leaflet = GatewayConfiguration.debianLeaflet
 

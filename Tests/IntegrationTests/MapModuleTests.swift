@@ -2,8 +2,16 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The decisions of the page's modules, in a real Chromium.
+/// The decisions of the page's modules, in a real Chromium and in Node.js.
 @Suite(.serialized, .timeLimit(.minutes(5))) struct MapModuleTests {
+    /// `Tests/Page` has the tests of the modules that need no browser, and of the texts in both languages.
+    @Test func theModulesPassTheirTestsInNode() async throws {
+        let result = try await RunningProgram(
+            "/usr/bin/node", ["--test", Programs.root.appending(path: "Tests/Page").path()]
+        ).result()
+        #expect(result.code == 0, "\(result.output)\(result.errors)")
+    }
+
     @Test func theOrderOfTheStreamCountsNotTheClockOfADevice() async throws {
         let stage = try await MapStage()
         let browser = try await WebDriver.start()

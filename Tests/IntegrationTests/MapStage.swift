@@ -76,10 +76,13 @@ final class MapStage: Sendable {
     }
 
     /// Publishes a retained position, as a program without presence does.
-    func publish(_ id: String, _ latitude: Double, _ longitude: Double, time: Double? = nil) async throws {
+    func publish(
+        _ id: String, _ latitude: Double, _ longitude: Double, time: Double? = nil, battery: Double? = nil
+    ) async throws {
+        let level = battery.map { ",\"batteryLevel\":\($0)" } ?? ""
         let payload = """
             {"location":{"type":"Feature","geometry":{"type":"Point","coordinates":[\(longitude),\(latitude)]},"properties":\
-            {"time":\(time ?? Date().timeIntervalSince1970)}},"skippedLocations":[],"intermediateLocations":[],"type":"ACTUAL"}
+            {"time":\(time ?? Date().timeIntervalSince1970)\(level)}},"skippedLocations":[],"intermediateLocations":[],"type":"ACTUAL"}
             """
         let sent = try await RunningProgram(
             "/usr/bin/mosquitto_pub",
@@ -90,7 +93,8 @@ final class MapStage: Sendable {
 
     func signIn(_ browser: WebDriver, with token: String? = nil, at url: String? = nil) async throws {
         let url = url ?? self.url
-        if try await browser.script("return location.href", as: String.self) != url { try await browser.open(url) }
+        let here = try await browser.script("return location.origin + location.pathname", as: String.self)
+        if here != url { try await browser.open(url) }
         try await browser.wait(for: "the door", until: "document.querySelector('#door').open")
         try await browser.type(token ?? self.token, into: "#token")
         try await browser.click("#sign-in button")
@@ -151,7 +155,10 @@ final class MapStage: Sendable {
 final class Swarm: Sendable {
     private let sender: RunningProgram
 
-    static func start(_ count: Int, on broker: MosquittoProcess, every seconds: Double = 1) async throws -> Swarm {
+    /// - Parameter age: The age of the positions in seconds.
+    static func start(
+        _ count: Int, on broker: MosquittoProcess, every seconds: Double = 1, age: Int = 0
+    ) async throws -> Swarm {
         // No available client publishes to many topics.
         let script = """
             import json, math, socket, struct, time
@@ -178,7 +185,7 @@ final class Swarm: Sendable {
                     a = i * 2.399963 + seq * 0.01
                     r = 0.002 * math.sqrt(i) + 0.004
                     p = [-8.63 + r * 1.6 * math.cos(a), 52.66 + r * math.sin(a)]
-                    props = {'time': time.time(), 'seq': seq, 'stream': 's%d' % i, 'speed': 9.0, 'bearing': (360 - math.degrees(a)) % 360}
+                    props = {'time': time.time() - \(age), 'seq': seq, 'stream': 's%d' % i, 'speed': 9.0, 'bearing': (360 - math.degrees(a)) % 360}
                     m = {'location': {'type': 'Feature', 'geometry': {'type': 'Point', 'coordinates': p}, 'properties': props}, 'skippedLocations': [], 'intermediateLocations': [], 'type': 'ACTUAL'}
                     out += packet(0x30, text('tracking/t%d' % i) + json.dumps(m).encode())
                 s.sendall(out)

@@ -123,40 +123,6 @@ import Testing
         #expect(made == 1)
     }
 
-    @Test func thousandsAreDrawnInOneWayAtATime() async throws {
-        let stage = try await MapStage()
-        let browser = try await WebDriver.start()
-        try await browser.open(stage.url)
-        let shown = try await browser.script(
-            """
-            \(Self.makeMap)
-            return import('/map/clusters.js').then(({ Clusters }) => {
-              const map = makeMap(900);
-              const chosen = [];
-              map.on('click', () => chosen.push('map'));
-              const clusters = new Clusters(map, { near: (place) => place }, (id) => chosen.push(id));
-              const placed = Array.from({ length: 1500 }, (_, i) => ({ id: `t${i}`, place: { lat: 52 + i / 1500, lng: -8.63 } }));
-              placed.push({ id: 'lone', place: { lat: 52.66, lng: -8.61 } });
-              const fleet = { placed, stateOf: () => 'ONLINE' };
-              const colours = { halo: 'white', state: { ONLINE: 'blue' } };
-              const parts = [clusters.isShown];
-              clusters.moved(fleet, colours);
-              parts.push(clusters.isShown);
-              for (const zoom of [14, 15, 14]) {
-                map.setZoom(zoom);
-                clusters.zoomed(fleet, colours);
-                parts.push(clusters.isShown);
-              }
-              const marker = map.getContainer().querySelector('path.leaflet-interactive');
-              marker.dispatchEvent(new MouseEvent('click', { bubbles: true }));
-              fleet.placed = [];
-              clusters.show(fleet, colours);
-              return [...parts, clusters.isShown, chosen.join() === 'lone'];
-            })
-            """, as: [Bool].self)
-        #expect(shown == [false, true, true, false, true, false, true])
-    }
-
     @Test func aRecordedTrackableIsListedAndHasItsHistory() async throws {
         let stage = try await MapStage(hasDrive: true)
         let browser = try await WebDriver.start()

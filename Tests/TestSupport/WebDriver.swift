@@ -15,8 +15,13 @@ public final class WebDriver: Sendable {
 
     /// Starts a browser with a window of this size in pixels.
     ///
+    /// - Parameters:
+    ///   - isPhone: `true` for a touch screen of exactly this size, as a phone has. Other windows are at least 500 wide.
+    ///   - language: The preferred language of the browser. The default one is English with metric units.
     /// - Throws: `TestSupportError` that names the missing program or contains the output of chromedriver.
-    public static func start(width: Int = 1280, height: Int = 800, isDark: Bool = false) async throws -> WebDriver {
+    public static func start(
+        width: Int = 1280, height: Int = 800, isDark: Bool = false, isPhone: Bool = false, language: String = "en-CA"
+    ) async throws -> WebDriver {
         let program = "/usr/bin/chromedriver"
         guard FileManager.default.isExecutableFile(atPath: program) else {
             throw TestSupportError(
@@ -37,12 +42,18 @@ public final class WebDriver: Sendable {
         }
         var arguments = [
             "--headless=new", "--window-size=\(width),\(height)", "--disable-gpu", "--disable-dev-shm-usage",
-            "--no-first-run", "--user-data-dir=\(folder.appending(path: "profile").path())",
+            "--no-first-run", "--accept-lang=\(language)",
+            "--user-data-dir=\(folder.appending(path: "profile").path())",
         ]
         if getuid() == 0 { arguments.append("--no-sandbox") }
         if isDark { arguments.append("--force-dark-mode") }
+        var options: [String: Any] = ["args": arguments]
+        if isPhone {
+            let screen: [String: Any] = ["width": width, "height": height, "pixelRatio": 2, "touch": true]
+            options["mobileEmulation"] = ["deviceMetrics": screen]
+        }
         let capabilities: [String: Any] = [
-            "capabilities": ["alwaysMatch": ["browserName": "chrome", "goog:chromeOptions": ["args": arguments]]]
+            "capabilities": ["alwaysMatch": ["browserName": "chrome", "goog:chromeOptions": options]]
         ]
         struct Session: Decodable { var sessionId: String }
         let body = String(decoding: try JSONSerialization.data(withJSONObject: capabilities), as: UTF8.self)
@@ -94,6 +105,61 @@ public final class WebDriver: Sendable {
         let actions = keys.flatMap { [["type": "keyDown", "value": $0], ["type": "keyUp", "value": $0]] }
         let keyboard: [String: Any] = ["type": "key", "id": "keyboard", "actions": actions]
         try await self.command("actions", ["actions": [keyboard]])
+    }
+
+    /// A point of the page.
+    public struct Point: Decodable, Sendable {
+        /// The pixels from the left edge.
+        public let x: Double
+        /// The pixels from the upper edge.
+        public let y: Double
+
+        /// Creates a point.
+        public init(x: Double, y: Double) {
+            self.x = x
+            self.y = y
+        }
+    }
+
+    /// Returns the middle of the first element that matches a selector.
+    public func middle(of selector: String) async throws -> Point {
+        try await self.script(
+            """
+            const box = document.querySelector(\(try Self.quoted(selector))).getBoundingClientRect();
+            return { x: box.left + box.width / 2, y: box.top + box.height / 2 }
+            """)
+    }
+
+    /// Taps a point with a finger, twice for a double tap.
+    public func tap(_ point: Point, times: Int = 1) async throws {
+        let tap = [Self.move(to: point), ["type": "pointerDown", "button": 0], ["type": "pointerUp", "button": 0]]
+        let pause: [String: Any] = ["type": "pause", "duration": 80]
+        try await self.touch((0..<times).flatMap { _ in tap + [pause] })
+    }
+
+    /// Drags a finger from a point by a number of pixels downwards, and stops before it lifts the finger.
+    public func drag(_ point: Point, by distance: Double) async throws {
+        var end = Self.move(to: Point(x: point.x, y: point.y + distance))
+        end["duration"] = 300
+        try await self.touch([
+            Self.move(to: point), ["type": "pointerDown", "button": 0], end, ["type": "pause", "duration": 200],
+            ["type": "pointerUp", "button": 0],
+        ])
+    }
+
+    private static func move(to point: Point) -> [String: Any] {
+        ["type": "pointerMove", "x": Int(point.x), "y": Int(point.y)]
+    }
+
+    private func touch(_ actions: [[String: Any]]) async throws {
+        let finger: [String: Any] = [
+            "type": "pointer", "id": "finger", "parameters": ["pointerType": "touch"], "actions": actions,
+        ]
+        try await self.command("actions", ["actions": [finger]])
+    }
+
+    private static func quoted(_ text: String) throws -> String {
+        String(decoding: try JSONEncoder().encode(text), as: UTF8.self)
     }
 
     /// Minimizes the window, so that its page is hidden.

@@ -15,7 +15,7 @@ package struct PageRoutes: Sendable {
     /// Creates the routes of the map page.
     ///
     /// - Parameters:
-    ///   - leaflet: The folder with `leaflet.js` and the files of Leaflet.markercluster, as Debian installs them.
+    ///   - leaflet: The folder with `leaflet.js` and `leaflet.css`, as Debian installs them.
     ///   - tiles: The source of the map tiles; `nil` to show a grid instead of a map.
     package init(leaflet: String, tiles: MapTiles?) {
         self.leaflet = leaflet
@@ -44,14 +44,23 @@ package struct PageRoutes: Sendable {
     // MARK: - Files
 
     private static let scripts: [String: [UInt8]] = [
-        "animator.js": PackageResources.animator_js, "app.js": PackageResources.app_js,
+        "address.js": PackageResources.address_js, "animator.js": PackageResources.animator_js,
+        "app.js": PackageResources.app_js, "banner.js": PackageResources.banner_js,
         "camera.js": PackageResources.camera_js, "clusters.js": PackageResources.clusters_js,
-        "door.js": PackageResources.door_js, "fleet.js": PackageResources.fleet_js,
-        "history.js": PackageResources.history_js,
-        "layers.js": PackageResources.layers_js, "list.js": PackageResources.list_js,
-        "live.js": PackageResources.live_js, "names.js": PackageResources.names_js,
-        "panel.js": PackageResources.panel_js,
-        "session.js": PackageResources.session_js, "text.js": Self.textModule,
+        "controls.js": PackageResources.controls_js, "copy.js": PackageResources.copy_js,
+        "de.js": PackageResources.de_js, "door.js": PackageResources.door_js,
+        "en.js": PackageResources.en_js, "filter.js": PackageResources.filter_js,
+        "fleet.js": PackageResources.fleet_js, "guide.js": PackageResources.guide_js,
+        "history.js": PackageResources.history_js, "i18n.js": PackageResources.i18n_js,
+        "keys.js": PackageResources.keys_js, "labels.js": PackageResources.labels_js,
+        "layers.js": PackageResources.layers_js,
+        "list.js": PackageResources.list_js, "live.js": PackageResources.live_js,
+        "names.js": PackageResources.names_js, "painter.js": PackageResources.painter_js,
+        "panel.js": PackageResources.panel_js, "place.js": PackageResources.place_js,
+        "qr.js": PackageResources.qr_js, "requests.js": PackageResources.requests_js,
+        "session.js": PackageResources.session_js,
+        "settings.js": PackageResources.settings_js, "sheet.js": PackageResources.sheet_js,
+        "stack.js": PackageResources.stack_js, "text.js": Self.textModule,
     ]
 
     /// The page's script `text.js`, with the number of seconds of ``LivePosition/maximumAhead`` inserted: the time by
@@ -87,8 +96,7 @@ package struct PageRoutes: Sendable {
 
     /// The media types of the Leaflet files that the page loads. The gateway serves no other file of the folder.
     private static let library: [String: String] = [
-        "leaflet.js": "text/javascript; charset=utf-8", "leaflet.markercluster.js": "text/javascript; charset=utf-8",
-        "leaflet.css": "text/css; charset=utf-8", "MarkerCluster.css": "text/css; charset=utf-8",
+        "leaflet.js": "text/javascript; charset=utf-8", "leaflet.css": "text/css; charset=utf-8",
     ]
 
     private func library(_ name: String) async throws -> Response {
@@ -96,7 +104,7 @@ package struct PageRoutes: Sendable {
         guard let data = try? Data(contentsOf: URL(filePath: self.leaflet).appending(path: name)) else {
             throw Problem(
                 .notFound,
-                "The map library Leaflet is not installed on the gateway: install the packages libjs-leaflet and libjs-leaflet.markercluster, or give its folder with --leaflet."
+                "The map library Leaflet is not installed on the gateway: install the package libjs-leaflet, or give its folder with --leaflet."
             )
         }
         return Response(

@@ -1,33 +1,47 @@
 // The map page: shows the updates of the live stream on the map, in the list and in the panel, and requests resolutions for
 // the trackables in view.
 
+import * as address from "./address.js";
+import { Banner } from "./banner.js";
 import { Camera } from "./camera.js";
-import { Clusters } from "./clusters.js";
+import { Clusters, isStack } from "./clusters.js";
+import { makeControls } from "./controls.js";
 import { askToSignIn, isOpen as isDoorOpen, keepDoor } from "./door.js";
+import { Filter } from "./filter.js";
 import { Fleet } from "./fleet.js";
+import { Guide, PhoneDialog } from "./guide.js";
 import { History } from "./history.js";
-import { Canvas, Grid, addTiles, drawAccuracy, drawLine, drawMarker, palette } from "./layers.js";
+import { onChange, t, translate } from "./i18n.js";
+import { Canvas, Grid, addTiles, palette, view } from "./layers.js";
 import { List, set } from "./list.js";
-import { Live, SHARED, worth } from "./live.js";
+import { keepKeys } from "./keys.js";
+import { Live } from "./live.js";
 import { Names } from "./names.js";
+import { Painter } from "./painter.js";
 import { showPanel } from "./panel.js";
+import { keepPlace } from "./place.js";
+import { wantedRequests } from "./requests.js";
 import { json, shareToken, signOut, whoami } from "./session.js";
-import { clockAhead } from "./text.js";
+import { keepSettings, showSettings } from "./settings.js";
+import { Sheet, keepDoubleTaps } from "./sheet.js";
+import { listStack } from "./stack.js";
+import * as text from "./text.js";
 
 const L = window.L;
 const element = (id) => document.getElementById(id);
-/** The largest number of trackables in view for which the page requests resolutions: those nearest to the middle. */
-const MAXIMUM_ASKED = 100;
-
-const fleet = new Fleet();
-const names = new Names(fleet);
-let map; let camera; let clusters; let live; let list; let history;
-let chosen; let isFollowing = false; let hasFitted = false;
-let colours;
 
 /** The gateway's time in seconds, and the browser time at which it arrived. The browser's clock may be wrong. */
 let told = { time: Date.now() / 1000, at: performance.now() };
 const now = () => told.time + (performance.now() - told.at) / 1000;
+
+const fleet = new Fleet(now);
+const names = new Names(fleet);
+const clusters = new Clusters();
+const filter = new Filter(element("chips"), filtered);
+const banner = new Banner(element("banner"));
+let map; let camera; let sheet; let live; let list; let history; let guide; let painter;
+let chosen; let isFollowing = false; let hasFitted = false;
+let colours;
 
 // MARK: The map
 
@@ -35,87 +49,33 @@ async function makeMap() {
   const { tiles } = await json("/map/config") ?? {};
   map = L.map("map", { zoomControl: false, worldCopyJump: true, minZoom: 2, maxZoom: 20, zoomAnimation: Boolean(tiles) })
     .setView([30, 0], 2);
-  L.control.zoom({ position: "bottomright" }).addTo(map);
-  L.control.scale({ imperial: false }).addTo(map);
+  makeControls(map, sheet.isOn);
   map.attributionControl.setPrefix(false);
-  camera = new Camera(map, element("panel"));
-  clusters = new Clusters(map, camera, choose);
+  camera = new Camera(map, element("panel"), sheet);
   const grid = addTiles(tiles, map) ? undefined : new Grid().addTo(map);
-  new Canvas(paint).addTo(map);
-  map.on("click", (event) => choose(nearest(event.containerPoint)?.id));
+  colours = palette();
+  painter = new Painter(fleet, clusters, () => ({
+    chosen, history, colours, isShown: (trackable) => list.shows(trackable), keep: (place) => isFollowing && camera.keep(place),
+  }));
+  new Canvas((context, view) => painter.paint(context, view)).addTo(map);
+  map.on("click", (event) => clicked(event.containerPoint));
   map.on("dragstart", () => follow(false));
   map.on("moveend zoomend resize", askSoon);
-  map.on("zoomend", () => clusters.zoomed(fleet, colours));
-  colours = palette();
+  map.on("moveend", showAddress);
+  new ResizeObserver(() => map.invalidateSize({ animate: false, pan: false })).observe(element("map"));
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { colours = palette(); grid?.draw(); });
 }
 
-function paint(context, view) {
-  const moment = performance.now();
-  const isClustered = clusters.isShown;
-  let count = 0;
-  if (history?.points.length > 0) history.draw(context, view, colours);
-  const places = [];
-  for (const trackable of fleet.byId.values()) {
-    const frame = trackable.animator.frame(moment);
-    if (!frame) continue;
-    count += 1;
-    const isChosen = trackable.id === chosen;
-    if (isChosen && isFollowing) camera.keep(frame);
-    if (isClustered && !isChosen) continue;
-    const [x, y] = [view.near(frame.lng), view.y(frame.lat)];
-    if (x < -60 || y < -60 || x > view.width + 60 || y > view.height + 60) continue;
-    places.push({ trackable, frame, x, y, isChosen });
-  }
-  const hasLabels = view.zoom >= 13 || count <= 30;
-  const isFew = places.length <= 60;
-  const areNear = isFew && view.zoom >= 11;
-  for (const { trackable, frame, x, y, isChosen } of places) {
-    const colour = colours.state[fleet.stateOf(trackable)];
-    if (isChosen || areNear) {
-      const trail = trackable.trailTo(moment);
-      drawLine(context, view, [...trail, frame], colour, isChosen ? 3.5 : 2.5, isChosen ? 0.75 : 0.4);
-      if (isChosen) dots(context, view, trail, colour);
-    }
-    const accuracy = trackable.properties?.accuracyHorizontal;
-    if (accuracy !== undefined && (isChosen || (isFew && view.zoom >= 14))) drawAccuracy(context, x, y, accuracy, view, colour);
-  }
-  for (const { trackable, frame, x, y, isChosen } of places) {
-    const state = fleet.stateOf(trackable);
-    drawMarker(context, x, y, {
-      colour: colours.state[state], bearing: frame.bearing, isChosen, icon: trackable.icon,
-      isMoving: state === "ONLINE" && (trackable.speed ?? 0) > 0.5,
-      label: isChosen || (hasLabels && isFew) ? trackable.label : undefined,
-    }, colours);
-  }
-  frames += 1;
-}
-
-/** Draws the points of a trail, including the skipped ones. */
-function dots(context, view, trail, colour) {
-  context.fillStyle = colour;
-  for (const point of trail) {
-    context.beginPath();
-    context.arc(view.near(point.lng), view.y(point.lat), 2, 0, 2 * Math.PI);
-    context.fill();
-  }
-}
-
 /** The number of drawn frames, for measurements and tests. */
-let frames = 0;
-Object.defineProperty(window, "godwitFrames", { get: () => frames });
+Object.defineProperty(window, "godwitFrames", { get: () => painter?.frames ?? 0 });
 
-/** Returns the trackable that is drawn at or near a point of the screen; undefined for none. */
-function nearest(point) {
-  let best; let bestDistance = 20;
-  const moment = performance.now();
-  for (const trackable of fleet.byId.values()) {
-    const frame = trackable.animator.frame(moment);
-    if (!frame || (clusters.isShown && trackable.id !== chosen)) continue;
-    const away = map.latLngToContainerPoint(camera.near(frame)).distanceTo(point);
-    if (away < bestDistance) { best = trackable; bestDistance = away; }
-  }
-  return best;
+/** Chooses the clicked marker, lists a stack of markers, or zooms to a group. */
+function clicked(point) {
+  const places = painter.placesAt(point, view(map));
+  if (places.length < 2) choose(places[0]?.trackable.id);
+  else if (isStack(places, map.getZoom())) listStack(map, point, places, camera.covered, choose);
+  else if (painter.single.includes(places[0])) choose(places[0].trackable.id);
+  else fit(places.map(({ trackable }) => trackable.place));
 }
 
 /** Brings places into view, and stops following a trackable. */
@@ -124,20 +84,31 @@ function fit(places) {
   camera.fit(places);
 }
 
-const fitAll = () => fit(fleet.placed.map((trackable) => trackable.place));
+const fitAll = () => fit(fleet.placed.filter((trackable) => list.shows(trackable)).map((trackable) => trackable.place));
+
+/** Shows the trackables that the filter lets through, on the map and in the list. */
+function filtered() {
+  if (element("search").value.trim().toLowerCase() !== filter.needle) element("search").value = filter.needle;
+  clusters.renew();
+  tick();
+  askSoon();
+  showAddress();
+}
 
 // MARK: The chosen trackable
 
 function choose(id, isTwice = false) {
-  if (id !== chosen) { follow(false); closeHistory(); }
+  if (id !== chosen) { follow(false); closeHistory(); clusters.renew(); }
   chosen = id;
   returning = undefined;
   list.mark(id);
   // The panel is hidden now, so the keyboard focus must not remain in it.
   if (id === undefined && element("panel").contains(document.activeElement)) element("list").focus();
   element("panel").hidden = id === undefined;
+  showAddress();
   const trackable = fleet.byId.get(id);
   if (!trackable) { askSoon(); return; }
+  if (sheet.isOn) sheet.moveTo("half");
   fillPanel(trackable);
   if (isTwice) zoomTo(trackable);
   else if (trackable.place && !camera.shows(trackable.place)) camera.show(trackable.place);
@@ -146,14 +117,28 @@ function choose(id, isTwice = false) {
 
 const fillPanel = (trackable) => showPanel(trackable, fleet.stateOf(trackable), live.requests.of(trackable.id), now());
 
-/** The trackable that was chosen before the live data were discarded; it is chosen again when it arrives again. */
+/**
+ * The trackable to choose once it arrives, {id, isFollowed, span, view, keepsView}: the one of the address, or the one that was chosen
+ * before the live data were discarded.
+ */
 let returning;
 
 /** Discards the shown data, because the live stream begins with the complete state again. */
 function beginAnew() {
-  const before = chosen === undefined ? returning : { id: chosen, isFollowed: isFollowing };
+  const before = chosen === undefined ? returning : { id: chosen, isFollowed: isFollowing, span: history.shown, keepsView: true };
   empty();
   returning = before;
+}
+
+/** Chooses the returning trackable if it has a position or a history. */
+function comeBack() {
+  const trackable = fleet.byId.get(returning?.id);
+  if (!trackable?.place && trackable?.recorded === undefined) return;
+  const { isFollowed, span, view, keepsView } = returning;
+  choose(trackable.id);
+  if (view) map.setView(view, view.zoom, { animate: false });
+  if (span && !shareToken) toggleHistory({ span, keepsView });
+  follow(isFollowed);
 }
 
 function empty() {
@@ -161,7 +146,34 @@ function empty() {
   fleet.clear();
   names.tellRecorded();
   list.show(fleet, now());
-  clusters.show(fleet, colours);
+}
+
+// MARK: The address
+
+/** Shows the trackable, the span, the filter and the view of an address. */
+function openAddress() {
+  const { trackable, isFollowed, span, view, search, states, groups } = address.read(location.hash);
+  filter.clear();
+  filter.search(search);
+  for (const state of states) filter.states.add(state);
+  for (const group of groups) filter.groups.add(group);
+  element("search").value = search;
+  if (view) { hasFitted = true; map.setView(view, view.zoom, { animate: false }); }
+  if (trackable === undefined) return;
+  returning = { id: trackable, isFollowed, span, view, keepsView: view !== undefined };
+  comeBack();
+}
+
+function showAddress() { if (isStarted && !shareToken) address.showSoon(shownNow); }
+
+/** Returns what the page shows; undefined while the trackable of the address has not arrived. */
+function shownNow() {
+  if (returning) return undefined;
+  const { lat, lng } = map.getCenter().wrap();
+  return {
+    trackable: chosen, isFollowed: isFollowing, span: history.shown, search: filter.needle, states: [...filter.states],
+    groups: [...filter.groups], view: hasFitted ? { lat, lng, zoom: map.getZoom() } : undefined,
+  };
 }
 
 function zoomTo(trackable) { if (trackable?.place) camera.showClosely(trackable.place); }
@@ -169,15 +181,16 @@ function zoomTo(trackable) { if (trackable?.place) camera.showClosely(trackable.
 function follow(isOn) {
   isFollowing = isOn && fleet.byId.get(chosen)?.place !== undefined;
   element("follow").setAttribute("aria-pressed", String(isFollowing));
+  showAddress();
   askSoon();
 }
 
-function toggleHistory() {
+function toggleHistory(options = {}) {
   if (!element("history").hidden) { closeHistory(); return; }
   element("past").setAttribute("aria-expanded", "true");
   follow(false);
   const { place, recorded } = fleet.byId.get(chosen) ?? {};
-  history.open(chosen, place ? undefined : recorded);
+  history.open(chosen, recorded, { isPast: place === undefined, ...options });
 }
 
 function closeHistory() {
@@ -199,22 +212,8 @@ function askSoon() {
 
 function askNow() {
   if (!live || document.hidden) return;
-  const bounds = map.getBounds();
-  const middle = map.getCenter();
-  const inView = fleet.placed.filter((trackable) => trackable.id === chosen || bounds.contains(camera.near(trackable.place)));
-  // A trackable with a request keeps it until others are clearly nearer to the middle.
-  const distance = (trackable) => middle.distanceTo(trackable.place) * (live.requests.wanted.has(trackable.id) ? 0.8 : 1);
-  const away = new Map(inView.map((trackable) => [trackable, trackable.id === chosen ? -1 : distance(trackable)]));
-  inView.sort((a, b) => away.get(a) - away.get(b));
-  const wanted = inView.slice(0, MAXIMUM_ASKED).map((trackable) =>
-    [trackable.id, shareToken ? SHARED : worth(map.getZoom(), trackable.id === chosen && isFollowing)]);
-  live.requests.want(new Map([...wanted, ...unplaced()]));
-}
-
-/** A share link shows no position from before its creation, so the page requests its trackable until a position arrives. */
-function unplaced() {
-  if (!shareToken) return [];
-  return [...fleet.byId.values()].filter((trackable) => !trackable.place).map(({ id }) => [id, SHARED]);
+  const shown = { fleet, map, camera, chosen, isFollowing, shows: (trackable) => list.shows(trackable) };
+  live.requests.want(wantedRequests(shown, live.requests.wanted));
 }
 
 // MARK: The live stream
@@ -228,30 +227,25 @@ function followStream() {
       if (kind === "position" && data.location && !hasFitted) fitSoon();
       if (isNew) askSoon();
       if (kind === "position" && !data.location) cleared(trackable.id);
-      if (trackable.id === returning?.id && trackable.place) {
-        const { isFollowed } = returning;
-        choose(trackable.id);
-        follow(isFollowed);
-      }
+      if (trackable.id === returning?.id && trackable.place) comeBack();
     },
     opened(hello) {
       openedAt = performance.now();
       fleet.isLost = false;
-      tellLink("");
-      element("drops").hidden = true;
+      banner.clear();
       if (!hello.resumed) beginAnew();
     },
-    dropped(isDropping) { element("drops").hidden = !isDropping || Boolean(shareToken); },
     time(seconds) { told = { time: seconds, at: performance.now() }; },
     reset: beginAnew,
-    lost() { fleet.isLost = true; tellLink("connecting …"); },
+    lost() { fleet.isLost = true; banner.lose(now()); },
+    broker({ dropped }) { banner.drop(dropped); },
     /** Another user signed in, in another window of this browser, and may be allowed to read less. */
     replaced() { forgetAll(); loadNames(); },
     ended() {
-      tellLink("ended");
-      letGo(shareToken ? "This link has ended." : "Your token is no longer valid. Sign in with another one.");
+      banner.clear();
+      letGo(t(shareToken ? "link.ended" : "token.ended"));
     },
-    refused() { letGo(shareToken ? "This link is not valid, or has ended." : ""); },
+    refused() { banner.clear(); letGo(shareToken ? t("link.wrong") : ""); },
   });
   document.addEventListener("visibilitychange", seen);
   seen();
@@ -285,11 +279,6 @@ function letGo(words) {
   if (shareToken) notice(words); else askToSignIn(words);
 }
 
-function tellLink(words) {
-  element("link").textContent = words;
-  element("link").classList.toggle("lost", words !== "");
-}
-
 /** The time at which the live stream was last opened, and true once a share link has ended. */
 let openedAt; let hasEnded = false;
 
@@ -298,8 +287,8 @@ function tellShare() {
   if (!shareToken || hasEnded) return;
   const isEmpty = fleet.placed.length === 0 && performance.now() - openedAt > 2000;
   const ahead = [...fleet.byId.values()].map((trackable) => trackable.clockAhead).find((lead) => lead !== undefined);
-  const reason = ahead === undefined ? "" : ` The ${clockAhead(ahead)}.`;
-  notice(element("link").textContent || (isEmpty ? `No position has arrived since this link was created.${reason}` : ""));
+  const reason = ahead === undefined ? "" : ` ${t("clock-ahead.sentence", { age: text.age(ahead) })}`;
+  notice(banner.words || (isEmpty ? `${t("link.empty")}${reason}` : ""));
 }
 
 /** Fits all trackables into view once no new one arrived for 250 ms, or after two seconds at the latest. */
@@ -307,7 +296,7 @@ let fitTimer; let fitBy;
 function fitSoon() {
   fitBy ??= performance.now() + 2000;
   clearTimeout(fitTimer);
-  const fitNow = () => { hasFitted = true; fitBy = undefined; fitAll(); };
+  const fitNow = () => { fitBy = undefined; if (!hasFitted) { hasFitted = true; fitAll(); } };
   if (performance.now() > fitBy) fitNow(); else fitTimer = setTimeout(fitNow, 250);
 }
 
@@ -327,22 +316,26 @@ element("fit").addEventListener("click", fitAll);
 element("close").addEventListener("click", () => choose(undefined));
 element("follow").addEventListener("click", () => follow(!isFollowing));
 element("zoom").addEventListener("click", () => zoomTo(fleet.byId.get(chosen)));
-element("past").addEventListener("click", toggleHistory);
-element("search").addEventListener("input", (event) => list.search(event.target.value));
+element("past").addEventListener("click", () => toggleHistory());
+element("search").addEventListener("input", (event) => { filter.search(event.target.value); filtered(); });
 
-document.addEventListener("keydown", (event) => {
-  if (event.target.matches("input, select") || event.ctrlKey || event.metaKey || event.altKey) {
-    if (event.key === "Escape") event.target.blur();
-    return;
-  }
-  const actions = {
-    "/": () => { element("search").focus(); event.preventDefault(); },
-    a: fitAll, Escape: () => choose(undefined),
-    f: () => chosen !== undefined && follow(!isFollowing),
-    h: () => chosen !== undefined && !shareToken && toggleHistory(),
-  };
-  actions[event.key.length === 1 ? event.key.toLowerCase() : event.key]?.();
+keepKeys({
+  a: fitAll, Escape: () => choose(undefined),
+  f: () => chosen !== undefined && follow(!isFollowing),
+  h: () => chosen !== undefined && !shareToken && toggleHistory(),
 });
+
+/** Shows all texts again, in another language or other units. */
+function retold() {
+  showSettings();
+  makeControls(map, sheet.isOn);
+  fleet.hasNewOrder = true;
+  guide.renew();
+  banner.show();
+  history.show();
+  sheet.show();
+  tick();
+}
 
 // MARK: The start
 
@@ -350,11 +343,20 @@ function tick() {
   list.show(fleet, now());
   const trackable = fleet.byId.get(chosen);
   if (trackable) fillPanel(trackable);
+  if (returning) comeBack();
+  tellGuide();
   tellShare();
   if (!shareToken || hasShown || fleet.placed.length !== 1) return;
   hasShown = true;
   choose(fleet.placed[0].id);
 }
+
+/** Shows the next steps if the list stays empty for two seconds. */
+function tellGuide() {
+  const isReady = performance.now() - openedAt > 2000 && !fleet.isLost && !isDoorOpen();
+  guide.show(list.found.length > 0 ? "" : list.order.length > 0 ? "filter" : isReady ? "fleet" : "");
+}
+
 /** True once the trackable of a share link was chosen automatically. The user may close its panel afterwards. */
 let hasShown = false;
 
@@ -363,11 +365,11 @@ async function start() {
   let caller;
   try { caller = await whoami(); } catch {
     // The gateway cannot be reached or is overloaded. The user may be signed in, so the page tries again.
-    tellLink("connecting …");
+    banner.wait();
     setTimeout(start, 2000);
     return;
   }
-  tellLink("");
+  banner.clear();
   if (!caller) { askToSignIn(); return; }
   element("leave").hidden = Boolean(caller.isShare);
   loadNames();
@@ -381,16 +383,28 @@ async function start() {
   followStream();
   setInterval(loadNames, NAMES_EVERY);
   setInterval(tick, 500);
-  setInterval(() => clusters.moved(fleet, colours), 3000);
   setInterval(askSoon, ASK_EVERY);
 }
 
-if (!L) notice("The map library Leaflet is not installed on the gateway: install the packages libjs-leaflet and libjs-leaflet.markercluster, or give its folder with --leaflet.");
+translate();
+if (!L) notice(t("leaflet-missing"));
 else {
   document.documentElement.classList.toggle("share", Boolean(shareToken));
-  list = new List(element("list"), element("count"), choose);
-  history = new History(fit, now);
+  sheet = new Sheet(element("sheet"), element("grip"), document.querySelectorAll("#sheet header"));
+  list = new List(element("list"), element("count"), filter, choose);
+  history = new History(fit, now, showAddress);
+  const phone = new PhoneDialog();
+  guide = new Guide(element("guide"), () => phone.open(), () => { filter.clear(); filtered(); });
+  element("add-phone").addEventListener("click", () => phone.open());
   await makeMap();
+  list.show(fleet, now());
+  keepSettings((order) => list.sort(order));
+  keepPlace();
+  keepDoubleTaps(element("list"), (id) => { if (id === chosen) zoomTo(fleet.byId.get(id)); });
+  sheet.media.addEventListener("change", () => makeControls(map, sheet.isOn));
+  onChange(retold);
+  openAddress();
+  window.addEventListener("hashchange", openAddress);
   keepDoor(start);
   start();
 }

@@ -1,19 +1,25 @@
 // The part of the world that the map shows. The panel covers a part of the map: its right edge, or its lower part on a
-// narrow page.
+// narrow page. On a phone, the sheet covers the lower part.
 
 import { FARTHEST, beside, nearTo } from "./layers.js";
 
 const L = window.L;
 /** The number of pixels that remain free around places that are brought into view, if there is room. */
 const EDGE = 50;
+/** The number of pixels between a marker in view and an edge. */
+const MARKER = 16;
 /** The zoom at which a single place is shown. */
 const CLOSE = 16;
 
 export class Camera {
-  /** @param panel the element that covers a part of the map while it is not hidden */
-  constructor(map, panel) {
+  /**
+   * @param panel the element that covers a part of the map while it is not hidden
+   * @param sheet {isOn, height} of the sheet, which contains the panel on a phone
+   */
+  constructor(map, panel, sheet) {
     this.map = map;
     this.panel = panel;
+    this.sheet = sheet;
   }
 
   /** Returns the place in the copy of the world that is nearest to the map's middle, and not at a pole. */
@@ -23,6 +29,7 @@ export class Camera {
 
   /** The pixels that the panel covers. */
   get covered() {
+    if (this.sheet?.isOn) return { right: 0, bottom: this.sheet.height };
     const [map, panel] = [this.map.getContainer(), this.panel].map((element) => element.getBoundingClientRect());
     if (this.panel.hidden || !(panel.width > 0)) return { right: 0, bottom: 0 };
     if (panel.width < 0.9 * map.width) return { right: Math.max(0, map.right - panel.left), bottom: 0 };
@@ -41,7 +48,7 @@ export class Camera {
     const { right, bottom } = this.covered;
     const { x, y } = this.map.getSize();
     const point = this.map.latLngToContainerPoint(this.near(place));
-    return point.x >= 0 && point.y >= 0 && point.x <= x - right && point.y <= y - bottom;
+    return point.x >= MARKER && point.y >= MARKER && point.x <= x - right - MARKER && point.y <= y - bottom - MARKER;
   }
 
   /** Moves the map so that a place is in the middle of the uncovered part. */

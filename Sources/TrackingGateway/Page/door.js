@@ -1,5 +1,6 @@
 // The dialog that asks a user to sign in, and that stays open until the user has signed in.
 
+import { t } from "./i18n.js";
 import { reason, signIn } from "./session.js";
 
 const element = (id) => document.getElementById(id);
@@ -20,7 +21,7 @@ export function keepDoor(opened) {
   element("sign-in").addEventListener("submit", async (event) => {
     event.preventDefault();
     const told = await signIn(element("token").value.trim());
-    element("door-note").textContent = told.ok ? "" : told.status === 401 ? "This token is not valid." : reason(told);
+    element("door-note").textContent = told.ok ? "" : told.status === 401 ? t("token.wrong") : reason(told);
     if (!told.ok) return;
     element("token").value = "";
     isNeeded = false;

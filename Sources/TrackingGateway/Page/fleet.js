@@ -97,8 +97,14 @@ function placeOf(feature) {
   return { lat, lng, bearing: feature.properties.bearing };
 }
 
+/** The number of expected intervals, and the least number of seconds, after which a position is no recent one. */
+const OLD_INTERVALS = 10;
+const OLD_SECONDS = 600;
+
 export class Fleet {
-  constructor() {
+  /** @param now returns the gateway's time in seconds */
+  constructor(now = () => 0) {
+    this.now = now;
     this.byId = new Map();
     /** True if the list must be sorted again. */
     this.hasNewOrder = false;
@@ -106,7 +112,16 @@ export class Fleet {
     this.isLost = false;
   }
 
-  stateOf(trackable) { return this.isLost ? "UNKNOWN" : trackable.state; }
+  /** Returns the state to show: OLD for a trackable that is online but whose last position is not recent. */
+  stateOf(trackable) {
+    if (this.isLost) return "UNKNOWN";
+    return trackable.state === "ONLINE" && this.isOld(trackable) ? "OLD" : trackable.state;
+  }
+
+  isOld({ time, inForce }) {
+    const limit = Math.max(OLD_SECONDS, OLD_INTERVALS * (inForce?.resolution.desiredInterval ?? 0) / 1000);
+    return time !== undefined && this.now() - time > limit;
+  }
 
   get(id) {
     let trackable = this.byId.get(id);

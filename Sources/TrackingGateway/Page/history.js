@@ -3,7 +3,9 @@
 import { answer, reason } from "./session.js";
 import { bearing, distance, interpolated } from "./animator.js";
 import { drawLine, drawMarker } from "./layers.js";
+import { t } from "./i18n.js";
 import * as text from "./text.js";
+import { showEmptySpan } from "./guide.js";
 import { set } from "./list.js";
 
 const element = (id) => document.getElementById(id);
@@ -14,10 +16,12 @@ export class History {
   /**
    * @param fit called with places to bring into view
    * @param now the gateway's time
+   * @param changed called after another span was chosen or the history was closed
    */
-  constructor(fit, now) {
+  constructor(fit, now, changed = () => {}) {
     this.fit = fit;
     this.now = now;
+    this.changed = changed;
     this.points = [];
     /**
      * The time span, in seconds. A time in the input fields is ambiguous in the hour after clocks were set back, so the fields
@@ -38,13 +42,32 @@ export class History {
     element("play").addEventListener("click", () => this.isPlaying ? this.stop() : this.play());
   }
 
-  /** Shows the last hour of a trackable: before now, or before the time of its last record. */
-  open(id, recorded) {
+  /**
+   * Shows a span {from, to} of a trackable, or its last hour: before now, or before the time of its last record.
+   *
+   * @param recorded the time of the last record of a trackable; `isPast` is true if it has no current position
+   */
+  open(id, recorded, { isPast = true, span, keepsView = false } = {}) {
     this.id = id;
-    this.recorded = recorded;
+    this.recorded = isPast ? recorded : undefined;
+    this.latest = recorded;
     this.clear();
     element("history").hidden = false;
-    this.pick(3600);
+    if (span) this.showSpan(span, keepsView); else this.pick(3600);
+  }
+
+  /** The shown span {from, to} in seconds; undefined while the history is closed. */
+  get shown() { return this.id !== undefined && this.span.from < this.span.to ? this.span : undefined; }
+
+  showSpan(span, keepsView = false) {
+    this.markPicked(undefined);
+    this.write(span);
+    this.load(keepsView);
+  }
+
+  write(span) {
+    this.span = span;
+    for (const end of ["from", "to"]) element(end).value = local(span[end] * 1000);
   }
 
   close() {
@@ -52,20 +75,23 @@ export class History {
     this.asking?.abort();
     this.clear();
     element("history").hidden = true;
+    this.changed();
   }
 
   clear() {
     this.stop();
     this.points = [];
+    this.isEmpty = false;
+    this.time = undefined;
     element("replay").hidden = true;
     set(element("history-note"), "");
+    element("history-next").replaceChildren();
   }
 
   pick(seconds) {
     this.markPicked(seconds);
     const to = Math.floor(this.recorded ?? this.now()) + 1;
-    this.span = { from: to - 1 - seconds, to };
-    for (const end of ["from", "to"]) element(end).value = local(this.span[end] * 1000);
+    this.write({ from: to - 1 - seconds, to });
     this.load();
   }
 
@@ -75,17 +101,19 @@ export class History {
     }
   }
 
-  async load() {
+  /** Loads the shown span; `keepsView` is true if the map is already where the user wants it. */
+  async load(keepsView = false) {
     this.clear();
+    this.changed();
     // Only the answer to the newest request is shown, so an earlier request is cancelled.
     this.asking?.abort();
     const { signal } = this.asking = new AbortController();
     const { from, to } = this.span;
-    if (Number.isNaN(from + to)) { set(element("history-note"), "Enter a date and a time for the beginning and for the end of the time span."); return; }
-    if (!(from < to)) { set(element("history-note"), "The end of the time span must be after its beginning."); return; }
+    if (Number.isNaN(from + to)) { set(element("history-note"), t("history.no-date")); return; }
+    if (!(from < to)) { set(element("history-note"), t("history.order")); return; }
     const path = `/api/v1/trackables/${encodeURIComponent(this.id)}`;
     const span = `from=${new Date(from * 1000).toISOString()}&to=${new Date(to * 1000).toISOString()}`;
-    set(element("history-note"), "Loading …");
+    set(element("history-note"), t("loading"));
     const [track, trips] = await Promise.all([
       answer(`${path}/history?format=geojson&${span}&max-points=${MAXIMUM_POINTS}`, { signal }),
       answer(`${path}/trips?${span}`, { signal })]);
@@ -94,15 +122,33 @@ export class History {
     this.points = pointsOf(track.body);
     this.isSimplified = this.points.length >= MAXIMUM_POINTS;
     markGaps(this.points, this.isSimplified);
-    if (this.points.length === 0) { set(element("history-note"), "No positions were recorded in this time span."); return; }
+    if (this.points.length === 0) { this.showEmpty(); return; }
     for (const format of ["gpx", "geojson", "csv"]) element(`as-${format}`).href = `${path}/history?format=${format}&${span}`;
-    this.measure();
-    if (trips.ok && trips.body) this.listTrips(trips.body.trips);
-    else element("trips").replaceChildren(Object.assign(document.createElement("li"), { textContent: reason(trips) }));
+    this.trips = trips;
+    this.show();
     element("replay").hidden = false;
     element("scrub").value = element("scrub").max;
     this.scrubbed();
-    this.fit(this.points);
+    if (!keepsView) this.fit(this.points);
+  }
+
+  /** Shows that the span has no positions, and the next step. */
+  showEmpty() {
+    this.isEmpty = true;
+    set(element("history-note"), t("history.empty"));
+    const showLast = () => this.showSpan({ from: Math.floor(this.latest) - 3599, to: Math.floor(this.latest) + 1 });
+    showEmptySpan(element("history-next"), this.latest, showLast);
+  }
+
+  /** Fills the texts of the shown track, in the chosen language and units. */
+  show() {
+    if (this.isEmpty) this.showEmpty();
+    if (this.points.length === 0) return;
+    this.measure();
+    const { trips } = this;
+    if (trips.ok && trips.body) this.listTrips(trips.body.trips);
+    else element("trips").replaceChildren(Object.assign(document.createElement("li"), { textContent: reason(trips) }));
+    if (this.time !== undefined) this.tell();
   }
 
   /** Computes the speeds of points that have none, and the ends of the colour scale. */
@@ -119,9 +165,8 @@ export class History {
     this.top = Math.max(1, speeds[Math.floor(speeds.length * 0.98)]);
     set(element("scale-high"), text.speed(this.top));
     const seconds = this.points[this.points.length - 1].time - this.points[0].time;
-    set(element("history-note"), this.isSimplified
-      ? `about ${text.metres(length)} in ${text.duration(seconds)}, simplified to ${this.points.length} points`
-      : `${this.points.length} points, ${text.metres(length)} in ${text.duration(seconds)}`);
+    const values = { count: this.points.length, length: text.metres(length), time: text.duration(seconds) };
+    set(element("history-note"), t(this.isSimplified ? "history.simplified" : "history.points", values));
   }
 
   listTrips(trips) {
@@ -130,7 +175,7 @@ export class History {
       const button = document.createElement("button");
       button.type = "button";
       const isTrip = trip.kind === "trip";
-      button.append(isTrip ? `Trip${trip.mode ? ` (${trip.mode})` : ""}` : "Stop", span(text.duration(trip.duration), ""),
+      button.append(isTrip ? t(trip.mode ? "trip.mode" : "trip", { mode: trip.mode }) : t("stop"), span(text.duration(trip.duration), ""),
         span(`${text.moment(trip.start)}${isTrip && trip.distance !== undefined ? ` · ${text.metres(trip.distance)}` : ""}${isTrip && trip.averageSpeed !== undefined ? ` · ${text.speed(trip.averageSpeed)}` : ""}`, "faint"));
       button.addEventListener("click", () => this.goTo(trip.start, trip.end));
       item.append(button);
@@ -164,7 +209,7 @@ export class History {
 
   tell() {
     const point = this.at(this.time);
-    set(element("scrubbed"), `${text.preciseMoment(this.time)} · ${point.isGap ? "no data" : text.speed(point.speed)}`);
+    set(element("scrubbed"), `${text.preciseMoment(this.time)} · ${point.isGap ? t("history.gap") : text.speed(point.speed)}`);
     element("scrub").setAttribute("aria-valuetext", text.preciseMoment(this.time));
   }
 
@@ -172,7 +217,7 @@ export class History {
     if (this.time >= this.last) this.setTime(this.first);
     this.isPlaying = true;
     element("play").textContent = "❚❚";
-    element("play").setAttribute("aria-label", "Pause");
+    element("play").setAttribute("aria-label", t("pause"));
     let before = performance.now();
     const step = (now) => {
       this.setTime(this.time + (now - before) / 1000 * Number(element("rate").value));
@@ -187,7 +232,7 @@ export class History {
     cancelAnimationFrame(this.frame);
     this.isPlaying = false;
     element("play").textContent = "▶";
-    element("play").setAttribute("aria-label", "Replay");
+    element("play").setAttribute("aria-label", t("replay"));
   }
 
   /** Returns the position at a time, interpolated between points; in a gap of the track the last one before it (`isGap`). */
@@ -206,13 +251,14 @@ export class History {
       bearing: distance(before, after) > 1 ? bearing(before, after) : after.bearing };
   }
 
+  /** Draws the track and the replay's marker, and returns {label, x, y} of the marker. */
   draw(context, view, colours) {
-    if (this.points.length === 0) return;
     drawLine(context, view, this.points, colours.halo, 6, 0.7);
     drawLine(context, view, this.points, (i) => colour(this.points[i].speed / this.top), 3.5);
     const point = this.at(this.time);
-    drawMarker(context, view.near(point.lng), view.y(point.lat),
-      { colour: colour(point.speed / this.top), bearing: point.bearing, isMoving: !point.isGap, isChosen: true, label: text.timeOfDay(this.time) }, colours);
+    const [x, y] = [view.near(point.lng), view.y(point.lat)];
+    drawMarker(context, x, y, { colour: colour(point.speed / this.top), bearing: point.bearing, isMoving: !point.isGap, isChosen: true }, colours);
+    return { label: text.timeOfDay(this.time), x, y };
   }
 }
 

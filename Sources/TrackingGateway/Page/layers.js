@@ -1,5 +1,7 @@
 // The layers of the map: a grid if there are no tiles, and one canvas for all markers.
 
+import { t } from "./i18n.js";
+
 const L = window.L;
 
 /** Reads the colours of the style sheet, which defines the light and the dark scheme. */
@@ -7,8 +9,8 @@ export function palette() {
   const style = getComputedStyle(document.documentElement);
   const read = (name) => style.getPropertyValue(name).trim();
   return {
-    state: { ONLINE: read("--online"), STALE: read("--stale"), OFFLINE: read("--offline"), FAILED: read("--offline"),
-      UNKNOWN: read("--offline") },
+    state: { ONLINE: read("--online"), STALE: read("--stale"), FAILED: read("--wrong"), OFFLINE: read("--offline"),
+      OLD: read("--offline"), UNKNOWN: read("--offline") },
     ground: read("--ground"), line: read("--grid"), text: read("--ink"), faint: read("--faint"), halo: read("--halo"),
   };
 }
@@ -58,12 +60,12 @@ export const Grid = L?.Layer.extend({
     for (let i = Math.ceil(bounds.getWest() / step); i * step < bounds.getEast(); i += 1) {
       const x = Math.round(to.x(i * step)) + 0.5;
       context.beginPath(); context.moveTo(x, 0); context.lineTo(x, to.height); context.stroke();
-      context.fillText(gridLabel(((i * step + 540) % 360) - 180, step, "E", "W"), x + 5, 15);
+      context.fillText(gridLabel(((i * step + 540) % 360) - 180, step, t("compass.E"), t("compass.W")), x + 5, 15);
     }
     for (let i = Math.ceil(Math.max(-85, bounds.getSouth()) / step); i * step < Math.min(85, bounds.getNorth()); i += 1) {
       const y = Math.round(to.y(i * step)) + 0.5;
       context.beginPath(); context.moveTo(0, y); context.lineTo(to.width, y); context.stroke();
-      context.fillText(gridLabel(i * step, step, "N", "S"), 5, y - 5);
+      context.fillText(gridLabel(i * step, step, t("compass.N"), t("compass.S")), 5, y - 5);
     }
   },
 });
@@ -157,7 +159,7 @@ export function view(map) {
   };
 }
 
-/** Draws a marker: a disc in the colour of the state, an arrow in the heading, and the name if there is room. */
+/** Draws a marker: a disc in the colour of the state, an arrow in the heading, and the icon. */
 export function drawMarker(context, x, y, marker, colours) {
   const sprite = spriteOf(marker, colours);
   context.drawImage(sprite, x - SPRITE / 2, y - SPRITE / 2, SPRITE, SPRITE);
@@ -170,14 +172,6 @@ export function drawMarker(context, x, y, marker, colours) {
     context.textAlign = "start";
     context.textBaseline = "alphabetic";
   }
-  if (!marker.label) return;
-  context.font = `${marker.isChosen ? "600 " : ""}12px system-ui, sans-serif`;
-  context.lineWidth = 4;
-  context.lineJoin = "round";
-  context.strokeStyle = colours.halo;
-  context.strokeText(marker.label, x + 16, y + 4);
-  context.fillStyle = colours.text;
-  context.fillText(marker.label, x + 16, y + 4);
 }
 
 /** The edge of a marker's image in pixels, and the step of its heading in degrees. */

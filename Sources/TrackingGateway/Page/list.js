@@ -1,21 +1,32 @@
-// The list of trackables as text, sorted and searched while the user types. Only visible rows have elements.
+// The list of trackables as text, sorted and filtered. Only visible rows have elements.
 
+import { locale, t } from "./i18n.js";
 import * as text from "./text.js";
 
 /** The height of a row in pixels, as in the style sheet, and the number of rows beyond each edge that have elements. */
 const ROW = 52;
 const MARGIN = 4;
+/** The age in seconds from which a position is "last seen" in every state. */
+const LONG_AGE = 600;
+/** The interval in milliseconds at which the list is sorted again by values that change. */
+const SORT_EVERY = 3000;
 
 export class List {
-  /** @param choose called with the chosen trackable, and true if it was chosen by double click or Enter */
-  constructor(element, count, choose) {
+  /**
+   * @param filter the choice of trackables to show
+   * @param choose called with the chosen trackable, true if it was chosen by double click or Enter, and the event
+   */
+  constructor(element, count, filter, choose) {
     this.element = element;
     this.count = count;
+    this.filter = filter;
     this.choose = choose;
     this.order = [];
     this.found = [];
+    this.shown = new Set();
+    this.sortedBy = "name";
+    this.sortedAt = -Infinity;
     this.rows = new Map();
-    this.needle = "";
     this.chosen = undefined;
     this.room = document.createElement("div");
     this.room.className = "room";
@@ -29,7 +40,7 @@ export class List {
 
   clicked(event, isTwice = false) {
     const row = event.target.closest("[role=option]");
-    if (row) this.choose(row.dataset.id, isTwice);
+    if (row) this.choose(row.dataset.id, isTwice, event);
   }
 
   key(event) {
@@ -47,24 +58,33 @@ export class List {
   show(fleet, now) {
     this.now = now;
     this.fleet = fleet;
-    if (fleet.hasNewOrder) {
+    const isDue = this.sortedBy !== "name" && performance.now() - this.sortedAt > SORT_EVERY;
+    if (fleet.hasNewOrder || isDue) {
       fleet.hasNewOrder = false;
-      const compare = new Intl.Collator(undefined, { numeric: true }).compare;
-      this.order = fleet.listed.sort((a, b) => compare(a.group ?? "", b.group ?? "") || compare(a.label, b.label));
+      this.sortedAt = performance.now();
+      this.order = sorted(fleet.listed, this.sortedBy);
     }
-    this.filter();
+    this.filter.show(fleet, this.order);
+    this.find();
   }
 
-  search(needle) {
-    this.needle = needle.trim().toLowerCase();
-    this.filter();
+  /** Sorts the list by name, age, speed or battery. */
+  sort(key) {
+    this.sortedBy = key;
+    this.fleet.hasNewOrder = true;
+    this.show(this.fleet, this.now);
+    this.element.scrollTop = 0;
   }
 
-  filter() {
-    const isFound = (trackable) => [trackable.id, trackable.name, trackable.group, this.fleet.stateOf(trackable)]
-      .some((field) => field?.toLowerCase().includes(this.needle));
-    this.found = this.needle ? this.order.filter(isFound) : this.order;
-    set(this.count, this.needle ? `${this.found.length} of ${this.order.length}` : String(this.order.length));
+  /** Returns true for a trackable that the filter lets through. */
+  shows(trackable) { return !this.filter.isOn || this.shown.has(trackable); }
+
+  /** Applies the filter. */
+  find() {
+    const isFound = (trackable) => this.filter.matches(trackable, this.fleet.stateOf(trackable));
+    this.found = this.filter.isOn ? this.order.filter(isFound) : this.order;
+    this.shown = this.filter.isOn ? new Set(this.found) : new Set();
+    set(this.count, this.filter.isOn ? t("count.of", { found: this.found.length, all: this.order.length }) : String(this.order.length));
     const height = `${this.found.length * ROW}px`;
     if (this.room.style.height !== height) this.room.style.height = height;
     this.layOut();
@@ -121,19 +141,26 @@ export class List {
     set(made.name, `${trackable.icon ? `${trackable.icon} ` : ""}${trackable.label}`);
     const isMoving = state === "ONLINE" && trackable.speed !== undefined;
     set(made.speed, isMoving ? text.speed(trackable.speed) : "");
-    const parts = [words(state)];
-    if (trackable.time !== undefined) parts.push(text.age(this.now - trackable.time));
-    else if (trackable.recorded !== undefined) parts.push(`recorded until ${text.ago(this.now - trackable.recorded)}`);
+    const parts = state === "OLD" ? [] : [words(state)];
+    if (trackable.time !== undefined) parts.push(this.seen(trackable.time, state));
+    else if (trackable.recorded !== undefined) parts.push(t("recorded-until", { ago: text.ago(this.now - trackable.recorded) }));
     if (trackable.clockAhead !== undefined) parts.push(text.clockAhead(trackable.clockAhead));
-    if (trackable.properties?.batteryLevel !== undefined) parts.push(`battery ${text.percent(trackable.properties.batteryLevel)}`);
+    const level = trackable.properties?.batteryLevel;
+    const battery = level === undefined ? undefined : t("battery", { level: text.percent(level) });
+    if (battery) parts.push(battery);
     if (trackable.group) parts.push(trackable.group);
     set(made.more, parts.join(" · "));
     // The row is not announced to screen readers every second; the panel contains the changing text.
-    const battery = text.percent(trackable.properties?.batteryLevel);
-    const spoken = [trackable.label, words(state), battery && `battery ${battery}`, trackable.group].filter(Boolean).join(", ");
+    const spoken = [trackable.label, words(state), battery, trackable.group].filter(Boolean).join(", ");
     if (made.spoken !== spoken) { made.spoken = spoken; row.setAttribute("aria-label", spoken); }
     const isChosen = trackable.id === this.chosen;
     if (made.isChosen !== isChosen) { made.isChosen = isChosen; row.setAttribute("aria-selected", String(isChosen)); }
+  }
+
+  /** Returns the age of a position; as "last seen" if the trackable is not where it was. */
+  seen(time, state) {
+    const age = this.now - time;
+    return ["OLD", "OFFLINE", "FAILED"].includes(state) || age >= LONG_AGE ? text.lastSeen(age) : text.age(age);
   }
 
   /** Marks a trackable as chosen, and scrolls its row into view. */
@@ -150,10 +177,25 @@ export class List {
   }
 }
 
-/** Returns the word for a state. */
-export function words(state) {
-  return { ONLINE: "online", STALE: "stale", OFFLINE: "offline", FAILED: "failed", UNKNOWN: "unknown" }[state] ?? state;
+/** The values by which the list can be sorted, the least first. A trackable without the value is last. */
+const VALUES = {
+  age: ({ time }) => time === undefined ? undefined : -time,
+  speed: ({ speed }) => speed === undefined ? undefined : -speed,
+  battery: ({ properties }) => properties?.batteryLevel,
+};
+
+/** Returns trackables in the order of a key, and of their groups and names. */
+export function sorted(trackables, key) {
+  const compare = new Intl.Collator(locale(), { numeric: true }).compare;
+  const byName = (a, b) => compare(a.label, b.label);
+  const value = VALUES[key];
+  if (!value) return trackables.sort((a, b) => compare(a.group ?? "", b.group ?? "") || byName(a, b));
+  const values = new Map(trackables.map((trackable) => [trackable, value(trackable) ?? Infinity]));
+  return trackables.sort((a, b) => values.get(a) === values.get(b) ? byName(a, b) : values.get(a) - values.get(b));
 }
+
+/** Returns the word for a state. */
+export const words = (state) => t(`state.${state}`);
 
 /** Sets the text of an element only if it differs, so that nothing is laid out or announced again. */
 export function set(element, value) { if (element.textContent !== value) element.textContent = value; }

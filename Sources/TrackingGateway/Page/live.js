@@ -2,6 +2,7 @@
 
 import { ask, withToken } from "./session.js";
 
+/** The events about trackables. */
 const KINDS = ["position", "state", "presence", "resolution", "trip", "event", "clock"];
 /** The pause in milliseconds after which the page begins a new stream and does not resume the earlier one. */
 const LONG_PAUSE = 300000;
@@ -11,8 +12,9 @@ const MISSED = 2.5;
 /** Reads the live stream from `start` until `stop`, and connects again after each failure. */
 export class Live {
   /**
-   * @param handlers `event(kind, data)`, `opened(hello)`, `time(now)` for the gateway's clock, `reset()`, `lost()`,
-   *   `dropped(isDropping)` when the broker dropped messages or no longer does, `ended(reason)`, `refused()`, and `replaced()` if another user signed in meanwhile
+   * @param handlers `event(kind, data)`, `opened(hello)`, `time(now)` for the gateway's clock, `broker({dropped})` with true
+   *   while the broker drops messages, `reset()`, `lost()`,
+   *   `ended(reason)`, `refused()`, and `replaced()` if another user signed in meanwhile
    */
   constructor(handlers) {
     this.handlers = handlers;
@@ -49,7 +51,7 @@ export class Live {
         this.requests.heard(data.trackable);
       });
     }
-    source.addEventListener("broker", (event) => this.handlers.dropped(JSON.parse(event.data).dropped));
+    source.addEventListener("broker", (event) => this.handlers.broker(JSON.parse(event.data)));
     source.addEventListener("reset", () => this.handlers.reset());
     source.addEventListener("end", (event) => {
       const { reason } = JSON.parse(event.data);

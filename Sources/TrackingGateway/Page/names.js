@@ -29,7 +29,7 @@ export class Names {
       if (!page || given !== this.given) return;
       for (const { id, name, icon, groups, last } of page.trackables) {
         told.add(id);
-        this.take(id, { name, icon, group: groups?.join(", "), recorded: last });
+        this.take(id, { name, icon, group: groups?.join(", "), groups, recorded: last });
       }
       after = page.next ?? "";
     } while (after);

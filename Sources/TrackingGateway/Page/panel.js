@@ -1,7 +1,9 @@
 // The panel with the facts about the chosen trackable.
 
+import { t } from "./i18n.js";
 import * as text from "./text.js";
-import { set, words } from "./list.js";
+import { set } from "./list.js";
+import { coordinates, showPlace } from "./place.js";
 
 const element = (id) => document.getElementById(id);
 
@@ -11,8 +13,9 @@ export function showPanel(trackable, shown, asked, now) {
   set(element("panel-name"), trackable.label);
   if (state.className !== `state ${shown}`) state.className = `state ${shown}`;
   set(state, stateText(trackable, shown, now));
-  const facts = factsOf(trackable, asked, now);
+  const facts = factsOf(trackable, shown, asked, now);
   for (const name of ["follow", "zoom"]) element(name).disabled = trackable.place === undefined;
+  showPlace(trackable.place);
   const list = element("facts");
   const names = facts.map(([name]) => name).join("\n");
   if (list.dataset.names !== names) {
@@ -32,42 +35,45 @@ function stateText(trackable, state, now) {
   return trackable.clockAhead === undefined ? position : `${position}; ${text.clockAhead(trackable.clockAhead)}`;
 }
 
+/** The texts of the states in which a position is not shown as current. */
+const TEXTS = { OLD: "panel.old", UNKNOWN: "panel.unknown", STALE: "panel.stale", OFFLINE: "panel.offline", FAILED: "panel.failed" };
+
+/** The states in which the trackable may have left its last position. */
+const AWAY = ["OLD", "OFFLINE", "FAILED"];
+
 function positionText(trackable, state, now) {
   const { time, recorded } = trackable;
-  const isRecorded = time === undefined && recorded !== undefined;
-  const ago = time === undefined ? "no position" : `position ${text.ago(now - time)}`;
-  const seen = isRecorded ? `recorded until ${text.ago(now - recorded)}` : ago;
-  if (state === "UNKNOWN") return `State unknown: this page is not connected to the gateway; ${seen}`;
-  if (state === "STALE") return `Stale: no position arrived in the expected time; ${seen}`;
-  if (state === "OFFLINE") return `Offline; ${time === undefined ? "" : "last "}${seen}`;
-  if (trackable.isPredicted) return `Online; ${seen}, extrapolated`;
-  return `${words(state).replace(/^./, (letter) => letter.toUpperCase())}; ${seen}`;
+  let seen = t("panel.no-position");
+  if (time !== undefined) seen = AWAY.includes(state) ? text.lastSeen(now - time) : t("panel.position", { ago: text.ago(now - time) });
+  else if (recorded !== undefined) seen = t("recorded-until", { ago: text.ago(now - recorded) });
+  return t(TEXTS[state] ?? (trackable.isPredicted ? "panel.extrapolated" : "panel.online"), { seen });
 }
 
-function factsOf(trackable, asked, now) {
+function factsOf(trackable, shown, asked, now) {
   const facts = [];
   const properties = trackable.properties ?? {};
-  if (trackable.speed !== undefined) facts.push(["Speed", text.speed(trackable.speed)]);
-  if (properties.bearing !== undefined) facts.push(["Heading", `${Math.round(properties.bearing)}°`]);
-  if (properties.accuracyHorizontal !== undefined) facts.push(["Accuracy", `± ${text.metres(properties.accuracyHorizontal)}`]);
-  if (properties.batteryLevel !== undefined) facts.push(["Battery", text.percent(properties.batteryLevel)]);
-  if (trackable.place) facts.push(["Place", `${trackable.place.lat.toFixed(5)}, ${trackable.place.lng.toFixed(5)}`]);
-  if (trackable.time !== undefined) facts.push(["Time", text.moment(trackable.time)]);
-  else if (trackable.recorded !== undefined) facts.push(["Recorded until", text.moment(trackable.recorded)]);
+  if (trackable.speed !== undefined && !AWAY.includes(shown)) facts.push([t("fact.speed"), text.speed(trackable.speed)]);
+  if (properties.bearing !== undefined) facts.push([t("fact.heading"), `${Math.round(properties.bearing)}°`]);
+  if (properties.accuracyHorizontal !== undefined) facts.push([t("fact.accuracy"), `± ${text.metres(properties.accuracyHorizontal)}`]);
+  if (properties.batteryLevel !== undefined) facts.push([t("fact.battery"), text.percent(properties.batteryLevel)]);
+  if (trackable.place) facts.push([t("fact.place"), coordinates(trackable.place)]);
+  if (trackable.time !== undefined) facts.push([t("fact.time"), text.moment(trackable.time)]);
+  else if (trackable.recorded !== undefined) facts.push([t("fact.recorded"), text.moment(trackable.recorded)]);
   const inForce = trackable.inForce;
   if (inForce) {
-    facts.push(["Resolution", text.resolution(inForce.resolution)]);
+    facts.push([t("fact.resolution"), text.resolution(inForce.resolution)]);
     const reason = text.reason(inForce, asked);
-    if (reason) facts.push(["Because", reason]);
-  } else if (asked) facts.push(["Asked for", text.resolution(asked)]);
+    if (reason) facts.push([t("fact.because"), reason]);
+  } else if (asked) facts.push([t("fact.asked"), text.resolution(asked)]);
   const trip = trackable.trip;
   if (trip) {
-    const length = `${text.metres(trip.distance)} in ${text.duration(trip.state === "ACTIVE" ? now - trip.start : trip.duration)}`;
-    facts.push([trip.state === "ACTIVE" ? "Trip" : "Last trip", length]);
+    const isActive = trip.state === "ACTIVE";
+    const time = text.duration(isActive ? now - trip.start : trip.duration);
+    facts.push([t(isActive ? "fact.trip" : "fact.last-trip"), t("length-in-time", { length: text.metres(trip.distance), time })]);
   }
   if (trackable.lastEvent) {
     const kind = trackable.lastEvent.kind.toLowerCase().replaceAll("_", " ");
-    facts.push(["Event", `${kind}, ${text.moment(trackable.lastEvent.time)}`]);
+    facts.push([t("fact.event"), `${kind}, ${text.moment(trackable.lastEvent.time)}`]);
   }
   return facts;
 }

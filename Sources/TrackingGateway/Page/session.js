@@ -1,5 +1,7 @@
 // Requests to the gateway, with the session cookie of a signed-in user or with the secret of a share link.
 
+import { t } from "./i18n.js";
+
 const share = location.pathname.match(/^\/s\/([^/]+)$/);
 
 /** The secret in the address of a share link; undefined on any other page. */
@@ -31,10 +33,10 @@ export async function json(path) {
 
 /** Returns the text for an answer that is an error. */
 export function reason({ status, body }) {
-  if (status === 401) return "You are no longer signed in: sign in again.";
-  if (status === 429) return "Too many requests: try again in a moment.";
+  if (status === 401) return t("error.signed-out");
+  if (status === 429) return t("error.too-often");
   if (status >= 400 && status < 500 && body?.detail) return body.detail;
-  return "The gateway cannot answer now: try again later.";
+  return t("error.away");
 }
 
 /** Signs in with the token of an address that ends with #sign-in=TOKEN, and removes the token from the address. */

@@ -1,50 +1,118 @@
-// Texts of numbers and times for people.
+// Texts of numbers and times for people, in the chosen language and units.
+
+import { changed, locale, preferred, remember, remembered, t } from "./i18n.js";
 
 /** The greatest number of seconds by which a device's clock may be ahead; the gateway inserts its own limit. */
 const AHEAD = Number("{maximum-ahead}");
 
+// MARK: Units
+
+/** The regions whose roads are measured in miles. */
+const MILES = ["US", "GB", "LR", "MM"];
+const FOOT = 0.3048;
+const MILE = 1609.344;
+
+const SYSTEMS = ["metric", "imperial"];
+
+function unitsOfRegion() {
+  const region = preferred().map((tag) => tag.match(/-([A-Z]{2})\b/)?.[1]).find(Boolean);
+  return MILES.includes(region) ? "imperial" : "metric";
+}
+
+let system = SYSTEMS.includes(remembered("units")) ? remembered("units") : unitsOfRegion();
+
+/** Returns the units of lengths and speeds, "metric" or "imperial". */
+export const units = () => system;
+
+/** Switches to other units and remembers them. */
+export function chooseUnits(chosen) {
+  if (!SYSTEMS.includes(chosen)) return;
+  system = chosen;
+  remember("units", chosen);
+  changed();
+}
+
+const formats = new Map();
+
+/** Returns a number with a fixed number of decimals, in the format of the language. */
+export function number(value, decimals = 0) {
+  const key = `${locale()} ${decimals}`;
+  let format = formats.get(key);
+  if (!format) {
+    format = new Intl.NumberFormat(locale(), { minimumFractionDigits: decimals, maximumFractionDigits: decimals });
+    formats.set(key, format);
+  }
+  return format.format(value);
+}
+
+export function speed(metresPerSecond) {
+  if (metresPerSecond === undefined) return "";
+  return system === "imperial"
+    ? t("speed.mph", { n: number(metresPerSecond * 3600 / MILE) }) : t("speed.kmh", { n: number(metresPerSecond * 3.6) });
+}
+
+export const percent = (fraction) => fraction === undefined ? "" : t("percent", { n: number(fraction * 100) });
+
+/** Returns the text of a length in metres, in the chosen units. */
+export function metres(value) {
+  if (value === undefined) return "";
+  if (system === "imperial") {
+    if (value < 1000 * FOOT) return t("length.ft", { n: number(value / FOOT) });
+    return t("length.mi", { n: number(value / MILE, value < 100 * MILE ? 1 : 0) });
+  }
+  if (value < 1000) return t("length.m", { n: number(value) });
+  return t("length.km", { n: number(value / 1000, value < 100000 ? 1 : 0) });
+}
+
+// MARK: Times
+
 /** "now", "12 s", "4 min", "3 h", "2 d"; "3 h ahead" for a time in the future. */
 export function age(seconds) {
-  if (seconds < -AHEAD) return `${age(-seconds)} ahead`;
-  if (seconds < 2) return "now";
-  if (seconds < 100) return `${Math.round(seconds)} s`;
-  if (seconds < 5400) return `${Math.round(seconds / 60)} min`;
-  if (seconds < 129600) return `${Math.round(seconds / 3600)} h`;
-  return `${Math.round(seconds / 86400)} d`;
+  if (seconds < -AHEAD) return t("age.ahead", { age: age(-seconds) });
+  if (seconds < 2) return t("age.now");
+  if (seconds < 100) return t("age.s", { n: Math.round(seconds) });
+  if (seconds < 5400) return t("age.min", { n: Math.round(seconds / 60) });
+  if (seconds < 129600) return t("age.h", { n: Math.round(seconds / 3600) });
+  return t("age.d", { n: Math.round(seconds / 86400) });
 }
 
 export function ago(seconds) {
-  if (seconds < -AHEAD) return `dated ${age(seconds)}`;
-  return seconds < 2 ? "just now" : `${age(seconds)} ago`;
+  if (seconds < -AHEAD) return t("ago.dated", { age: age(seconds) });
+  if (seconds >= 129600) return longAgo(seconds);
+  return seconds < 2 ? t("ago.now") : t("ago", { age: age(seconds) });
 }
+
+/** The units of long times in seconds, the longest first, and the number of seconds from which each is used. */
+const LONG = [["year", 31557600, 2 * 31557600], ["month", 2629800, 60 * 86400], ["day", 86400, 129600], ["hour", 3600, 5400],
+  ["minute", 60, 60]];
+
+/** Returns the text of a time in the past in whole units: "7 years ago". */
+export function longAgo(seconds) {
+  const [unit, size] = LONG.find(([, , least]) => seconds >= least) ?? ["second", 1];
+  const format = new Intl.RelativeTimeFormat(locale());
+  return seconds < 2 ? t("ago.now") : format.format(-Math.floor(seconds / size), unit);
+}
+
+/** Returns the text of the time at which a trackable was last at its place, by the age of its last position. */
+export const lastSeen = (seconds) => seconds < 0 ? ago(seconds) : t("last-seen", { ago: longAgo(seconds) });
 
 /** Returns the note about a device whose clock is ahead of the gateway's by a number of seconds. */
-export const clockAhead = (seconds) => `clock of this device is ${age(seconds)} ahead`;
-
-export const speed = (metresPerSecond) =>
-  metresPerSecond === undefined ? "" : `${Math.round(metresPerSecond * 3.6)} km/h`;
-
-export const percent = (fraction) => fraction === undefined ? "" : `${Math.round(fraction * 100)} %`;
-
-export function metres(value) {
-  if (value === undefined) return "";
-  if (value < 1000) return `${Math.round(value)} m`;
-  return `${(value / 1000).toFixed(value < 100000 ? 1 : 0)} km`;
-}
+export const clockAhead = (seconds) => t("clock-ahead", { age: age(seconds) });
 
 export function interval(milliseconds) {
-  if (milliseconds < 1000) return `${milliseconds} ms`;
-  if (milliseconds < 120000) return `${milliseconds / 1000} s`;
-  return `${Math.round(milliseconds / 60000)} min`;
+  if (milliseconds < 1000) return t("interval.ms", { n: milliseconds });
+  if (milliseconds < 120000) return t("age.s", { n: number(milliseconds / 1000, milliseconds % 1000 ? 1 : 0) });
+  return t("age.min", { n: Math.round(milliseconds / 60000) });
 }
 
 export function duration(seconds) {
   const minutes = Math.round(seconds / 60);
-  if (seconds < 90) return `${Math.round(seconds)} s`;
-  return minutes < 60 ? `${minutes} min` : `${Math.floor(minutes / 60)} h ${String(minutes % 60).padStart(2, "0")} min`;
+  if (seconds < 90) return t("age.s", { n: Math.round(seconds) });
+  if (minutes < 60) return t("age.min", { n: minutes });
+  return t("duration.h-min", { h: Math.floor(minutes / 60), min: String(minutes % 60).padStart(2, "0") });
 }
 
-const clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit" });
+const TIME = { hourCycle: "h23", hour: "2-digit", minute: "2-digit", second: "2-digit" };
 const MINUTE = { month: "short", day: "numeric", hour: "2-digit", minute: "2-digit" };
 const SECOND = { ...MINUTE, second: "2-digit" };
 
@@ -53,36 +121,44 @@ function isTwice(date) {
   return [-1, 1].some((step) => new Date(date.getTime() + step * 3600000).getHours() === date.getHours());
 }
 
-/** Returns a format of times that contains the year if it is not this one, and the zone if the time is ambiguous. */
-function formatOf(parts) {
-  const year = { ...parts, year: "numeric" };
-  const zone = { timeZoneName: "short" };
-  const [plain, withYear, withZone, withBoth] = [parts, year, { ...parts, ...zone }, { ...year, ...zone }]
-    .map((options) => new Intl.DateTimeFormat(undefined, options));
-  return (seconds) => {
-    const date = new Date(seconds * 1000);
-    const isNear = date.getFullYear() === new Date().getFullYear();
-    return (isTwice(date) ? isNear ? withZone : withBoth : isNear ? plain : withYear).format(date);
-  };
+const dates = new Map();
+
+/** Returns the format of times with these parts in the chosen language. */
+function dateFormat(parts) {
+  const key = `${locale()} ${Object.keys(parts)}`;
+  let format = dates.get(key);
+  if (!format) dates.set(key, format = new Intl.DateTimeFormat(locale(), parts));
+  return format;
 }
 
-export const preciseMoment = formatOf(SECOND);
-export const timeOfDay = (seconds) => clock.format(new Date(seconds * 1000));
-export const moment = formatOf(MINUTE);
+/** Returns the text of a time, with the year if it is not this one, and with the zone if the time is ambiguous. */
+function momentOf(seconds, parts) {
+  const date = new Date(seconds * 1000);
+  const year = date.getFullYear() === new Date().getFullYear() ? {} : { year: "numeric" };
+  const zone = isTwice(date) ? { timeZoneName: "short" } : {};
+  return dateFormat({ ...parts, ...year, ...zone }).format(date);
+}
 
-const WORDS = { MINIMUM: "minimum", LOW: "low", BALANCED: "balanced", HIGH: "high", MAXIMUM: "maximum" };
+export const preciseMoment = (seconds) => momentOf(seconds, SECOND);
+export const moment = (seconds) => momentOf(seconds, MINUTE);
+export const timeOfDay = (seconds) => dateFormat(TIME).format(new Date(seconds * 1000));
 
-export const resolution = (r) =>
-  `${WORDS[r.accuracy] ?? r.accuracy}, every ${interval(r.desiredInterval)}${r.minimumDisplacement > 0 ? ` and ${metres(r.minimumDisplacement)}` : ""}`;
+// MARK: Resolutions
+
+/** Returns the text of a resolution {accuracy, desiredInterval, minimumDisplacement}. */
+export function resolution(r) {
+  const parts = { accuracy: t(`accuracy.${r.accuracy}`), interval: interval(r.desiredInterval), length: metres(r.minimumDisplacement) };
+  return t(r.minimumDisplacement > 0 ? "resolution.moved" : "resolution", parts);
+}
 
 /** Returns the reasons for the resolution in force. */
 export function reason(inForce, asked) {
   const reasons = [];
-  if (asked) reasons.push(`this page requests ${resolution(asked)}`);
+  if (asked) reasons.push(t("reason.page", { resolution: resolution(asked) }));
   const others = inForce.subscribers - (asked ? 1 : 0);
-  if (inForce.subscribers === 0) reasons.push("no watchers");
-  else if (others > 0) reasons.push(`${others} ${asked ? "other " : ""}watcher${others === 1 ? "" : "s"}`);
-  if (inForce.near) reasons.push("near its destination");
-  if (inForce.lowBattery) reasons.push("battery low: less often");
+  if (inForce.subscribers === 0) reasons.push(t("reason.none"));
+  else if (others > 0) reasons.push(t(asked ? "reason.others" : "reason.watchers", { count: others }));
+  if (inForce.near) reasons.push(t("reason.near"));
+  if (inForce.lowBattery) reasons.push(t("reason.battery"));
   return reasons.join("; ");
 }

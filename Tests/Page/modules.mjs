@@ -1,0 +1,21 @@
+// The modules of the map page, for tests in Node.js.
+
+/** The folder of the page's files. */
+export const page = new URL("../../Sources/TrackingGateway/Page/", import.meta.url);
+
+const load = (name) => import(new URL(name, page));
+
+export const { en } = await load("en.js");
+export const { de } = await load("de.js");
+export const i18n = await load("i18n.js");
+export const text = await load("text.js");
+export const address = await load("address.js");
+export const clusters = await load("clusters.js");
+export const labels = await load("labels.js");
+export const list = await load("list.js");
+export const filter = await load("filter.js");
+export const fleet = await load("fleet.js");
+export const guide = await load("guide.js");
+export const place = await load("place.js");
+export const qr = await load("qr.js");
+export const sheet = await load("sheet.js");
