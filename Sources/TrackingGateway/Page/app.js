@@ -233,6 +233,7 @@ function followStream() {
       openedAt = performance.now();
       fleet.isLost = false;
       banner.clear();
+      banner.drop(false);
       if (!hello.resumed) beginAnew();
     },
     time(seconds) { told = { time: seconds, at: performance.now() }; },
