@@ -44,7 +44,8 @@ import TrackingStore
                 missing = try await self.missing(newest, in: program, running, token: token)
             }
             print("\(program.rawValue): \(newest.count - missing) of \(newest.count) in \(ContinuousClock.now - start)")
-            #expect(missing == 0, "\(program.rawValue) lacks \(missing) after \(Self.limit): \(running.errors.suffix(500))")
+            let errors = running.errors.suffix(500)
+            #expect(missing == 0, "\(program.rawValue) lacks \(missing) after \(Self.limit): \(errors)")
             running.terminate()
             _ = try await running.result(within: .seconds(60))
         }

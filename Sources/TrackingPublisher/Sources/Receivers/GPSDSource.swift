@@ -81,9 +81,10 @@ public struct GPSDSource: LocationSource {
             case .bytes(let bytes):
                 for line in splitter.append(bytes) { try await perform(machine.received(line, now: DeviceClock.now)) }
             case .end:
-                throw refusal ?? TrackingError(
-                    .inputUnreadable,
-                    "no fixes from \(self.facts.name): gpsd closed the connection. Check that gpsd runs")
+                throw refusal
+                    ?? TrackingError(
+                        .inputUnreadable,
+                        "no fixes from \(self.facts.name): gpsd closed the connection. Check that gpsd runs")
             case .news:
                 guard let resolution = self.wanted.current else { continue }
                 try await perform(machine.resolutionChanged(to: resolution))
