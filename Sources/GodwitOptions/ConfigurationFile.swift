@@ -44,7 +44,8 @@ public struct ConfigurationFile: Sendable {
     ///   content is not a YAML mapping.
     public init(path: String) throws {
         self.path = path
-        guard let data = FileManager.default.contents(atPath: path) else {
+        // Foundation does not read devices, and users name this one for an empty file.
+        guard let data = path == "/dev/null" ? Data() : FileManager.default.contents(atPath: path) else {
             throw ConfigurationFileError.unreadable(path)
         }
         guard let text = String(validating: data, as: UTF8.self) else {

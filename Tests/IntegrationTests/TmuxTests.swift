@@ -40,7 +40,7 @@ import Testing
         #expect(words(lines[0]) == words(heading))
         #expect(lines[1].hasPrefix("delivery-van-0"))
         let number =
-            #/van-7 +ONLINE +\d+ s +\d+\.\d km/h +BALANCED/30000/0 +(\d+ s|overdue)( +52\.\d{5} -8\.\d{5}( +\d+°)?)?/#
+            #/van-7 +ONLINE +\d+ s +\d+\.\d km/h +BALANCED/30000/0( +(\d+ s|overdue))?( +52\.\d{5} -8\.\d{5}( +\d+°)?)?/#
         #expect(row("van-7", in: lines)?.wholeMatch(of: number) != nil, "\(lines)")
         #expect(lines.contains { $0.contains("connected; asking for nothing; + finer, - coarser, 0 nothing, q quit") })
         try await terminal.press("+")

@@ -22,7 +22,8 @@ import TrackingSubscriber
         let lines = table.lines(width: width, height: 30, now: self.now) { _ in nil }
         #expect(lines.allSatisfy { $0.columns <= width })
         guard width >= 40 else { return }
-        #expect(lines[2].contains("車… ") && lines[2].contains(" ONLINE"))
+        let name = width < 300 ? "車… " : String(repeating: "車", count: 40)
+        #expect(lines[2].contains(name) && lines[2].contains(" ONLINE"))
         #expect(lines[1].hasPrefix("bus ") && lines[1].contains(" ONLINE"))
     }
 

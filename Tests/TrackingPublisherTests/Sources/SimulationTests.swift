@@ -46,7 +46,7 @@ import TrackingCore
     @Test func vehiclesWithOtherSeedsAreElsewhere() {
         #expect(DriveModel.start(seed: 1) == 0)
         let names = ["van-7", "van-8", "courier-1", "bus", "a"]
-        let seeds = Array(1...8) + names.map { SimulatedSource.seed(for: $0) }
+        let seeds = [UInt64](1...8) + names.map { SimulatedSource.seed(for: $0) }
         #expect(Set(seeds).count == seeds.count)
         var vehicles = seeds.map { DriveModel(route: .limerickCourier, seed: $0, start: DriveModel.start(seed: $0)) }
         var together = 0
