@@ -143,6 +143,8 @@ import Testing
         try await browser.wait(
             for: "the address",
             until: "/^#trackable=van-7&from=[^&]+Z&to=[^&]+Z&view=[-0-9.,]+$/.test(\(self.hash))")
+        // The map moves to the track, and the address follows after 300 ms.
+        try await Task.sleep(for: .seconds(1))
         let link = try await browser.script("return location.href", as: String.self)
         let other = try await screen.start()
         try await other.open(link)
