@@ -157,6 +157,14 @@ import Testing
         let note = "return document.querySelector('#history-note').textContent"
         #expect(try await other.script(note, as: String.self) == browser.script(note, as: String.self))
         try await stage.keep(try await other.screenshot(), "address-\(screen)")
+        // The panel with its history is as high as the page.
+        let free = """
+            [...document.querySelectorAll('.leaflet-control-zoom a')].filter((button) => {
+              const { left, top, width, height } = button.getBoundingClientRect();
+              return button.contains(document.elementFromPoint(left + width / 2, top + height / 2));
+            }).length === 2
+            """
+        try await other.wait(for: "zoom buttons that nothing covers", until: free)
         try await self.noComplaints(other)
     }
 
