@@ -143,6 +143,8 @@ import Testing
         try await browser.wait(
             for: "the address",
             until: "/^#trackable=van-7&from=[^&]+Z&to=[^&]+Z&view=[-0-9.,]+$/.test(\(self.hash))")
+        // The map moves to the track, and the address follows after 300 ms.
+        try await Task.sleep(for: .seconds(1))
         let link = try await browser.script("return location.href", as: String.self)
         let other = try await screen.start()
         try await other.open(link)
@@ -155,6 +157,14 @@ import Testing
         let note = "return document.querySelector('#history-note').textContent"
         #expect(try await other.script(note, as: String.self) == browser.script(note, as: String.self))
         try await stage.keep(try await other.screenshot(), "address-\(screen)")
+        // The panel with its history is as high as the page.
+        let free = """
+            [...document.querySelectorAll('.leaflet-control-zoom a')].filter((button) => {
+              const { left, top, width, height } = button.getBoundingClientRect();
+              return button.contains(document.elementFromPoint(left + width / 2, top + height / 2));
+            }).length === 2
+            """
+        try await other.wait(for: "zoom buttons that nothing covers", until: free)
         try await self.noComplaints(other)
     }
 
