@@ -26,10 +26,10 @@ import TrackingStore
         let fleet = try await Fleet()
         let piped = try await fleet.run(command.split(separator: " ").map(String.init))
         #expect(piped.code == 0, "\(piped.errors)")
-        let terminal = try await Tmux(
-            columns: columns, command: "\(Self.program) \(command)", environment: fleet.environment)
-        let screen = try await terminal.lines()
-        try await terminal.end()
+        let environment = fleet.environment.map { "\($0)=\($1)" }
+        let arguments = command.split(separator: " ").map(String.init)
+        let terminal = try await Tmux(columns: columns, rows: 40, "/usr/bin/env", environment + [Self.program] + arguments)
+        let screen = Array(try await terminal.wait { $0.contains("ended") }.prefix { $0 != "ended" })
         let text = screen.joined(separator: "\n")
         #expect(screen.count == piped.lines.count, "no line is wrapped: \(text)")
         #expect(screen.allSatisfy { $0.count <= columns })
