@@ -23,14 +23,14 @@ import Testing
         #expect(self.next(trackables: 0) == [[.everyLocation, .everyEvent]])
         #expect(self.slices.deadline == nil, "the broker has not answered yet")
         self.answered()
-        #expect(!self.wait(99))
+        #expect(self.wait(99) == false)
         self.slices.received(now: self.now)
-        #expect(!self.wait(99))
-        #expect(self.wait(1))
+        #expect(self.wait(99) == false)
+        #expect(self.wait(1) == true)
         #expect(self.next(trackables: 200) == [[.everyPublisher, .everyResolution, .everyTrip]])
         #expect(self.slices.isAllSent && !self.slices.isComplete)
         self.answered()
-        #expect(self.wait(100))
+        #expect(self.wait(100) == true)
         #expect(self.slices.isComplete)
     }
 
@@ -49,7 +49,7 @@ import Testing
         for _ in 1...3 { self.answered() }
         #expect(self.slices.deadline == nil)
         self.answered()
-        #expect(self.wait(100))
+        #expect(self.wait(100) == true)
         #expect(self.next(trackables: 0).map(\.count) == [199])
     }
 
@@ -58,16 +58,16 @@ import Testing
         _ = self.next(trackables: 0)
         _ = self.wait(60)
         self.answered()
-        #expect(!self.wait(239))
-        #expect(self.wait(1), "four times the time of the answer")
+        #expect(self.wait(239) == false)
+        #expect(self.wait(1) == true, "four times the time of the answer")
         _ = self.next(trackables: 900)
         self.answered()
         for _ in 0..<50 {
             self.slices.received(now: self.now)
-            #expect(!self.wait(99))
+            #expect(self.wait(99) == false)
         }
         self.slices.received(now: self.now)
-        #expect(self.wait(50), "5 s")
+        #expect(self.wait(50) == true, "5 s")
     }
 
     @Test mutating func aLostConnectionEndsTheSlices() {
