@@ -136,7 +136,7 @@ import TrackingSubscriber
         let body = answer.flatMap { try? JSONSerialization.jsonObject(with: $0.body) } as? [String: Any]
         let features = body?["features"] as? [[String: Any]] ?? []
         return Dictionary(
-            features.compactMap { feature in
+            features.compactMap { feature -> (String, Int)? in
                 let properties = feature["properties"] as? [String: Any]
                 guard let id = feature["id"] as? String, let seq = properties?["seq"] as? Int else { return nil }
                 return (id, seq)
