@@ -52,6 +52,7 @@ drills: setup
 	GODWIT_DRILL_KILLS=200 GODWIT_DRILL_STALL=60 GODWIT_DRILL_BACKLOG=100000 swift test $(SWIFT_FLAGS) \
 	    --filter 'RecordingDrillTests|RecorderDrillTests|RecordTests|GatewayDrillTests'
 	GODWIT_DRILL_DAMAGE=1000 swift test $(SWIFT_FLAGS) --filter DamagedStreamDrillTests
+	GODWIT_DRILL_TRACKABLES=10000 swift test $(SWIFT_FLAGS) --filter RetainedDrillTests
 	GODWIT_DRILL_ORDERS=10000 swift test $(SWIFT_FLAGS) --filter AnyOrderTests
 
 setup:

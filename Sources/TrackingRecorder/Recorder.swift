@@ -271,6 +271,15 @@ public final class Recorder<Transport: MessageTransport>: Service {
             self.logger.error(
                 "Broker rejected an acknowledgement of the recorder: devices keep their records and send them again",
                 metadata: ["trackable": "\(id)", "reason": "\(error)"])
+        case .shareUndelivered(let isAlone):
+            self.logger.error(
+                """
+                Broker granted the shared subscription of the recorder's group and delivers nothing of it: \
+                \(isAlone
+                    ? "this recorder receives everything itself, because no other recorder of its group acknowledges"
+                    : "this recorder receives nothing, and another recorder of its group acknowledges"). \
+                Use a broker with shared subscriptions, or one recorder without --share
+                """)
         case .cleared(let count):
             self.logger.info(
                 "Recorder cleared retained messages that vanished clients had left at the broker",

@@ -79,12 +79,6 @@ public struct RecorderConfiguration: MemberConfiguration, Hashable {
     static let filters: [TopicFilter] = [
         .everyHistory, .everyEvent, .everyLocation, .everyTrip, .everyPublisher, .everySubscriber, .everyResolution,
     ]
-
-    /// Returns a topic filter as the recorder subscribes to it; in a group, as a shared subscription.
-    func path(_ filter: TopicFilter) -> String {
-        let path = self.topicRoot.path(filter)
-        return self.group?.shared(path) ?? path
-    }
 }
 
 /// An event that a recorder delivers to its program: a change of a connection or of the store, or a refusal.
@@ -101,6 +95,9 @@ public enum RecorderEvent: Hashable, Sendable {
     /// The broker rejects the recorder's acknowledgements, the first time that of this trackable. Delivered at most
     /// once for each connection.
     case acknowledgementRefused(TrackableID, TrackingError)
+    /// The broker granted the shared subscription of the recorder's group and delivers nothing of it. If `isAlone` is
+    /// `true`, no other recorder of the group is known, and this one makes an ordinary subscription instead.
+    case shareUndelivered(isAlone: Bool)
     /// The recorder cleared this number of retained messages of clients that vanished.
     case cleared(Int)
     /// The broker does not allow the recorder to receive or to clear the retained messages of vanished clients.

@@ -8,6 +8,8 @@ struct RecorderIntake: Sendable {
     private static let token: TransportToken = 1
     /// The token of the subscribe commands that ask for positions again. Their answers are ignored.
     private static let askingToken: TransportToken = 2
+    /// The token of the subscribe command with which a recorder of a group tests shared subscriptions.
+    static let probeToken: TransportToken = 3
 
     private let configuration: RecorderConfiguration
     /// The number of the present or last intake connection, counted from 0; -1 before the first one.
@@ -16,14 +18,19 @@ struct RecorderIntake: Sendable {
     private(set) var received = 0
     /// `true` once the intake connection is closed and will not be made again.
     private(set) var isClosed = false
+    /// `true` if the recorder makes a shared subscription, with the other recorders of its group.
+    private(set) var isShared: Bool
     private var subscribed: [String] = []
-    private var slices = SubscriptionSlices<TopicFilter>()
+    private(set) var slices = SubscriptionSlices<TopicFilter>()
     private var positions = IntakePositions()
     private var refusals = FilterRefusals<String>()
     private var lastReceived = UnixTime(-.infinity)
 
     /// Creates the state of an intake connection that was not made yet.
-    init(configuration: RecorderConfiguration) { self.configuration = configuration }
+    init(configuration: RecorderConfiguration) {
+        self.configuration = configuration
+        self.isShared = configuration.group != nil
+    }
 
     /// The time at which the recorder must call ``timerFired(now:)``; `nil` for never.
     var nextDeadline: MonotonicTime? {
@@ -39,10 +46,38 @@ struct RecorderIntake: Sendable {
         self.connection = connection
         self.received = 0
         self.refusals = FilterRefusals()
+        return self.beginSlices(now: now) + (self.isShared ? [.subscribe([self.probeFilter], Self.probeToken)] : [])
+    }
+
+    /// Replaces the shared subscription by an ordinary one, for this and all later connections.
+    ///
+    /// - Returns: The commands that do so.
+    mutating func beginPlain(now: MonotonicTime) -> [TransportCommand] {
+        let shared = RecorderConfiguration.filters.map(self.path)
+        self.isShared = false
+        self.refusals = FilterRefusals()
+        return [.unsubscribe(shared)] + self.beginSlices(now: now)
+    }
+
+    /// Returns the command that ends the subscription of the test.
+    func endProbe() -> TransportCommand { .unsubscribe([self.probeFilter]) }
+
+    /// The shared subscription of this recorder alone to its own liveness.
+    private var probeFilter: String {
+        let client = self.configuration.client
+        return "$share/\(client)-probe/\(self.configuration.topicRoot.path(.liveness(client)))"
+    }
+
+    private mutating func beginSlices(now: MonotonicTime) -> [TransportCommand] {
         self.slices.begin(RecorderConfiguration.filters)
-        // A broker sends no retained messages for a shared subscription.
-        if self.configuration.group == nil { self.positions.connected() }
+        // Many brokers send no retained messages for a shared subscription.
+        if !self.isShared { self.positions.connected() }
         return self.subscribeNext(now: now)
+    }
+
+    private func path(_ filter: TopicFilter) -> String {
+        let path = self.configuration.topicRoot.path(filter)
+        return self.isShared ? self.configuration.group?.shared(path) ?? path : path
     }
 
     /// The intake connection was lost or could not be made.
@@ -56,7 +91,6 @@ struct RecorderIntake: Sendable {
     /// The history contains positions of these trackables. After the retained positions have arrived, the recorder asks
     /// the broker again for those that are missing.
     mutating func expect(_ ids: [TrackableID], now: MonotonicTime) {
-        guard self.configuration.group == nil else { return }
         self.positions.expect(ids, isComplete: self.slices.isComplete, now: now)
     }
 
@@ -113,9 +147,8 @@ struct RecorderIntake: Sendable {
 
     private mutating func subscribeNext(now: MonotonicTime) -> [TransportCommand] {
         let trackables = self.positions.count
-        let isShared = self.configuration.group != nil
-        let packets = self.slices.next(now: now) { isShared ? 0 : $0.retainedMessages(of: trackables) }
-        return packets.map { self.subscribe($0.map(self.configuration.path)) }
+        let packets = self.slices.next(now: now) { $0.retainedMessages(of: trackables) }
+        return packets.map { self.subscribe($0.map(self.path)) }
     }
 
     private mutating func askAgain(now: MonotonicTime) -> [TransportCommand] {

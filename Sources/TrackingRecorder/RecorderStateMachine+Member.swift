@@ -32,6 +32,7 @@ extension RecorderStateMachine {
 
     private mutating func memberDisconnected(_ disconnection: Disconnection, at moment: Moment) -> [Action] {
         self.housekeeper?.disconnected(now: moment.now)
+        self.share.voiceLost()
         // Of several acknowledgements of a trackable, the last one counts.
         for case .acknowledgement(let id, let acknowledgement) in self.member.disconnected(disconnection).reversed() {
             self.acknowledgements.addAgain(acknowledgement, of: id)
@@ -43,6 +44,9 @@ extension RecorderStateMachine {
         guard message.topic != BrokerDropCounter.topic else {
             let increase = self.drops.received(message.payload)
             return increase > 0 ? [.deliver(.brokerDropped(increase))] : []
+        }
+        if self.isAcknowledgementOfGroup(message) {
+            return self.perform(self.share.acknowledgedByAnother(), now: moment.now)
         }
         self.housekeeper?.received(message, now: moment.now)
         guard message.topic == self.configuration.topicRoot.path(.liveness(self.member.client)) else { return [] }
@@ -60,7 +64,7 @@ extension RecorderStateMachine {
                 // The housekeeper's subscriptions follow the publish of the own liveness, so that the housekeeper
                 // receives the current liveness of this recorder and not an older one.
                 let filters = self.housekeeper?.filters
-                return [.voice(commands)] + self.publishAcknowledgements()
+                return [.voice(commands)] + self.publishAcknowledgements() + self.beatForShare(now: moment.now)
                     + Self.voice(filters.map { [self.member.subscribe($0, .housekeeping)] } ?? [])
             case .takenOver(let error): return self.fail(error, at: moment)
             case .notConnected: return []

@@ -121,6 +121,8 @@ package struct RecorderStateMachine: Sendable {
     /// The kinds of refusal that were reported since the member connection was made.
     var reported: Set<Refusal> = []
     var drops = BrokerDropCounter()
+    /// The test of the shared subscription, if this recorder belongs to a group.
+    var share = ShareProbe()
     /// The housekeeper, which finds retained messages of vanished clients; `nil` if this recorder does not clear them.
     var housekeeper: Housekeeper?
     private var ending = Ending.none
@@ -156,7 +158,8 @@ package struct RecorderStateMachine: Sendable {
 
     /// The time at which the recorder expects the event `timer`; `nil` for never.
     package var nextDeadline: MonotonicTime? {
-        var deadlines = [self.acknowledgements.deadline, self.member.nextDeadline, self.intake.nextDeadline]
+        var deadlines = [self.acknowledgements.deadline, self.member.nextDeadline]
+        if !self.isStopping { deadlines += [self.intake.nextDeadline, self.share.deadline] }
         if case .storing(let until) = self.ending { deadlines.append(until) }
         if self.member.session.isAnnounced { deadlines.append(self.housekeeper?.checkAt) }
         switch self.storing {
@@ -194,6 +197,7 @@ package struct RecorderStateMachine: Sendable {
         switch event {
         case .connected(let connection, let sessionPresent):
             let subscriptions = self.intake.connected(connection, now: moment.now)
+            if self.intake.isShared { self.share.begin() }
             let isGap = !sessionPresent && !(self.configuration.isFirstRun && connection == 0)
             if isGap {
                 let note = RefusedMessage(
@@ -205,14 +209,19 @@ package struct RecorderStateMachine: Sendable {
                 + (isGap ? [.deliver(.possibleGap)] : [])
         case .disconnected(let disconnection):
             self.intake.disconnected(disconnection)
+            self.share.disconnected()
             return [.deliver(.disconnected(disconnection))]
         case .received(let message):
             // A message that arrives during the stop is neither stored nor acknowledged: the broker keeps it for the
             // next run.
             guard !self.isStopping else { return [] }
+            if let actions = self.receivedProbe(message, at: moment) { return actions }
             let time = self.intake.messageArrived(message, at: moment)
             self.waiting.add(message, root: self.configuration.topicRoot, receivedAt: time, now: moment.now)
             return []
+        case .subscribed(RecorderIntake.probeToken, let refusals):
+            self.share.answered(isGranted: refusals.allSatisfy { $0 == nil })
+            return self.beatForShare(now: moment.now)
         case .subscribed(let token, let refusals):
             let group = self.configuration.group
             return self.intake.answered(token, refusals, now: moment.now).map {
@@ -260,7 +269,10 @@ package struct RecorderStateMachine: Sendable {
             actions.append(.deliver(.storeBack(after: attempt.since.duration(to: moment.now))))
         }
         if page.connection >= 0 {
-            actions.append(.intake([.acknowledge(through: page.through, connection: page.connection)]))
+            // A message of the test of a shared subscription is on no page.
+            let isLast = self.waiting.messages == 0 && page.connection == self.intake.connection
+            let through = isLast ? self.intake.received : page.through
+            actions.append(.intake([.acknowledge(through: through, connection: page.connection)]))
         }
         actions += self.acknowledge(page.acknowledgements, awaited: page.awaited, now: moment.now)
         return actions + self.storeIfDue(at: moment, isNext: true)
@@ -307,8 +319,11 @@ package struct RecorderStateMachine: Sendable {
         case .idle, .waiting: break
         }
         if let until = self.acknowledgements.deadline, until <= moment.now { actions += self.publishAcknowledgements() }
-        let subscriptions = self.intake.timerFired(now: moment.now)
-        if !subscriptions.isEmpty { actions.append(.intake(subscriptions)) }
+        if !self.isStopping {
+            actions += self.perform(self.share.timerFired(now: moment.now), now: moment.now)
+            let subscriptions = self.intake.timerFired(now: moment.now)
+            if !subscriptions.isEmpty { actions.append(.intake(subscriptions)) }
+        }
         for case .send(let commands) in self.member.timerFired(now: moment.now) { actions.append(.voice(commands)) }
         actions += self.clearAbandoned(now: moment.now)
         return actions

@@ -28,7 +28,7 @@ extension TopicFilter {
         case .publishers, .everyPublisher, .everyResolution, .everyLocation, .topic(.location), .topic(.resolution):
             true
         case .topic, .subscribers, .requests, .acks, .everything, .everyRaw, .everyHistory, .everySubscriber,
-            .everyTrip, .everyEvent, .everyRequest, .everyLiveness, .all:
+            .everyTrip, .everyEvent, .everyAck, .everyRequest, .everyLiveness, .all:
             false
         }
     }
@@ -40,7 +40,7 @@ extension TopicFilter {
         case .publishers(let id), .topic(.location(let id)), .topic(.resolution(let id)): id
         case .topic, .subscribers, .requests, .acks, .everything, .everyLocation, .everyRaw, .everyHistory,
             .everyPublisher, .everySubscriber, .everyResolution, .everyRequest, .everyLiveness, .everyTrip,
-            .everyEvent, .all:
+            .everyEvent, .everyAck, .all:
             nil
         }
     }

@@ -241,6 +241,10 @@ struct Record: AsyncParsableCommand {
                 guard failsFast, let reason = lost.failure else { continue }
                 ending.note(reason)
                 recorder.finish()
+            case .shareUndelivered:
+                guard failsFast else { continue }
+                ending.note(ExitCode.brokerUnreachable)
+                recorder.finish()
             case .possibleGap, .voice(nil), .subscriptionRefused, .acknowledgementRefused, .brokerDropped,
                 .storeRefuses, .cleared, .clearingRefused, .failed:
                 break
@@ -285,6 +289,8 @@ private final class Health: Sendable {
         var isConnected = false
         var isStoreAway = false
         var lastDrop: ContinuousClock.Instant?
+        /// The reason for which the recorder's group does not work; `nil` while it works.
+        var shareReason: String?
     }
 
     /// The time for which the recorder reports "not ready" after the broker has dropped a message.
@@ -305,6 +311,10 @@ private final class Health: Sendable {
             case .storeAway: state.isStoreAway = true
             case .storeBack: state.isStoreAway = false
             case .brokerDropped: state.lastDrop = .now
+            case .shareUndelivered(let isAlone):
+                state.shareReason =
+                    "the broker delivers nothing of the shared subscription: "
+                    + (isAlone ? "this recorder receives everything itself" : "this recorder receives nothing")
             default: break
             }
         }
@@ -314,6 +324,8 @@ private final class Health: Sendable {
         self.state.withLock { $0.isConnected }
             ? nil : "the recorder's connection that receives records is not connected to the broker"
     }
+
+    private func shareReason() -> String? { self.state.withLock { $0.shareReason } }
 
     private func queuesReason() -> String? {
         guard let last = self.state.withLock({ $0.lastDrop }), last.duration(to: .now) < Self.dropMemory else {
@@ -337,6 +349,7 @@ private final class Health: Sendable {
             host: listen.host, port: listen.port,
             checks: [
                 "broker": { self.brokerReason() }, "queues": { self.queuesReason() },
+                "share": { self.shareReason() },
                 "history": { await self.historyReason(store) },
             ], metrics: self.metrics
         ) { port in

@@ -28,7 +28,8 @@ import TrackingStore
         #expect(piped.code == 0, "\(piped.errors)")
         let environment = fleet.environment.map { "\($0)=\($1)" }
         let arguments = command.split(separator: " ").map(String.init)
-        let terminal = try await Tmux(columns: columns, rows: 40, "/usr/bin/env", environment + [Self.program] + arguments)
+        let terminal = try await Tmux(
+            columns: columns, rows: 40, "/usr/bin/env", environment + [Self.program] + arguments)
         let screen = Array(try await terminal.wait { $0.contains("ended") }.prefix { $0 != "ended" })
         let text = screen.joined(separator: "\n")
         #expect(screen.count == piped.lines.count, "no line is wrapped: \(text)")

@@ -63,7 +63,8 @@ import TrackingStore
     /// Messages that exceeded the broker's queue are sent again on the recording lane.
     @Test func aRecorderThatStallsMissesNothing() async throws {
         let stage = try await RecordStage(hasStockLimits: true)
-        let recorder = try stage.recorder()
+        // With the usual receive maximum, the broker need not queue anything.
+        let recorder = try stage.recorder(["--receive-maximum", "500"])
         try await recorder.waitForLog("Recorder is storing messages")
         // A hundred messages a second; in the short form three times as many, so that the queue of 1,000 is too short.
         let rate = Self.stall >= 30 ? 100 : 300

@@ -65,7 +65,7 @@ struct RetainedFleet: Sendable {
     }
 
     private func position(_ number: Int, seq: Int) -> OutgoingMessage {
-        let (longitude, latitude) = (Double(number % 100) / 100, Double(number / 100) / 100)
+        let (longitude, latitude) = (1 + Double(number % 100) / 100, 50 + Double(number / 100) / 100)
         return Self.retained(
             "tracking/van-\(number)",
             #"{"location":{"type":"Feature","geometry":{"type":"Point","coordinates":[\#(longitude),\#(latitude)]},"#

@@ -32,7 +32,7 @@ private struct RecorderConversation {
 
     /// `with window 1`, `with group team`, `with history` before everything else, `intake 0 [present]`, `intake lost|closed`,
     /// `member 0`, `member lost|closed`, `granted [not +/history]`, `acked`, `refused`, `point 3`, `batch 3`, `stored 3`, `store fails`,
-    /// `store refuses`, `store unusable`, `dropped 7`, `own offline mine/0`, `expect`, `wait 0.05`, `stop`.
+    /// `store refuses`, `store unusable`, `dropped 7`, `heartbeat`, `acknowledged`, `own offline mine/0`, `expect`, `wait 0.05`, `stop`.
     mutating func happen(_ words: [String]) throws -> [String] {
         let lost = Disconnection(
             reason: nil, retry: words.last == "closed" ? nil : .seconds(1), lasted: .zero)
@@ -89,6 +89,11 @@ private struct RecorderConversation {
             return self.receive(
                 "tracking/van/history",
                 #"{"batch":"b\#(words[1])","stream":"s1","oldest":1,"points":[],"remaining":0}"#)
+        case "heartbeat":
+            return self.receive(
+                "tracking/_clients/keeper", #"{"status":"online","session":"mine","connection":0,"lease":90}"#)
+        case "acknowledged":
+            return self.receive("tracking/van/ack/team", #"{"streams":{"s1":3}}"#, isIntake: false)
         case "dropped": return self.receive(BrokerDropCounter.topic, words[1], isIntake: false)
         case "own":
             let run = words[2].split(separator: "/")
@@ -124,14 +129,18 @@ private struct RecorderConversation {
         return answers
     }
 
+    /// Answers all pending subscriptions, and those of the next slices, which follow after a pause.
     private mutating func granted(refusing filter: String?) -> [String] {
         let subscriptions = self.subscriptions
         self.subscriptions = []
-        return subscriptions.flatMap { token, filters, isIntake in
+        let answers = subscriptions.flatMap { token, filters, isIntake in
             let answer = TransportEvent.subscribed(
                 token, refusals: filters.map { $0 == filter ? TrackingError(.notAuthorized, "forbidden") : nil })
             return self.happened(isIntake ? .intake([answer]) : .voice([answer]))
         }
+        let slices = self.machine.intake.slices
+        guard !slices.isAllSent, slices.deadline != nil else { return answers }
+        return answers + self.wait(SubscriptionSlices<TopicFilter>.shortestPause) + self.granted(refusing: filter)
     }
 
     private mutating func acked(_ refusal: TrackingError?) -> [String] {
@@ -181,6 +190,7 @@ private struct RecorderConversation {
         case .cleared(let count): "cleared \(count)"
         case .clearingRefused: "clearing refused"
         case .possibleGap: "possible gap"
+        case .shareUndelivered(let isAlone): "nothing is shared" + (isAlone ? ", alone" : "")
         case .brokerDropped(let count): "broker dropped \(count)"
         case .storeAway(_, let retry): "store away, " + (retry.map { "again in \($0)" } ?? "no answer")
         case .storeRefuses: "store refuses a record"

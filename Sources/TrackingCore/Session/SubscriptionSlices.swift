@@ -127,7 +127,8 @@ extension TopicFilter {
         case .everyEvent, .everyRaw, .everyHistory: 0
         // The number of positions is unknown before they arrive, so they are a slice of their own.
         case .everyLocation: SubscriptionSlices<TopicFilter>.size
-        case .everyPublisher, .everySubscriber, .everyResolution, .everyRequest, .everyLiveness, .everyTrip, .all:
+        case .everyPublisher, .everySubscriber, .everyResolution, .everyRequest, .everyLiveness, .everyTrip,
+            .everyAck, .all:
             max(1, trackables)
         case .topic, .publishers, .subscribers, .requests, .acks, .everything: 1
         }

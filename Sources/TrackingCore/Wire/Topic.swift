@@ -180,6 +180,8 @@ public enum TopicFilter: Hashable, Sendable {
     case everyTrip
     /// The filter for the events of all trackables.
     case everyEvent
+    /// The filter for the acknowledgements of one recorder, or of one group of recorders, for all trackables.
+    case everyAck(ClientID)
     /// The filter for all topics beneath the topic root.
     case all
 }
@@ -204,6 +206,7 @@ extension TopicRoot {
         case .everyResolution: "\(self.path)/+/resolution"
         case .everyTrip: "\(self.path)/+/trip"
         case .everyEvent: "\(self.path)/+/event"
+        case .everyAck(let recorder): "\(self.path)/+/ack/\(recorder)"
         case .all: "\(self.path)/#"
         }
     }
