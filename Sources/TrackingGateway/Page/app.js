@@ -1,6 +1,7 @@
 // The map page: shows the updates of the live stream on the map, in the list and in the panel, and requests resolutions for
 // the trackables in view.
 
+import { Admin } from "./admin.js";
 import { Camera } from "./camera.js";
 import { Clusters } from "./clusters.js";
 import { askToSignIn, isOpen as isDoorOpen, keepDoor } from "./door.js";
@@ -22,7 +23,7 @@ const MAXIMUM_ASKED = 100;
 
 const fleet = new Fleet();
 const names = new Names(fleet);
-let map; let camera; let clusters; let live; let list; let history;
+let admin; let map; let camera; let clusters; let live; let list; let history;
 let chosen; let isFollowing = false; let hasFitted = false;
 let colours;
 
@@ -39,6 +40,7 @@ async function makeMap() {
   makeControls();
   map.attributionControl.setPrefix(false);
   camera = new Camera(map, element("panel"));
+  admin = new Admin(map, fleet, element("panel"));
   clusters = new Clusters(map, camera, choose);
   const grid = addTiles(tiles, map) ? undefined : new Grid().addTo(map);
   new Canvas(paint).addTo(map);
@@ -144,6 +146,7 @@ function choose(id, isTwice = false) {
   chosen = id;
   returning = undefined;
   list.mark(id);
+  admin.choose(id);
   // The panel is hidden now, so the keyboard focus must not remain in it.
   if (id === undefined && element("panel").contains(document.activeElement)) element("list").focus();
   element("panel").hidden = id === undefined;
@@ -282,6 +285,7 @@ function seen() {
 
 /** Discards all data, because another user may look at the page now. */
 function forgetAll() {
+  admin.forget();
   names.clear();
   empty();
   hasFitted = false;
@@ -400,6 +404,7 @@ async function start() {
   tellLink("");
   if (!caller) { askToSignIn(); return; }
   element("leave").hidden = Boolean(caller.isShare);
+  admin.begin(caller);
   loadNames();
   if (isStarted) {
     // Another user may have signed in, who may be allowed to read less.
