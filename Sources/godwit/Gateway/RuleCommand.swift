@@ -83,7 +83,7 @@ extension RuleCommand {
 
         func run() async throws {
             let definition = try self.definition()
-            try await self.state.useRules { try await $0.add(definition) }
+            _ = try await self.state.useRules { try await $0.add(definition) }
         }
 
         private func definition() throws -> RuleDefinition {

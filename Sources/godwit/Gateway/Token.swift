@@ -35,6 +35,12 @@ extension Token {
         @Option(help: ArgumentHelp("Permit the token's holder to read this trackable. Repeatable.", valueName: "id"))
         var read: [String] = []
 
+        @Option(
+            help: ArgumentHelp(
+                "Permit the token's holder to read each trackable that is in this group, also later ones. Repeatable.",
+                valueName: "group"))
+        var readGroup: [String] = []
+
         @Flag(help: "Permit the token's holder to read every trackable.")
         var readAll = false
 
@@ -76,17 +82,32 @@ extension Token {
                     "--name must be 1 to 100 bytes, without control characters and characters that change the direction of text"
                 )
             }
-            guard !self.publish.isEmpty || !self.read.isEmpty || self.readAll || self.admin else {
+            guard
+                !self.publish.isEmpty || !self.read.isEmpty || !self.readGroup.isEmpty || self.readAll || self.admin
+            else {
                 throw ValidationError(
-                    "the token would permit nothing. Give --publish, --read, --read-all or --admin")
+                    "the token would permit nothing. Give --publish, --read, --read-group, --read-all or --admin")
             }
             let limits = TokenLimits(requestsPerSecond: self.rateLimit, bodyBytes: self.maxBody)
             try limits.check()
             let readsAll = self.readAll || self.admin
-            return AccessGrant(
+            var grant = AccessGrant(
                 name: self.name, publishes: .only(Set(try self.publish.map(TrackableID.checked))),
                 reads: readsAll ? .all : .only(Set(try self.read.map(TrackableID.checked))), isAdmin: self.admin,
                 limits: limits, begins: now, ends: try self.expires.map { try Self.end($0, now: now) })
+            grant.readGroups = try Self.groups(self.readGroup)
+            return grant
+        }
+
+        private static func groups(_ names: [String]) throws -> Set<String> {
+            for name in names {
+                guard (1...128).contains(name.utf8.count), name.isPlainText else {
+                    throw ValidationError(
+                        "--read-group must be 1 to 128 bytes, without control characters and characters that change the direction of text"
+                    )
+                }
+            }
+            return Set(names)
         }
 
         private static func end(_ text: String, now: UnixTime) throws -> UnixTime {
@@ -164,6 +185,13 @@ extension TokenLimits {
 }
 
 extension AccessGrant {
+    /// The trackables and groups that the token may read, for people.
+    private var readable: String {
+        let groups = self.readGroups.sorted().map { "group \($0)" }
+        let ids = self.reads == .only([]) && !groups.isEmpty ? [] : [self.reads.description]
+        return (ids + (self.reads == .all ? [] : groups)).joined(separator: ", ")
+    }
+
     /// Returns one line about a token or a share link, as text or JSON, with its line end.
     func line(_ format: ListFormat, now: UnixTime) -> String {
         switch format {
@@ -172,7 +200,7 @@ extension AccessGrant {
             let rights =
                 self.kind == .share
                 ? []
-                : ["publishes \(self.publishes.description.printable)", "reads \(self.reads.description.printable)"]
+                : ["publishes \(self.publishes.description.printable)", "reads \(self.readable.printable)"]
             let parts =
                 ["\(self.number)", self.name.printable] + rights + (self.isAdmin ? ["admin"] : []) + self.limits.words
                 + ["from \(TimeText.rfc3339(self.begins)) \(end)", self.state(at: now).rawValue]
@@ -186,6 +214,9 @@ extension AccessGrant {
             members["rateLimit"] = self.limits.requestsPerSecond.map { .number($0) }
             members["maxBody"] = self.limits.bodyBytes.map { .number(Double($0)) }
             members["ends"] = self.ends.map { .number($0.seconds) }
+            if !self.readGroups.isEmpty {
+                members["readGroups"] = .list(self.readGroups.sorted().map { .text($0) })
+            }
             return String(decoding: JSONValue.object(members).json, as: UTF8.self) + "\n"
         }
     }
