@@ -58,6 +58,7 @@ export class Editor {
   /** Shows the part of the form for drawing, or that for a drawn fence. */
   show(isDrawing) {
     this.form.hidden = false;
+    this.form.classList.toggle("drawing", isDrawing);
     this.title.textContent = this.name ?? t("fence.new");
     this.hint.textContent = t(isDrawing ? `fence.draw-${this.kind}` : "fence.handles");
     this.fields.hidden = this.saver.hidden = isDrawing;
@@ -161,6 +162,7 @@ export class Editor {
     this.handles.begin();
     this.input.value = this.freeName();
     this.show(false);
+    this.uncover();
     this.shapeChanged();
     this.input.focus();
     this.input.select();
@@ -195,7 +197,26 @@ export class Editor {
     this.handles.take(feature);
     this.handles.begin();
     this.show(false);
+    this.uncover();
     this.shapeChanged();
+  }
+
+  /** Moves the map so that the fence is beside the form, or below it on a narrow page. */
+  uncover() {
+    const rect = (element) => element.getBoundingClientRect();
+    const [map, box] = [rect(this.map.getContainer()), rect(this.form.parentElement)];
+    const isNarrow = box.width > 0.6 * map.width;
+    const sheet = document.getElementById("sheet");
+    const foot = isNarrow && sheet ? Math.max(0, map.bottom - rect(sheet).top) : 0;
+    const [left, top] = isNarrow ? [0, box.bottom - map.top] : [box.right - map.left, 0];
+    const room = Math.max(40, map.height - top - foot);
+    const edge = Math.min(30, room / 6);
+    this.map.fitBounds(this.handles.shape.getBounds(), {
+      maxZoom: this.map.getZoom(), animate: false,
+      paddingTopLeft: [left + edge, Math.min(top, map.height - 40) + edge],
+      paddingBottomRight: [edge, Math.min(foot, map.height / 2) + edge],
+    });
+    this.handles.begin();
   }
 
   /** Shows the radius of a circle whose points were moved. */
