@@ -27,6 +27,7 @@ public struct Gateway: Service {
     /// The other services of the gateway, such as the intake and the live hub. They run as long as the HTTP server.
     private var services: [any Service] = []
     private var hub: LiveHub?
+    private var commands: CommandDesk?
     private let tiles: MapTiles?
 
     /// Creates a gateway that serves the history but no live positions. Opens the gateway's database, or creates it.
@@ -95,6 +96,11 @@ public struct Gateway: Service {
         try self.init(
             configuration: configuration, history: history, live: hub.liveState, metrics: metrics, logger: logger)
         self.hub = hub
+        if configuration.allowsCommands {
+            self.commands = CommandDesk(events: { subscriber.events }) { (command, id) throws(TrackingError) in
+                try await subscriber.send(command, to: id)
+            }
+        }
         let gate = OutboxGate()
         self.services += [
             subscriber, hub, self.rules(of: subscriber, gate), RevocationWatch(hub: hub, database: self.database),
@@ -205,6 +211,10 @@ public struct Gateway: Service {
             to: router)
         APIRoutes(
             history: self.history, live: self.live ?? .none, names: RuleStore(self.database), access: self.access
+        ).add(to: router)
+        AdminRoutes(
+            database: self.database, history: self.history, live: self.live ?? .none,
+            configuration: self.configuration.access, commands: self.commands
         ).add(to: router)
         if let hub = self.hub { LiveRoutes(hub: hub, history: self.history).add(to: router) }
         if let intake = self.configuration.intake {

@@ -39,6 +39,8 @@ public struct GatewayConfiguration: Sendable {
     package var webhookKinds = Set(Outbox.Kind.allCases)
     /// The service that publishes ingested records; `nil` if the gateway does not ingest records.
     public var intake: Intake?
+    /// `true` if administrators may send commands to devices over HTTP.
+    public var allowsCommands = false
     /// Further services that run as long as the gateway, such as a recorder. At a shutdown they end after ``intake``,
     /// because a recorder must still acknowledge the intake's records.
     public var companions: [any Service] = []

@@ -94,29 +94,52 @@ public final class AssetSubscriber<Transport: MessageTransport>: Service {
     ///     event despite the cancellation.
     public func publish(_ event: TrackingEvent, of id: TrackableID) async throws(TrackingError) {
         try event.checkDetail()
+        try await self.waitForBroker("tracking event") { .publish(event, of: id, request: $0) }
+    }
+
+    /// Sends a command to the publisher of a trackable, where the broker's rules allow that. Returns once the broker has
+    /// accepted the command. The publisher answers with a tracking event of kind ``TrackingEvent/Kind/command``, if it
+    /// accepts commands and is connected.
+    ///
+    /// - Throws:
+    ///   - `invalidPayload` or `payloadTooLarge` if the command cannot be encoded.
+    ///   - `connectionLost`, `notAuthorized` and `stopped`, as ``publish(_:of:)`` does.
+    public func send(_ command: Command, to id: TrackableID) async throws(TrackingError) {
+        _ = try CommandCodec.encode(command)
+        try await self.waitForBroker("command") { .send(command, to: id, request: $0) }
+    }
+
+    /// Posts an event that publishes a message, and waits for the broker's answer.
+    ///
+    /// - Parameters:
+    ///   - what: The word for the message in errors.
+    ///   - event: Returns the event with the number of this request.
+    private func waitForBroker(
+        _ what: String, _ event: (UInt64) -> SubscriberStateMachine.Event
+    ) async throws(TrackingError) {
         let (answers, answer) = AsyncStream.makeStream(of: TrackingError?.self)
         let request = try self.shared.withLock { (shared) throws(TrackingError) in
             guard shared.hasBegun else {
                 throw TrackingError(
                     .connectionLost,
-                    "cannot publish the tracking event: the subscriber does not run yet. Call run() first")
+                    "cannot publish the \(what): the subscriber does not run yet. Call run() first")
             }
             guard !shared.hasEnded else {
                 throw TrackingError(
-                    .stopped, "cannot publish the tracking event: the subscriber has ended. Create a new subscriber")
+                    .stopped, "cannot publish the \(what): the subscriber has ended. Create a new subscriber")
             }
             shared.lastRequest += 1
             shared.publishing[shared.lastRequest] = answer
             return shared.lastRequest
         }
-        self.mailbox.post(.publish(event, of: id, request: request))
+        self.mailbox.post(event(request))
         for await failure in answers {
             if let failure { throw failure }
             return
         }
         throw TrackingError(
             .stopped,
-            "cannot tell whether the broker accepted the tracking event: the wait for its answer was cancelled. The event is published all the same"
+            "cannot tell whether the broker accepted the \(what): the wait for its answer was cancelled. The \(what) is published all the same"
         )
     }
 
@@ -246,7 +269,8 @@ public final class AssetSubscriber<Transport: MessageTransport>: Service {
         for waiting in publishing {
             waiting.yield(
                 TrackingError(
-                    .stopped, "cannot publish the tracking event: the subscriber ended before the broker answered"))
+                    .stopped,
+                    "cannot publish the tracking event or command: the subscriber ended before the broker answered"))
         }
         if let failure = self.shared.withLock({ $0.failure }) { throw failure }
     }

@@ -218,12 +218,19 @@ extension SubscriberStateMachine {
         return .send([self.member.publish(.event(id), MessageCodec.encode(event), .event(request))])
     }
 
+    mutating func send(_ command: Command, to id: TrackableID, _ request: UInt64) -> Action {
+        guard self.member.session.isAnnounced, let payload = try? CommandCodec.encode(command) else {
+            return Self.notPublished(request)
+        }
+        return .send([self.member.publish(.command(id), payload, .event(request))])
+    }
+
     static func notPublished(_ request: UInt64) -> Action {
         .published(
             request: request,
             TrackingError(
                 .connectionLost,
-                "cannot publish the tracking event: there is no connection to the broker. Try again when the subscriber is connected"
+                "cannot publish the tracking event or command: there is no connection to the broker. Try again when the subscriber is connected"
             ))
     }
 

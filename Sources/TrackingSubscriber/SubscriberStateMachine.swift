@@ -20,6 +20,9 @@ package struct SubscriberStateMachine: Sendable {
         case publish(TrackingEvent, of: TrackableID, request: UInt64)
         /// The program knows from its history that these trackables had a position.
         case expect([TrackableID])
+        /// The program sends a command to the publisher of a trackable. The action `published` with the same request
+        /// number answers it.
+        case send(Command, to: TrackableID, request: UInt64)
         /// The program stops the subscriber.
         case stop
         /// The time that ``SubscriberStateMachine/nextDeadline`` named has come.
@@ -32,8 +35,8 @@ package struct SubscriberStateMachine: Sendable {
         case send([TransportCommand])
         /// Deliver this event to the program.
         case deliver(SubscriberEvent)
-        /// Report the outcome of a tracking event to the program: `nil` if the broker accepted the event, otherwise the
-        /// error. The number identifies the program's request to publish it.
+        /// Report the outcome of a tracking event or a command to the program: `nil` if the broker accepted it,
+        /// otherwise the error. The number identifies the program's request to publish it.
         case published(request: UInt64, TrackingError?)
     }
 
@@ -49,7 +52,7 @@ package struct SubscriberStateMachine: Sendable {
         case retry([TopicFilter])
         /// A published presence or resolution request of this subscriber, on this topic.
         case announcement(Topic)
-        /// A published tracking event of the program, with the number of the program's request.
+        /// A published tracking event or command of the program, with the number of the program's request.
         case event(UInt64)
         /// A subscribe packet whose answer from the broker is ignored.
         case ignored
@@ -145,6 +148,7 @@ package struct SubscriberStateMachine: Sendable {
         case .request(let id, let resolution): actions += self.request(resolution, for: id, at: moment)
         case .publish(let event, let id, let request): actions.append(self.publish(event, of: id, request))
         case .expect(let ids): self.expect(ids, at: moment)
+        case .send(let command, let id, let request): actions.append(self.send(command, to: id, request))
         case .stop: actions += self.stop()
         case .timer: break
         }
@@ -155,7 +159,7 @@ package struct SubscriberStateMachine: Sendable {
     /// more.
     private mutating func happenedAfterGoodbye(_ event: Event) -> [Action] {
         switch event {
-        case .publish(_, _, let request): [Self.notPublished(request)]
+        case .publish(_, _, let request), .send(_, _, let request): [Self.notPublished(request)]
         case .transport(.disconnected(let disconnection)): self.disconnected(disconnection)
         case .transport, .watch, .unwatch, .request, .expect, .stop, .timer: []
         }

@@ -23,7 +23,8 @@ struct Godwit: AsyncParsableCommand {
             Watch.self, Record.self, Serve.self, Token.self, Share.self, Send.self, History.self, Last.self,
             Trackables.self, Trips.self,
             Import.self,
-            Verify.self, Erase.self, FenceCommand.self, RuleCommand.self, Bridge.self, Backup.self, Replay.self,
+            Verify.self, Erase.self, FenceCommand.self, RuleCommand.self, Audit.self, Bridge.self, Backup.self,
+            Replay.self,
             Demo.self,
         ])
 

@@ -68,7 +68,7 @@ struct Send: AsyncParsableCommand {
     }
 
     /// The name of the command in the protocol. For example, `start-trip` on the command line becomes `START_TRIP`.
-    private var name: Command.Name { Command.Name(rawValue: self.command.uppercased().replacing("-", with: "_")) }
+    private var name: Command.Name { Command.Name(typed: self.command) }
 
     /// The commands of this version, as they are written on the command line.
     private static let commands = [

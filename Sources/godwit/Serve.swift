@@ -137,6 +137,7 @@ struct Serve: AsyncParsableCommand {
         configuration.intake = try self.intake.intake(
             self.broker, self.state, name: "gateway", remedy: try self.remedy(),
             recorder: history.isRecordedHere ? .running : .startedLater, takesCommands: self.phones.allowCommands)
+        configuration.allowsCommands = self.phones.allowCommands
         configuration.historyFile = history.file
         configuration.isHistoryConfigured = self.store.store != nil
         if let store = history.store, history.isRecordedHere {

@@ -67,6 +67,7 @@ import Testing
         ("godwit", "share create", [Self.gateway, "`godwit share ID`"]),
         ("godwit", "share list", [Self.gateway, "`godwit share list`"]),
         ("godwit", "share revoke", [Self.gateway]),
+        ("godwit", "audit", [Self.gateway, "`godwit audit`"]),
         ("godwit", "fence add", [Self.gateway, "`godwit fence add NAME`"]),
         ("godwit", "fence list", [Self.gateway, "`godwit fence list`"]),
         ("godwit", "fence remove", [Self.gateway]),

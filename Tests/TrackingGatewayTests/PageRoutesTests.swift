@@ -26,7 +26,7 @@ import TrackingCore
                 guard path.hasPrefix("/map/") else { continue }
                 waiting += file.text.matches(of: #/from "\./([^"]+)"/#).map { "/map/\($0.1)" }
             }
-            #expect(seen.count == 19, "\(seen)")
+            #expect(seen.count == 33, "\(seen)")
             for path in ["/map/nothing.js", "/leaflet/passwd", "/leaflet/..%2fpasswd", "/tiles/0/0/0"] {
                 #expect(try await client.execute(uri: path, method: .get).status == .notFound, "\(path)")
             }

@@ -39,6 +39,11 @@ public struct Command: Hashable, Sendable {
         /// Makes the name of an instruction from its word in the message.
         public init(rawValue: String) { self.rawValue = rawValue }
 
+        /// Makes the name of an instruction as people type it: `start-trip` is `START_TRIP`.
+        package init(typed text: String) {
+            self.rawValue = text.uppercased().replacing("-", with: "_")
+        }
+
         /// Take a fix now and publish it as the current position.
         public static let report = Name(rawValue: "REPORT")
         /// Send one batch of pending records now. A record is pending until it is acknowledged.

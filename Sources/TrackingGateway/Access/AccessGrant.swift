@@ -20,6 +20,9 @@ package struct AccessGrant: Hashable, Sendable {
     package var publishes: TrackableScope
     /// The trackables that a caller with this grant may read.
     package var reads: TrackableScope
+    /// The names of groups: a caller with this grant may also read the trackables that are in one of them, at each
+    /// moment.
+    package var readGroups: Set<String> = []
     /// `true` for the token of an administrator, who may change names, fences, rules and tokens.
     package var isAdmin: Bool
     /// The limits of this token for its requests per second and their size, where they differ from the gateway's

@@ -18,6 +18,7 @@ enum AccessSchema {
                 REFERENCES token (number) ON DELETE CASCADE, ends REAL NOT NULL) STRICT
                 """,
                 "CREATE INDEX session_token ON session (token)",
-            ])
+            ]),
+        GatewayDatabase.Migration("access-2", ["ALTER TABLE token ADD COLUMN readGroups TEXT"]),
     ]
 }

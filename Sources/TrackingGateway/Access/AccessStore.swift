@@ -7,9 +7,19 @@ package import TrackingRules
 /// the same time whether it is valid or not: one hash, one database query and one comparison.
 package struct AccessStore: Sendable {
     private let database: GatewayDatabase
+    /// The person or program that makes the changes, for the audit.
+    private let actor: AuditActor
 
     /// Creates access to the tokens, share links and sessions in a gateway's database.
-    package init(_ database: GatewayDatabase) { self.database = database }
+    ///
+    /// - Parameter actor: The person or program that makes the changes, for the audit.
+    package init(_ database: GatewayDatabase, by actor: AuditActor = .commandLine) {
+        self.database = database
+        self.actor = actor
+    }
+
+    /// Returns access to the same data for changes by another person or program.
+    package func acting(as actor: AuditActor) -> AccessStore { AccessStore(self.database, by: actor) }
 
     // MARK: - Callers
 
@@ -40,16 +50,22 @@ package struct AccessStore: Sendable {
     enum Validity: Hashable, Sendable {
         /// The access was revoked or has expired.
         case over
+        /// The access is valid, but to other trackables than before, because the members of a group have changed.
+        case changed(TrackableScope)
         /// The access is valid until a time; `nil` for no end.
         case valid(until: UnixTime?)
     }
 
-    /// Returns `true` while the caller's grant and session are valid. A long answer, such as a live stream, checks this
-    /// again and again.
+    /// Returns `true` while the caller's grant and session are valid, and the caller may still read every trackable that
+    /// it could read before. A long answer checks this again and again.
     ///
     /// - Throws: `storeFailed`.
     package func stillHolds(_ caller: Caller, now: UnixTime) async throws(TrackingError) -> Bool {
-        try await self.validity(of: caller, now: now) != .over
+        switch try await self.validity(of: caller, now: now) {
+        case .over: false
+        case .changed(let reads): reads.includes(caller.reads)
+        case .valid: true
+        }
     }
 
     /// Returns the validity of the caller's grant and session.
@@ -58,9 +74,10 @@ package struct AccessStore: Sendable {
     func validity(of caller: Caller, now: UnixTime) async throws(TrackingError) -> Validity {
         guard let number = caller.grant else { return .valid(until: nil) }
         return try await self.database.read { db in
-            guard let grant = try Self.grants(db, "t.number = ?", [number]).first, grant.caller(at: now) != nil else {
-                return .over
-            }
+            guard let grant = try Self.grants(db, "t.number = ?", [number]).first,
+                let present = try Self.caller(with: grant, at: now, db)
+            else { return .over }
+            guard present.reads == caller.reads else { return .changed(present.reads) }
             guard let session = caller.session else { return .valid(until: grant.ends) }
             let stored = try Double.fetchOne(
                 db, sql: "SELECT ends FROM session WHERE lookup = ? AND token = ?", arguments: [session, number])
@@ -76,9 +93,24 @@ package struct AccessStore: Sendable {
         return try await self.database.read { db in
             let row = try Row.fetchOne(db, sql: sql, arguments: [hash.lookup])
             let isTheOne = hash.matches(row.map { [UInt8]($0["kept"] as Data) })
-            let caller = row.map(AccessGrant.init)?.caller(at: now)
+            let caller = try row.map(AccessGrant.init).flatMap { try Self.caller(with: $0, at: now, db) }
             return isTheOne ? caller : nil
         }
+    }
+
+    /// Returns the caller with a grant; `nil` if the grant is not valid at `now`. The caller may also read the present
+    /// members of the grant's groups.
+    private static func caller(with grant: AccessGrant, at now: UnixTime, _ db: Database) throws -> Caller? {
+        guard var caller = grant.caller(at: now), case .only(let ids) = grant.reads, !grant.readGroups.isEmpty else {
+            return grant.caller(at: now)
+        }
+        let names = grant.readGroups.sorted()
+        let marks = databaseQuestionMarks(count: names.count)
+        let members = try String.fetchAll(
+            db, sql: "SELECT DISTINCT trackable FROM trackableGroup WHERE name IN (\(marks))",
+            arguments: StatementArguments(names))
+        caller.reads = .only(ids.union(try members.map { try TrackableID($0) }))
+        return caller
     }
 
     // MARK: - Tokens and share links
@@ -98,7 +130,7 @@ package struct AccessStore: Sendable {
                 "cannot create the token: there is a token '\(grant.name)' already. Use another name, or revoke the existing token first"
             )
         }
-        return try await self.make(grant, .token)
+        return try await self.make(grant, .token).secret
     }
 
     /// Creates a share link, which shows the live position of one trackable from `now` on.
@@ -112,6 +144,15 @@ package struct AccessStore: Sendable {
     package func share(
         _ trackable: TrackableID, from now: UnixTime, for time: Duration
     ) async throws(TrackingError) -> AccessSecret {
+        try await self.makeShare(of: trackable, from: now, for: time).secret
+    }
+
+    /// Creates a share link, as ``share(_:from:for:)`` does, and returns its grant too.
+    ///
+    /// - Throws: `storeFailed`.
+    package func makeShare(
+        of trackable: TrackableID, from now: UnixTime, for time: Duration
+    ) async throws(TrackingError) -> (secret: AccessSecret, grant: AccessGrant) {
         let grant = AccessGrant(
             number: 0, kind: .share, name: "share of \(trackable.rawValue)", publishes: .only([]),
             reads: .only([trackable]), isAdmin: false, begins: now, ends: now.advanced(by: time))
@@ -120,23 +161,50 @@ package struct AccessStore: Sendable {
 
     private func make(
         _ grant: AccessGrant, _ kind: AccessSecret.Kind
-    ) async throws(TrackingError) -> AccessSecret {
+    ) async throws(TrackingError) -> (secret: AccessSecret, grant: AccessGrant) {
         var generator = SystemRandomNumberGenerator()
         let secret = AccessSecret(kind, using: &generator)
         let hash = SecretHash(of: secret.text)
-        try await self.database.write { db in
+        let actor = self.actor
+        let stored = try await self.database.write { db in
             try db.execute(
                 sql: """
-                    INSERT INTO token (lookup, hash, kind, name, publishes, reads, admin, begins, ends, rate, body) \
-                    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                    INSERT INTO token (lookup, hash, kind, name, publishes, reads, admin, begins, ends, rate, body, \
+                    readGroups) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
                     """,
                 arguments: [
                     hash.lookup, Data(hash.bytes), grant.kind.rawValue, grant.name, grant.publishes.json,
                     grant.reads.json, grant.isAdmin, grant.begins.seconds, grant.ends?.seconds,
-                    grant.limits.requestsPerSecond, grant.limits.bodyBytes,
+                    grant.limits.requestsPerSecond, grant.limits.bodyBytes, grant.groupsJSON,
                 ])
+            var stored = grant
+            stored.number = db.lastInsertedRowID
+            try AuditLog.add(kind == .share ? .createShare : .createToken, stored.object, by: actor, to: db)
+            return stored
         }
-        return secret
+        return (secret, stored)
+    }
+
+    /// Returns share links, the newest first. Expired and revoked ones are included.
+    ///
+    /// - Parameters:
+    ///   - trackable: The trackable that the links show; `nil` for the links of all trackables.
+    ///   - number: The number below which the links are.
+    ///   - limit: The largest number of links.
+    /// - Throws: `storeFailed`.
+    package func shares(
+        of trackable: TrackableID?, below number: Int64 = .max, limit: Int
+    ) async throws(TrackingError) -> [AccessGrant] {
+        let reads = trackable.map { TrackableScope.only([$0]).json }
+        return try await self.database.read { db in
+            try Row.fetchAll(
+                db,
+                sql: """
+                    SELECT \(Self.columns) FROM token t WHERE t.kind = 1 AND t.number < ?1 \
+                    AND (?2 IS NULL OR t.reads = ?2) ORDER BY t.number DESC LIMIT ?3
+                    """, arguments: [number, reads, limit]
+            ).map(AccessGrant.init)
+        }
     }
 
     /// Returns the grants of all tokens, or of all share links, in order of creation. Expired and revoked ones are
@@ -152,7 +220,7 @@ package struct AccessStore: Sendable {
     /// - Returns: `true` if there was such a token that was not revoked yet.
     /// - Throws: `storeFailed`.
     package func revokeToken(_ name: String, now: UnixTime) async throws(TrackingError) -> Bool {
-        try await self.revoke("kind = 0 AND name = ?", name, now)
+        try await self.revoke(.revokeToken, "t.kind = 0 AND t.name = ?", [name], now)
     }
 
     /// Revokes a share link.
@@ -160,22 +228,29 @@ package struct AccessStore: Sendable {
     /// - Returns: `true` if there was a share link of this number that was not revoked yet.
     /// - Throws: `storeFailed`.
     package func revokeShare(_ number: Int64, now: UnixTime) async throws(TrackingError) -> Bool {
-        try await self.revoke("kind = 1 AND number = ?", number, now)
+        try await self.revoke(.revokeShare, "t.kind = 1 AND t.number = ?", [number], now)
     }
 
     private func revoke(
-        _ condition: String, _ value: some DatabaseValueConvertible & Sendable, _ now: UnixTime
+        _ action: AuditLog.Action, _ condition: String, _ value: StatementArguments, _ now: UnixTime
     ) async throws(TrackingError) -> Bool {
-        try await self.database.write { db in
-            try db.execute(
-                sql: "UPDATE token SET revoked = ? WHERE revoked IS NULL AND \(condition)",
-                arguments: [now.seconds, value])
-            return db.changesCount > 0
+        let actor = self.actor
+        return try await self.database.write { db in
+            let grants = try Self.grants(db, "t.revoked IS NULL AND \(condition)", value)
+            for grant in grants {
+                try db.execute(
+                    sql: "UPDATE token SET revoked = ? WHERE number = ?", arguments: [now.seconds, grant.number])
+                try AuditLog.add(action, grant.object, by: actor, to: db)
+            }
+            return !grants.isEmpty
         }
     }
 
     private static let columns =
-        "t.number, t.kind, t.name, t.publishes, t.reads, t.admin, t.begins, t.ends, t.revoked, t.rate, t.body"
+        """
+        t.number, t.kind, t.name, t.publishes, t.reads, t.admin, t.begins, t.ends, t.revoked, t.rate, t.body, \
+        t.readGroups
+        """
 
     private static func grants(
         _ db: Database, _ condition: String, _ arguments: StatementArguments
@@ -243,5 +318,25 @@ extension AccessGrant {
             limits: TokenLimits(requestsPerSecond: row["rate"], bodyBytes: row["body"]),
             begins: UnixTime(row["begins"]), ends: (row["ends"] as Double?).map { UnixTime($0) },
             revoked: (row["revoked"] as Double?).map { UnixTime($0) })
+        self.readGroups = Self.groups(json: row["readGroups"])
+    }
+
+    /// The grant as the object of an entry in the audit: the name of a token, or the number and the trackable of a share
+    /// link.
+    fileprivate var object: String {
+        self.kind == .token ? self.name : "\(self.number) of \(self.reads.description)"
+    }
+
+    /// The groups as JSON text, as it is stored in the database; `nil` for none.
+    fileprivate var groupsJSON: String? {
+        guard !self.readGroups.isEmpty else { return nil }
+        let names = self.readGroups.sorted().map { JSONValue.text($0) }
+        return String(decoding: JSONValue.list(names).json, as: UTF8.self)
+    }
+
+    /// Reads stored groups. Invalid text gives none, which allows nothing.
+    private static func groups(json: String?) -> Set<String> {
+        let list = json.flatMap { try? JSONValue(json: $0.utf8) }?.list
+        return Set(list?.compactMap(\.text) ?? [])
     }
 }

@@ -34,7 +34,7 @@ package final class Authenticator: Sendable {
     ) async throws -> Caller {
         let moment = self.clock.moment
         guard let caller = try await self.store.caller(presenting: Self.bounded(text), now: moment.wall) else {
-            let address = self.address(of: request, context)
+            let address = context.address(of: request, isBehindProxy: self.isBehindProxy)
             let wait = self.failures.withLock { $0.take(address, now: moment.now) }
             throw wait.map(Problem.tooManyRequests) ?? .unauthorized
         }
@@ -66,14 +66,16 @@ package final class Authenticator: Sendable {
         }
         throw Problem.tooManyRequests(after: wait)
     }
+}
 
+extension GatewayRequestContext {
     /// Returns the address of the client. Behind a TLS proxy it is the last address that the proxy reports in
     /// `X-Forwarded-For`.
-    private func address(of request: Request, _ context: GatewayRequestContext) -> String {
-        if self.isBehindProxy, let last = request.headers[.forwardedFor]?.split(separator: ",").last {
+    func address(of request: Request, isBehindProxy: Bool) -> String {
+        if isBehindProxy, let last = request.headers[.forwardedFor]?.split(separator: ",").last {
             return String(last.drop { $0 == " " }.prefix(64))
         }
-        return context.channel.remoteAddress?.ipAddress ?? ""
+        return self.channel.remoteAddress?.ipAddress ?? ""
     }
 }
 

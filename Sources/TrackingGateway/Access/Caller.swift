@@ -14,6 +14,15 @@ package enum TrackableScope: Hashable, Sendable {
         case .only(let ids): ids.contains(id)
         }
     }
+
+    /// Returns `true` if this permission applies to every trackable of another one.
+    func includes(_ other: TrackableScope) -> Bool {
+        switch (self, other) {
+        case (.all, _): true
+        case (.only, .all): false
+        case (.only(let ids), .only(let others)): others.isSubset(of: ids)
+        }
+    }
 }
 
 /// The authenticated caller of an HTTP request, with its permissions.

@@ -166,7 +166,7 @@ package struct PhoneRoutes: Sendable {
     /// `?before=NUMBER`.
     private func refused(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
         guard let caller = context.caller else { throw Problem.unauthorized }
-        guard caller.isAdmin else { throw Problem(.forbidden, "This request needs the token of an administrator.") }
+        try caller.checkIsAdmin()
         let query = try QueryParameters(of: request, allowing: ["before"])
         let before = try query["before"].map { text throws(Problem) in
             guard let number = Int64(text), number >= 1 else {

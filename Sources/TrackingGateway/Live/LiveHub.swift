@@ -222,13 +222,13 @@ package final class LiveHub: Service {
         self.shared.withLock { shared in shared.streams.values.reduce(into: []) { $0.insert($1.caller) } }
     }
 
-    /// Ends the live streams of a caller whose token or share link is no longer valid.
-    package func end(_ caller: Caller) {
+    /// Ends the live streams of a caller whose token or share link is no longer valid, or whose access has changed.
+    package func end(_ caller: Caller, as ending: LiveStream.Ending = .expired) {
         let streams = self.shared.withLock { shared in
             shared.deadlineChanges += 1
             return shared.streams.values.filter { $0.caller == caller }
         }
-        for stream in streams { stream.end(.expired) }
+        for stream in streams { stream.end(ending) }
         self.streamChanges.notify()
     }
 

@@ -13,6 +13,8 @@ package final class LiveStream: Sendable {
         case tooSlow = "too-slow"
         /// The caller's token or share link is no longer valid.
         case expired
+        /// The caller may read other trackables than before. A client that connects again receives their data.
+        case changed
         /// The gateway is shutting down.
         case shutdown
     }

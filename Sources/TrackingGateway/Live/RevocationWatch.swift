@@ -4,7 +4,8 @@ import TrackingCore
 import TrackingRules
 import TrackingRuntime
 
-/// Ends the live streams of callers whose token or share link was revoked or has expired.
+/// Ends the live streams of callers whose token or share link was revoked or has expired, or who may read other
+/// trackables than before because a group has changed.
 ///
 /// The service checks the permissions of all callers with an open stream. It does so after each commit to the gateway's
 /// database, after a stream was opened, and when a permission expires.
@@ -68,6 +69,7 @@ final class RevocationWatch: Service {
         for caller in self.hub.callers {
             switch try? await self.access.validity(of: caller, now: moment.wall) {
             case .over: self.hub.end(caller)
+            case .changed: self.hub.end(caller, as: .changed)
             case .valid(let end?): waits.append(min(end.since(moment.wall), Self.longestWait))
             case .valid(nil): break
             case nil: waits.append(Self.retry)

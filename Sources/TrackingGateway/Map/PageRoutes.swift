@@ -63,6 +63,15 @@ package struct PageRoutes: Sendable {
         "stack.js": PackageResources.stack_js, "text.js": Self.textModule,
     ]
 
+    /// The scripts for fences and share links.
+    private static let adminScripts: [String: [UInt8]] = [
+        "admin.js": PackageResources.admin_js, "admin-texts.js": PackageResources.admin_texts_js,
+        "dom.js": PackageResources.dom_js, "editor.js": PackageResources.editor_js,
+        "fence-rules.js": PackageResources.fence_rules_js, "fence-shape.js": PackageResources.fence_shape_js,
+        "fences.js": PackageResources.fences_js, "handles.js": PackageResources.handles_js,
+        "shares.js": PackageResources.shares_js, "write.js": PackageResources.write_js,
+    ]
+
     /// The page's script `text.js`, with the number of seconds of ``LivePosition/maximumAhead`` inserted: the time by
     /// which a position may be ahead of the clock.
     private static var textModule: [UInt8] {
@@ -73,7 +82,8 @@ package struct PageRoutes: Sendable {
 
     private func own(_ name: String) throws(Problem) -> Response {
         if name == "style.css" { return self.file(PackageResources.style_css, "text/css; charset=utf-8") }
-        guard let script = Self.scripts[name] else { throw Problem(.notFound) }
+        if name == "admin.css" { return self.file(PackageResources.admin_css, "text/css; charset=utf-8") }
+        guard let script = Self.scripts[name] ?? Self.adminScripts[name] else { throw Problem(.notFound) }
         return self.file(script, "text/javascript; charset=utf-8")
     }
 

@@ -2,6 +2,7 @@
 // the trackables in view.
 
 import * as address from "./address.js";
+import { Admin } from "./admin.js";
 import { Banner } from "./banner.js";
 import { Camera } from "./camera.js";
 import { Clusters, isStack } from "./clusters.js";
@@ -39,7 +40,7 @@ const names = new Names(fleet);
 const clusters = new Clusters();
 const filter = new Filter(element("chips"), filtered);
 const banner = new Banner(element("banner"));
-let map; let camera; let sheet; let live; let list; let history; let guide; let painter;
+let admin; let map; let camera; let sheet; let live; let list; let history; let guide; let painter;
 let chosen; let isFollowing = false; let hasFitted = false;
 let colours;
 
@@ -52,6 +53,7 @@ async function makeMap() {
   makeControls(map, sheet.isOn);
   map.attributionControl.setPrefix(false);
   camera = new Camera(map, element("panel"), sheet);
+  admin = new Admin(map, fleet, element("panel"));
   const grid = addTiles(tiles, map) ? undefined : new Grid().addTo(map);
   colours = palette();
   painter = new Painter(fleet, clusters, () => ({
@@ -102,6 +104,7 @@ function choose(id, isTwice = false) {
   chosen = id;
   returning = undefined;
   list.mark(id);
+  admin.choose(id);
   // The panel is hidden now, so the keyboard focus must not remain in it.
   if (id === undefined && element("panel").contains(document.activeElement)) element("list").focus();
   element("panel").hidden = id === undefined;
@@ -268,6 +271,7 @@ function seen() {
 
 /** Discards all data, because another user may look at the page now. */
 function forgetAll() {
+  admin.forget();
   names.clear();
   empty();
   hasFitted = false;
@@ -373,6 +377,7 @@ async function start() {
   banner.clear();
   if (!caller) { askToSignIn(); return; }
   element("leave").hidden = Boolean(caller.isShare);
+  admin.begin(caller);
   loadNames();
   if (isStarted) {
     // Another user may have signed in, who may be allowed to read less.

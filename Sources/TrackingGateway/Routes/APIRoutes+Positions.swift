@@ -3,7 +3,6 @@ import Hummingbird
 import HummingbirdCore
 import NIOCore
 import TrackingCore
-import TrackingCrypto
 import TrackingStore
 
 /// The API routes of last positions.
@@ -108,12 +107,9 @@ extension Request {
     /// Returns an answer with an entity tag that is computed from its body. If the client has the same body already,
     /// the answer is 304 without a body (RFC 9110, section 13.1.2).
     func tagged(_ body: ByteBuffer, _ type: String) -> Response {
-        let digest = SHA256.digest(of: Array(body.readableBytesView)).prefix(12)
-        let tag = "\"\(Base64URL.text(Array(digest)))\""
+        let tag = EntityTag.text(of: Array(body.readableBytesView))
         let headers: HTTPFields = [.contentType: type, .eTag: tag, .cacheControl: "private, no-cache"]
-        let known = self.headers[values: .ifNoneMatch].joined(separator: ",").split(separator: ",")
-            .map { $0.filter { $0 != " " && $0 != "\t" } }
-        if known.contains(where: { $0 == "*" || $0 == tag || $0 == "W/\(tag)" }) {
+        if EntityTag.isNamed(tag, in: self.headers[values: .ifNoneMatch]) {
             return Response(status: .notModified, headers: headers)
         }
         return Response(status: .ok, headers: headers, body: ResponseBody(byteBuffer: body))

@@ -10,11 +10,7 @@ extension APIRoutes {
         let caller = try context.requireCaller()
         _ = try self.query(request)
         try caller.checkReadsRules()
-        var fences = try await self.names.fences()
-        if caller.reads != .all {
-            let spokenOf = Set(try await self.rules(for: caller).compactMap(\.fence))
-            fences.removeAll { !spokenOf.contains($0.name) }
-        }
+        let fences = try await self.fences(for: caller)
         let collection: [String: JSONValue] = [
             "type": .text("FeatureCollection"), "features": .list(fences.map(\.feature)),
         ]
@@ -26,10 +22,53 @@ extension APIRoutes {
         let caller = try context.requireCaller()
         _ = try self.query(request)
         try caller.checkReadsRules()
-        let rules = try await self.rules(for: caller).map { rule in
-            JSONValue.object((rule.json.object ?? [:]).merging(["name": .text(rule.name)]) { $1 })
-        }
+        let rules = try await self.rules(for: caller).map(\.described)
         return request.tagged(ByteBuffer(bytes: JSONValue.object(["rules": .list(rules)]).json), "application/json")
+    }
+
+    /// Answers with one fence, as a GeoJSON Feature.
+    func fence(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
+        let caller = try context.requireCaller()
+        _ = try self.query(request)
+        try caller.checkReadsRules()
+        let name = try context.name("name", of: "fence")
+        let readable = try await self.fences(for: caller)
+        guard let fence = readable.first(where: { $0.name == name }) else {
+            throw Problem(.notFound, "There is no fence of this name that the token may read.")
+        }
+        return request.tagged(ByteBuffer(bytes: fence.feature.json), "application/geo+json")
+    }
+
+    /// Answers with one rule.
+    func rule(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
+        let caller = try context.requireCaller()
+        _ = try self.query(request)
+        try caller.checkReadsRules()
+        let name = try context.name("name", of: "rule")
+        guard let rule = try await self.rules(for: caller).first(where: { $0.name == name }) else {
+            throw Problem(.notFound, "There is no rule of this name that the token may read.")
+        }
+        return request.tagged(ByteBuffer(bytes: rule.described.json), "application/json")
+    }
+
+    /// Answers with the label of a trackable: its name, icon and groups.
+    func label(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
+        let id = try context.readableTrackable()
+        try context.requireCaller().checkReadsRules()
+        _ = try self.query(request)
+        guard let label = try await self.names.labels(of: [id])[id], !label.isEmpty else {
+            throw Problem(.notFound, "The trackable has no name, no icon and no groups.")
+        }
+        return request.tagged(ByteBuffer(bytes: label.json.json), "application/json")
+    }
+
+    /// Returns the fences that a caller may read: all of them if it may read every trackable, otherwise those of the
+    /// rules that it may read.
+    private func fences(for caller: Caller) async throws(TrackingError) -> [Fence] {
+        let fences = try await self.names.fences()
+        guard caller.reads != .all else { return fences }
+        let used = Set(try await self.rules(for: caller).compactMap(\.fence))
+        return fences.filter { used.contains($0.name) }
     }
 
     /// Returns the rules that a caller may read: all of them if it may read every trackable, otherwise those that apply
@@ -51,23 +90,26 @@ extension Caller {
     /// - Throws: `Problem` (403) if the caller uses a share link.
     fileprivate func checkReadsRules() throws(Problem) {
         guard self.span == nil else {
-            throw Problem(.forbidden, "A share link shows only the live position, not fences and rules.")
+            throw Problem(.forbidden, "A share link shows only the live position, not fences, rules and groups.")
         }
     }
 }
 
-extension Fence {
-    /// The fence as a GeoJSON Feature: polygons unchanged, and a circle as its centre with the property `radius`, in
-    /// metres.
-    fileprivate var feature: JSONValue {
-        var properties: [String: JSONValue] = ["name": .text(self.name)]
-        var geometry = self.json
-        if case .circle(_, let radius) = self.shape, let center = self.json["center"] {
-            properties["radius"] = .number(radius.value)
-            geometry = .object(["type": .text("Point"), "coordinates": center])
+extension RuleDefinition {
+    /// The rule as a JSON object of the HTTP API, including its name.
+    var described: JSONValue {
+        .object((self.json.object ?? [:]).merging(["name": .text(self.name)]) { $1 })
+    }
+}
+
+extension GatewayRequestContext {
+    /// Returns the percent-decoded text of a parameter in the request's path.
+    ///
+    /// - Throws: `Problem` (400) if it is not percent-encoded UTF-8.
+    func name(_ parameter: String, of what: String) throws(Problem) -> String {
+        guard let text = self.parameters.get(parameter).flatMap({ $0[...].percentDecoded }) else {
+            throw Problem(.badRequest, "The name of the \(what) in the path must be percent-encoded UTF-8.")
         }
-        return .object([
-            "type": .text("Feature"), "id": .text(self.name), "geometry": geometry, "properties": .object(properties),
-        ])
+        return text
     }
 }

@@ -41,7 +41,10 @@ package struct APIRoutes: Sendable {
         api.get("trackables/:id/position") { request, context in try await self.position(request, context) }
         api.get("positions") { request, context in try await self.positions(request, context) }
         api.get("fences") { request, context in try await self.fences(request, context) }
+        api.get("fences/:name") { request, context in try await self.fence(request, context) }
         api.get("rules") { request, context in try await self.rules(request, context) }
+        api.get("rules/:name") { request, context in try await self.rule(request, context) }
+        api.get("trackables/:id/label") { request, context in try await self.label(request, context) }
         api.get("trackables/:id/history") { request, context in try await self.points(request, context) }
         api.get("trackables/:id/trips") { request, context in try await self.trips(request, context) }
         api.get("trackables/:id/events") { request, context in try await self.events(request, context) }

@@ -109,7 +109,7 @@ package struct ResponseMiddleware: RouterMiddleware {
         status: .noContent,
         headers: [
             .accessControlAllowMethods: "GET, HEAD, POST, PUT, PATCH, DELETE",
-            .accessControlAllowHeaders: "Authorization, Content-Type, If-None-Match, Last-Event-ID",
+            .accessControlAllowHeaders: "Authorization, Content-Type, If-Match, If-None-Match, Last-Event-ID",
             .accessControlMaxAge: "600",
         ])
 

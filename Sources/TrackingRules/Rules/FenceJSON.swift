@@ -2,7 +2,8 @@ package import TrackingCore
 
 extension Fence {
     /// Creates a fence from JSON: a circle as `{"center":[longitude,latitude],"radius":metres}`, or GeoJSON (RFC 7946):
-    /// a Polygon, a MultiPolygon, or a Feature or FeatureCollection of these.
+    /// a Polygon, a MultiPolygon, or a Feature or FeatureCollection of these. A Feature of a Point with the property
+    /// `radius` is a circle too, as ``feature`` writes it.
     ///
     /// - Parameters:
     ///   - name: The name of the fence.
@@ -15,9 +16,32 @@ extension Fence {
                     name, "a circle must have the form {\"center\":[longitude,latitude],\"radius\":metres}")
             }
             try self.init(name: name, shape: .circle(center: center, radius: Meters(radius)))
+        } else if json["geometry"]?["type"]?.text == "Point" {
+            guard let center = json["geometry"]?["coordinates"]?.place,
+                let radius = json["properties"]?["radius"]?.number
+            else {
+                throw Self.error(
+                    name,
+                    "a circle must be a Feature of a Point [longitude,latitude] with the property radius, in metres")
+            }
+            try self.init(name: name, shape: .circle(center: center, radius: Meters(radius)))
         } else {
             try self.init(name: name, shape: .polygons(try Self.areas(json, name)))
         }
+    }
+
+    /// The fence as a GeoJSON Feature that ``init(name:json:)`` reads: polygons unchanged, and a circle as its centre
+    /// with the property `radius`, in metres.
+    package var feature: JSONValue {
+        var properties: [String: JSONValue] = ["name": .text(self.name)]
+        var geometry = self.json
+        if case .circle(_, let radius) = self.shape, let center = self.json["center"] {
+            properties["radius"] = .number(radius.value)
+            geometry = .object(["type": .text("Point"), "coordinates": center])
+        }
+        return .object([
+            "type": .text("Feature"), "id": .text(self.name), "geometry": geometry, "properties": .object(properties),
+        ])
     }
 
     /// The fence as a JSON object that ``init(name:json:)`` reads.

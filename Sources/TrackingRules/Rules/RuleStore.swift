@@ -5,12 +5,36 @@ package import TrackingCore
 /// at once.
 package struct RuleStore: Sendable {
     private let database: GatewayDatabase
+    /// The person or program that makes the changes, for the audit.
+    private let actor: AuditActor
 
     /// The largest number of fences, and also of rules, in the database.
     package static let maximumCount = 1000
 
     /// Creates access to the labels, groups, fences and rules in a gateway's database.
-    package init(_ database: GatewayDatabase) { self.database = database }
+    ///
+    /// - Parameter actor: The person or program that makes the changes, for the audit.
+    package init(_ database: GatewayDatabase, by actor: AuditActor = .commandLine) {
+        self.database = database
+        self.actor = actor
+    }
+
+    /// The outcome of a change that has a condition.
+    package enum Outcome: Hashable, Sendable {
+        /// A new object was stored.
+        case created
+        /// An existing object was replaced.
+        case replaced
+        /// The object was removed.
+        case removed
+        /// There is no object to remove.
+        case absent
+        /// The existing object does not meet the condition of the change, so that nothing was changed.
+        case refused
+    }
+
+    /// A condition for a change. It receives the object before the change; `nil` if there is none.
+    package typealias Condition<Value> = @Sendable (Value?) -> Bool
 
     // MARK: - Names
 
@@ -46,20 +70,58 @@ package struct RuleStore: Sendable {
     package func setLabel(
         of id: TrackableID, _ assignments: [String]
     ) async throws(TrackingError) -> TrackableLabel {
-        var label = try await self.labels(of: [id])[id] ?? TrackableLabel(id)
-        for assignment in assignments { try label.set(assignment) }
-        let changed = label
-        try await self.database.write { db in
-            try db.execute(
-                sql: "INSERT OR REPLACE INTO trackableLabel(trackable, name, icon) VALUES(?, ?, ?)",
-                arguments: [id.rawValue, changed.name, changed.icon])
-            try db.execute(sql: "DELETE FROM trackableGroup WHERE trackable = ?", arguments: [id.rawValue])
-            for group in changed.groups {
-                try db.execute(
-                    sql: "INSERT INTO trackableGroup(name, trackable) VALUES(?, ?)", arguments: [group, id.rawValue])
-            }
+        try await self.changeLabel(of: id) { label throws(TrackingError) in
+            for assignment in assignments { try label.set(assignment) }
+        }.label
+    }
+
+    /// Changes the label of a trackable, if the label before the change meets a condition.
+    ///
+    /// - Parameters:
+    ///   - condition: The condition. A label without name, icon and groups counts as none.
+    ///   - change: The change. A label that is empty after it is removed.
+    /// - Returns: The label after the change, and the outcome.
+    /// - Throws: The errors of `change`; `storeFailed`.
+    package func changeLabel(
+        of id: TrackableID, if condition: @escaping Condition<TrackableLabel> = { _ in true },
+        _ change: @escaping @Sendable (inout TrackableLabel) throws(TrackingError) -> Void
+    ) async throws(TrackingError) -> (label: TrackableLabel, outcome: Outcome) {
+        let actor = self.actor
+        return try await self.database.write { db in
+            let former = try Self.label(of: id, db)
+            var label = former
+            guard condition(former.isEmpty ? nil : former) else { return (former, .refused) }
+            try change(&label)
+            guard !former.isEmpty || !label.isEmpty else { return (label, .absent) }
+            try Self.store(label, in: db)
+            try AuditLog.add(.setLabel, id.rawValue, by: actor, to: db)
+            return (label, label.isEmpty ? .removed : former.isEmpty ? .created : .replaced)
         }
+    }
+
+    private static func label(of id: TrackableID, _ db: Database) throws -> TrackableLabel {
+        var label = TrackableLabel(id)
+        let row = try Row.fetchOne(
+            db, sql: "SELECT name, icon FROM trackableLabel WHERE trackable = ?", arguments: [id.rawValue])
+        label.name = row?["name"]
+        label.icon = row?["icon"]
+        label.groups = try String.fetchAll(
+            db, sql: "SELECT name FROM trackableGroup WHERE trackable = ? ORDER BY name", arguments: [id.rawValue])
         return label
+    }
+
+    private static func store(_ label: TrackableLabel, in db: Database) throws {
+        let id = label.trackable.rawValue
+        try db.execute(sql: "DELETE FROM trackableLabel WHERE trackable = ?", arguments: [id])
+        try db.execute(sql: "DELETE FROM trackableGroup WHERE trackable = ?", arguments: [id])
+        guard !label.isEmpty else { return }
+        try db.execute(
+            sql: "INSERT INTO trackableLabel(trackable, name, icon) VALUES(?, ?, ?)",
+            arguments: [id, label.name, label.icon])
+        for group in label.groups {
+            try db.execute(
+                sql: "INSERT INTO trackableGroup(name, trackable) VALUES(?, ?)", arguments: [group, id])
+        }
     }
 
     /// Returns the trackables of each group, by the group's name.
@@ -76,11 +138,17 @@ package struct RuleStore: Sendable {
 
     /// Adds a fence, or replaces the fence of the same name.
     ///
+    /// - Parameter condition: The condition for the change.
     /// - Throws: `invalidConfiguration` when there are ``maximumCount`` other fences already, or the fence's name is
     ///   not plain text; `storeFailed`.
-    package func add(_ fence: Fence) async throws(TrackingError) {
-        try await self.put("fence", "shape", fence.name, fence.json) { db in
-            guard try !Self.fences(db).contains(fence) else { return [] }
+    @discardableResult
+    package func add(
+        _ fence: Fence, if condition: @escaping Condition<Fence> = { _ in true }
+    ) async throws(TrackingError) -> Outcome {
+        try await self.put(.fence, fence.name, fence.json) { db in
+            let former = try Self.fence(fence.name, db)
+            guard condition(former) else { return nil }
+            guard former != fence else { return [] }
             return try Self.definitions(db).filter { $0.fence == fence.name }.map(\.name)
         }
     }
@@ -90,14 +158,24 @@ package struct RuleStore: Sendable {
     /// - Returns: `true` if the fence existed.
     /// - Throws: `invalidConfiguration` when a rule uses the fence; `storeFailed`.
     package func removeFence(_ name: String) async throws(TrackingError) -> Bool {
-        try await self.database.write { db in
+        try await self.removeFence(name) { _ in true } == .removed
+    }
+
+    /// Removes the fence of this name, if it meets a condition.
+    ///
+    /// - Throws: `invalidConfiguration` when a rule uses the fence; `storeFailed`.
+    package func removeFence(
+        _ name: String, if condition: @escaping Condition<Fence>
+    ) async throws(TrackingError) -> Outcome {
+        let actor = self.actor
+        return try await self.database.write { db in
+            guard condition(try Self.fence(name, db)) else { return .refused }
             if let rule = try Self.definitions(db).first(where: { $0.fence == name }) {
                 throw TrackingError(
                     .invalidConfiguration,
                     "cannot remove fence '\(name)': rule '\(rule.name)' uses it; remove the rule first")
             }
-            try db.execute(sql: "DELETE FROM fence WHERE name = ?", arguments: [name])
-            return db.changesCount > 0
+            return try Self.delete(name, from: .fence, by: actor, db)
         }
     }
 
@@ -110,9 +188,13 @@ package struct RuleStore: Sendable {
 
     /// Adds a rule, or replaces the rule of the same name.
     ///
+    /// - Parameter condition: The condition for the change.
     /// - Throws: `invalidConfiguration` when the rule's fence does not exist, a number is out of range, or there are
     ///   ``maximumCount`` other rules already; `storeFailed`.
-    package func add(_ definition: RuleDefinition) async throws(TrackingError) {
+    @discardableResult
+    package func add(
+        _ definition: RuleDefinition, if condition: @escaping Condition<RuleDefinition> = { _ in true }
+    ) async throws(TrackingError) -> Outcome {
         for group in definition.groups { try TrackableLabel.check(group, of: "group") }
         guard !definition.groups.contains("") else {
             throw TrackingError(
@@ -120,11 +202,11 @@ package struct RuleStore: Sendable {
                 "cannot add rule '\(definition.name)': the name of a group is empty; leave the group out for all trackables"
             )
         }
-        let fences = try await self.fences()
-        _ = try definition.rule(
-            fences: Dictionary(fences.map { ($0.name, $0) }, uniquingKeysWith: { $1 }), groups: [:])
-        try await self.put("rule", "definition", definition.name, definition.json) { db in
-            let former = try Self.definitions(db).first { $0.name == definition.name }
+        return try await self.put(.rule, definition.name, definition.json) { db in
+            let former = try Self.definition(definition.name, db)
+            guard condition(former) else { return nil }
+            let fence = try definition.fence.flatMap { try Self.fence($0, db) }
+            _ = try definition.rule(fences: fence.map { [$0.name: $0] } ?? [:], groups: [:])
             return former?.condition == definition.condition ? [] : [definition.name]
         }
     }
@@ -133,10 +215,20 @@ package struct RuleStore: Sendable {
     ///
     /// - Returns: `true` if the rule existed.
     package func removeRule(_ name: String) async throws(TrackingError) -> Bool {
-        try await self.database.write { db in
+        try await self.removeRule(name) { _ in true } == .removed
+    }
+
+    /// Removes the rule of this name, with its saved states, if it meets a condition.
+    ///
+    /// - Throws: `storeFailed`.
+    package func removeRule(
+        _ name: String, if condition: @escaping Condition<RuleDefinition>
+    ) async throws(TrackingError) -> Outcome {
+        let actor = self.actor
+        return try await self.database.write { db in
+            guard condition(try Self.definition(name, db)) else { return .refused }
             try db.execute(sql: "DELETE FROM ruleState WHERE rule = ?", arguments: [name])
-            try db.execute(sql: "DELETE FROM rule WHERE name = ?", arguments: [name])
-            return db.changesCount > 0
+            return try Self.delete(name, from: .rule, by: actor, db)
         }
     }
 
@@ -157,12 +249,30 @@ package struct RuleStore: Sendable {
 
     // MARK: - Rows
 
+    /// The database tables of fences and rules.
+    private enum Table: String {
+        case fence, rule
+
+        /// The column with the JSON of the fence or the rule.
+        var column: String { self == .fence ? "shape" : "definition" }
+        /// The change that the audit shows when an object of the table is stored.
+        var setting: AuditLog.Action { self == .fence ? .setFence : .setRule }
+        /// The change that the audit shows when an object of the table is removed.
+        var removing: AuditLog.Action { self == .fence ? .removeFence : .removeRule }
+    }
+
     /// Reads the fences from the database, sorted by name. Invalid fences are omitted.
     private static func fences(_ db: Database) throws -> [Fence] {
         try Row.fetchAll(db, sql: "SELECT name, shape FROM fence ORDER BY name").compactMap { row in
             let shape: String = row[1]
             return try? Fence(name: row[0], json: JSONValue(json: shape.utf8))
         }
+    }
+
+    /// Reads one fence; `nil` if it does not exist or is invalid.
+    private static func fence(_ name: String, _ db: Database) throws -> Fence? {
+        let shape = try String.fetchOne(db, sql: "SELECT shape FROM fence WHERE name = ?", arguments: [name])
+        return shape.flatMap { try? Fence(name: name, json: JSONValue(json: $0.utf8)) }
     }
 
     private static func groups(_ db: Database) throws -> [String: Set<TrackableID>] {
@@ -180,40 +290,69 @@ package struct RuleStore: Sendable {
         }
     }
 
+    private static func definition(_ name: String, _ db: Database) throws -> RuleDefinition? {
+        try String.fetchOne(db, sql: "SELECT definition FROM rule WHERE name = ?", arguments: [name]).map {
+            try RuleDefinition(name: name, json: JSONValue(json: $0.utf8))
+        }
+    }
+
     /// Writes a fence or a rule to its table.
     ///
     /// - Parameter anew: Returns the names of the rules whose saved states are removed. These rules are then evaluated
-    ///   as if they were new.
+    ///   as if they were new. `nil` if the condition of the change is not met.
     private func put(
-        _ table: String, _ column: String, _ name: String, _ json: JSONValue,
-        anew: @escaping @Sendable (Database) throws -> [String]
-    ) async throws(TrackingError) {
+        _ table: Table, _ name: String, _ json: JSONValue,
+        anew: @escaping @Sendable (Database) throws -> [String]?
+    ) async throws(TrackingError) -> Outcome {
         guard name.isPlainText else {
             throw TrackingError(
                 .invalidConfiguration,
-                "cannot add the \(table): its name contains a control character or a character that changes the direction of text; remove this character"
+                "cannot add the \(table.rawValue): its name contains a control character or a character that changes the direction of text; remove this character"
             )
         }
         let text = json.json
         guard text.count <= WireLimits.maximumPayloadBytes else {
             throw TrackingError(
                 .invalidConfiguration,
-                "cannot add the \(table) '\(name)': it has \(text.count) bytes as JSON, and the limit is \(WireLimits.maximumPayloadBytes) bytes; use fewer points or trackables"
+                "cannot add the \(table.rawValue) '\(name)': it has \(text.count) bytes as JSON, and the limit is \(WireLimits.maximumPayloadBytes) bytes; use fewer points or trackables"
             )
         }
-        try await self.database.write { db in
-            for rule in try anew(db) { try db.execute(sql: "DELETE FROM ruleState WHERE rule = ?", arguments: [rule]) }
-            let others = try Int.fetchOne(
-                db, sql: "SELECT count(*) FROM \(table) WHERE name <> ?", arguments: [name])
-            guard (others ?? 0) < Self.maximumCount else {
-                throw TrackingError(
-                    .invalidConfiguration,
-                    "cannot add the \(table) '\(name)': there are \(Self.maximumCount) already, which is the limit; remove one first"
-                )
-            }
+        let actor = self.actor
+        return try await self.database.write { db in
+            guard let rules = try anew(db) else { return .refused }
+            for rule in rules { try db.execute(sql: "DELETE FROM ruleState WHERE rule = ?", arguments: [rule]) }
+            let isNew = try Self.checkRoom(for: name, in: table, db)
             try db.execute(
-                sql: "INSERT OR REPLACE INTO \(table)(name, \(column)) VALUES(?, ?)",
+                sql: "INSERT OR REPLACE INTO \(table.rawValue)(name, \(table.column)) VALUES(?, ?)",
                 arguments: [name, String(decoding: text, as: UTF8.self)])
+            try AuditLog.add(table.setting, name, by: actor, to: db)
+            return isNew ? .created : .replaced
         }
+    }
+
+    /// Checks that the table has room for one more fence or rule.
+    ///
+    /// - Returns: `true` if the table has no object of this name.
+    /// - Throws: `invalidConfiguration` when there are ``maximumCount`` others already.
+    private static func checkRoom(for name: String, in table: Table, _ db: Database) throws -> Bool {
+        let others = try Int.fetchOne(
+            db, sql: "SELECT count(*) FROM \(table.rawValue) WHERE name <> ?", arguments: [name])
+        guard (others ?? 0) < Self.maximumCount else {
+            throw TrackingError(
+                .invalidConfiguration,
+                "cannot add the \(table.rawValue) '\(name)': there are \(Self.maximumCount) already, which is the limit; remove one first"
+            )
+        }
+        let sql = "SELECT NOT EXISTS (SELECT 1 FROM \(table.rawValue) WHERE name = ?)"
+        return try Bool.fetchOne(db, sql: sql, arguments: [name]) ?? true
+    }
+
+    private static func delete(
+        _ name: String, from table: Table, by actor: AuditActor, _ db: Database
+    ) throws -> Outcome {
+        try db.execute(sql: "DELETE FROM \(table.rawValue) WHERE name = ?", arguments: [name])
+        guard db.changesCount > 0 else { return .absent }
+        try AuditLog.add(table.removing, name, by: actor, to: db)
+        return .removed
     }
 }

@@ -57,6 +57,28 @@ package struct TrackableLabel: Hashable, Sendable {
         }
     }
 
+    /// `true` for a label without name, icon and groups.
+    package var isEmpty: Bool { self.name == nil && self.icon == nil && self.groups.isEmpty }
+
+    /// Sets the name, the icon and the groups from a JSON object, such as
+    /// `{"name":"Van 7","icon":"🚐","groups":["north"]}`. A member that is missing removes its part of the label.
+    ///
+    /// - Throws: `invalidConfiguration` that names the invalid member.
+    package mutating func set(json: JSONValue) throws(TrackingError) {
+        guard let members = json.object, members["name"].map({ $0.text != nil }) ?? true,
+            members["icon"].map({ $0.text != nil }) ?? true,
+            members["groups"].map({ $0.list?.allSatisfy { $0.text != nil } == true }) ?? true
+        else {
+            throw TrackingError(
+                .invalidConfiguration,
+                "cannot change the label: it must be an object with the strings name and icon, and the list groups of strings"
+            )
+        }
+        (self.name, self.icon, self.groups) = (nil, nil, [])
+        for member in ["name", "icon"] { try self.set("\(member)=\(members[member]?.text ?? "")") }
+        for group in members["groups"]?.list ?? [] { try self.add(group: group.text ?? "") }
+    }
+
     private mutating func setIcon(_ value: String) throws(TrackingError) {
         guard value.count <= 4 else {
             throw TrackingError(
@@ -68,6 +90,17 @@ package struct TrackableLabel: Hashable, Sendable {
     private mutating func setGroup(_ value: String) throws(TrackingError) {
         guard !value.isEmpty else { return self.groups = [] }
         guard !value.hasPrefix("-") else { return self.groups.removeAll { $0 == value.dropFirst() } }
+        try self.add(group: value)
+    }
+
+    /// Adds the trackable to a group.
+    ///
+    /// - Throws: `invalidConfiguration` for an invalid or empty name, and for too many groups.
+    package mutating func add(group value: String) throws(TrackingError) {
+        try Self.check(value, of: "group")
+        guard !value.isEmpty else {
+            throw TrackingError(.invalidConfiguration, "cannot add the group: its name is empty")
+        }
         guard !self.groups.contains(value) else { return }
         guard self.groups.count < Self.maximumGroups else {
             throw TrackingError(

@@ -60,7 +60,7 @@ extension FenceCommand {
 
         func run() async throws {
             let fence = try self.fence()
-            try await self.state.useRules { try await $0.add(fence) }
+            _ = try await self.state.useRules { try await $0.add(fence) }
         }
 
         private func fence() throws(TrackingError) -> Fence {

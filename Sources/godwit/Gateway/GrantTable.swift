@@ -39,7 +39,7 @@ struct GrantTable {
         if hasRights {
             let limits = grant.limits.words
             cells += [
-                grant.publishes.description, grant.reads.description, grant.isAdmin ? "yes" : "no",
+                grant.publishes.description, grant.readable, grant.isAdmin ? "yes" : "no",
                 limits.isEmpty ? TextTable.none : limits.joined(separator: ", "),
             ]
         }
@@ -55,6 +55,16 @@ struct GrantTable {
         members["rateLimit"] = grant.limits.requestsPerSecond.map { .number($0) }
         members["maxBody"] = grant.limits.bodyBytes.map { .number(Double($0)) }
         members["ends"] = grant.ends.map { .number($0.seconds) }
+        if !grant.readGroups.isEmpty { members["readGroups"] = .list(grant.readGroups.sorted().map { .text($0) }) }
         return String(decoding: JSONValue.object(members).json, as: UTF8.self) + "\n"
+    }
+}
+
+extension AccessGrant {
+    /// The trackables and groups that the token may read, for people.
+    fileprivate var readable: String {
+        guard self.reads != .all, !self.readGroups.isEmpty else { return self.reads.description }
+        let ids = self.reads == .only([]) ? [] : [self.reads.description]
+        return (ids + self.readGroups.sorted().map { "group \($0)" }).joined(separator: ", ")
     }
 }

@@ -21,7 +21,7 @@ struct PhoneOptions: ParsableArguments {
 
     @Flag(
         help:
-            "Also accept commands from the broker for phones. An app receives its commands in the answer to its next request."
+            "Also accept commands from the broker for phones, and let administrators send commands over HTTP. An app receives its commands in the answer to its next request."
     )
     var allowCommands = false
 

@@ -92,7 +92,7 @@ extension RuleCommand {
 
         func run() async throws {
             let definition = try self.definition()
-            try await self.state.useRules { try await $0.add(definition) }
+            _ = try await self.state.useRules { try await $0.add(definition) }
             let known = KnownTrackables(state: self.state, store: self.store)
             for id in self.trackables { await known.warn(about: id) }
         }

@@ -47,6 +47,14 @@ struct StateOptions: ParsableArguments {
         try await self.use { try await body(RuleStore($0)) }
     }
 
+    /// Opens the audit in the gateway's database, runs `body`, and closes the database. A gateway may run at the same
+    /// time.
+    ///
+    /// - Throws: `storeUnusable` or `storeFailed` if the database cannot be used; the errors of `body`.
+    func useAudit<Value>(_ body: (AuditLog) async throws -> Value) async throws -> Value {
+        try await self.use { try await body(AuditLog($0)) }
+    }
+
     private func use<Value>(_ body: (GatewayDatabase) async throws -> Value) async throws -> Value {
         let database = try GatewayDatabase(path: try self.path(for: "gateway.sqlite"))
         let result: Result<Value, any Error>

@@ -43,6 +43,12 @@ extension Token {
         @Option(help: ArgumentHelp("Permit the token's holder to read this trackable. Repeatable.", valueName: "id"))
         var read: [String] = []
 
+        @Option(
+            help: ArgumentHelp(
+                "Permit the token's holder to read each trackable that is in this group, also later ones. Repeatable.",
+                valueName: "group"))
+        var readGroup: [String] = []
+
         @Flag(help: "Permit the token's holder to read every trackable.")
         var readAll = false
 
@@ -84,17 +90,32 @@ extension Token {
                     "--name must be 1 to 100 bytes, without control characters and characters that change the direction of text"
                 )
             }
-            guard !self.publish.isEmpty || !self.read.isEmpty || self.readAll || self.admin else {
+            guard
+                !self.publish.isEmpty || !self.read.isEmpty || !self.readGroup.isEmpty || self.readAll || self.admin
+            else {
                 throw ValidationError(
-                    "the token would permit nothing. Give --publish, --read, --read-all or --admin")
+                    "the token would permit nothing. Give --publish, --read, --read-group, --read-all or --admin")
             }
             let limits = TokenLimits(requestsPerSecond: self.rateLimit, bodyBytes: self.maxBody)
             try limits.check()
             let readsAll = self.readAll || self.admin
-            return AccessGrant(
+            var grant = AccessGrant(
                 name: self.name, publishes: .only(Set(try self.publish.map(TrackableID.checked))),
                 reads: readsAll ? .all : .only(Set(try self.read.map(TrackableID.checked))), isAdmin: self.admin,
                 limits: limits, begins: now, ends: try self.expires.map { try Self.end($0, now: now) })
+            grant.readGroups = try Self.groups(self.readGroup)
+            return grant
+        }
+
+        private static func groups(_ names: [String]) throws -> Set<String> {
+            for name in names {
+                guard (1...128).contains(name.utf8.count), name.isPlainText else {
+                    throw ValidationError(
+                        "--read-group must be 1 to 128 bytes, without control characters and characters that change the direction of text"
+                    )
+                }
+            }
+            return Set(names)
         }
 
         private static func end(_ text: String, now: UnixTime) throws -> UnixTime {

@@ -1,0 +1,81 @@
+// The share links of the chosen trackable, in its panel, for administrators.
+
+import { button, field, make } from "./dom.js";
+import { t } from "./i18n.js";
+import { reason } from "./session.js";
+import { path, send } from "./write.js";
+import * as text from "./text.js";
+
+/** The durations of share links, with the keys of their texts. */
+const TIMES = { "1h": "share.1h", "8h": "share.8h", "24h": "share.24h", "7d": "share.7d" };
+
+export class Shares {
+  constructor(panel) {
+    this.isAdmin = false;
+    const times = Object.entries(TIMES).map(([value, key]) => make("option", { value, key }));
+    this.time = make("select", { id: "share-time" }, ...times);
+    this.time.value = "8h";
+    this.link = make("input", { id: "share-link", type: "text", readOnly: true, label: "share.url" });
+    const copy = button("share.copy", () => this.copy(), { id: "share-copy" });
+    this.made = make("div", { className: "row", hidden: true }, this.link, copy);
+    this.list = make("ul", { id: "share-list" });
+    this.note = make("p", { className: "faint" });
+    this.note.setAttribute("role", "status");
+    const create = button("share.create", () => this.create(), { id: "share-create" });
+    this.element = make("section", { id: "shares", hidden: true, label: "shares" }, make("h3", { key: "shares" }),
+      make("div", { className: "row" }, field("share.time", this.time), create), this.made, this.note, this.list);
+    panel.append(this.element);
+  }
+
+  show(id) {
+    if (id !== this.id) {
+      this.made.hidden = true;
+      this.link.value = this.note.textContent = "";
+      this.list.replaceChildren();
+    }
+    this.id = id;
+    this.element.hidden = !this.isAdmin || id === undefined;
+    if (!this.element.hidden) this.load();
+  }
+
+  async load() {
+    const { id } = this;
+    const { body } = await send("GET", `/api/v1/shares?trackable=${encodeURIComponent(id)}`);
+    if (!body || id !== this.id) return;
+    const valid = body.shares.filter(({ state }) => state === "valid");
+    this.list.replaceChildren(...valid.map(({ number, ends }) => {
+      const revoke = button("share.revoke", () => this.revoke(number));
+      revoke.setAttribute("aria-label", t("share.revoke.label", { number }));
+      return make("li", {}, make("span", { textContent: t("share.until", { number, time: text.moment(ends) }) }), revoke);
+    }));
+    if (valid.length === 0) this.list.append(make("li", { className: "faint", textContent: t("share.none") }));
+  }
+
+  async create() {
+    const { id } = this;
+    const made = await send("POST", "/api/v1/shares", { trackable: id, for: this.time.value });
+    if (id !== this.id) return;
+    this.made.hidden = !made.ok;
+    this.link.value = made.ok ? made.body.url : "";
+    this.note.textContent = made.ok ? t("share.url") : reason(made);
+    if (made.ok) { this.link.focus(); this.link.select(); }
+    await this.load();
+  }
+
+  async copy() {
+    this.link.select();
+    // A page that was loaded without TLS from another machine has no clipboard.
+    try { await navigator.clipboard.writeText(this.link.value); } catch { document.execCommand("copy"); }
+    this.note.textContent = t("share.copied");
+  }
+
+  async revoke(number) {
+    const { id } = this;
+    const revoked = await send("DELETE", path("shares", number));
+    if (id !== this.id) return;
+    this.note.textContent = revoked.ok ? t("share.revoked", { number }) : reason(revoked);
+    this.made.hidden = true;
+    this.link.value = "";
+    await this.load();
+  }
+}

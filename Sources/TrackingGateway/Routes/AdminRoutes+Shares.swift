@@ -1,0 +1,82 @@
+import HTTPTypes
+import Hummingbird
+import HummingbirdCore
+import NIOCore
+import TrackingCore
+import TrackingHistory
+import TrackingRuntime
+
+/// The routes of share links.
+extension AdminRoutes {
+    /// Answers with the share links, the newest first.
+    func shares(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
+        let query = try self.administrator(request, context, allowing: ["trackable", "limit", "before"]).query
+        let trackable = try explained { () throws(TrackingError) in
+            try query["trackable"].map { (text) throws(TrackingError) in try TrackableID(text) }
+        }
+        let limit = try query.whole("limit", in: 1...1000) ?? 1000
+        let before = try query.whole("before", in: 1...Int.max)
+        let found = try await self.access.shares(
+            of: trackable, below: before.map { Int64($0) } ?? .max, limit: limit + 1)
+        let now = self.clock.moment.wall
+        var members: [String: JSONValue] = [
+            "shares": .list(found.prefix(limit).map { .object($0.shareMembers(at: now)) })
+        ]
+        if found.count > limit { members["next"] = .number(Double(found[limit - 1].number)) }
+        return request.tagged(ByteBuffer(bytes: JSONValue.object(members).json), "application/json")
+    }
+
+    /// Creates a share link, and answers with it. The gateway cannot show the link again.
+    func postShare(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
+        let administrator = try self.administrator(request, context)
+        let json = try await self.json(request, context, upTo: 4096)
+        guard let text = json["trackable"]?.text, let span = json["for"]?.text else {
+            throw Problem(
+                .badRequest,
+                "The body must have the strings trackable, an id, and for, the time for which the link is valid: {\"trackable\":\"van-7\",\"for\":\"2h\"}."
+            )
+        }
+        let (id, time) = try explained { () throws(TrackingError) in
+            (try TrackableID(text), try HistoryTime.span(span))
+        }
+        try await self.checkIsKnown(id)
+        let now = self.clock.moment.wall
+        let made = try await self.access.acting(as: administrator.actor).makeShare(of: id, from: now, for: time)
+        var members = made.grant.shareMembers(at: now)
+        members["url"] = .text("\(self.address(in: request))/s/\(made.secret.text)")
+        return .json(.object(members), status: .created)
+    }
+
+    /// Revokes a share link.
+    func deleteShare(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
+        let administrator = try self.administrator(request, context)
+        guard let number = context.parameters.get("number").flatMap({ Int64($0) }) else {
+            throw Problem(.badRequest, "The number of the share link in the path must be a whole number.")
+        }
+        let access = self.access.acting(as: administrator.actor)
+        guard try await access.revokeShare(number, now: self.clock.moment.wall) else {
+            throw Problem(.notFound, "There is no share link of this number that is not revoked.")
+        }
+        return Response(status: .noContent)
+    }
+
+    /// Returns the address of the gateway for a link: the configured one, otherwise that of the request.
+    private func address(in request: Request) -> String {
+        if let url = self.configuration.url { return url }
+        let scheme = request.headers[.forwardedProtocol] == "https" ? "https" : "http"
+        return "\(scheme)://\(request.head.authority ?? "127.0.0.1")"
+    }
+}
+
+extension AccessGrant {
+    /// A share link as members of a JSON object of the HTTP API, without its secret.
+    fileprivate func shareMembers(at now: UnixTime) -> [String: JSONValue] {
+        var members: [String: JSONValue] = [
+            "number": .number(Double(self.number)), "begins": .number(self.begins.seconds),
+            "state": .text(self.state(at: now).rawValue),
+        ]
+        if case .only(let ids) = self.reads { members["trackable"] = ids.first.map { .text($0.rawValue) } }
+        members["ends"] = self.ends.map { .number($0.seconds) }
+        return members
+    }
+}

@@ -1,0 +1,123 @@
+package import GRDB
+package import TrackingCore
+import TrackingRuntime
+
+/// The person or program that changes the data of a gateway.
+package struct AuditActor: Hashable, Sendable {
+    /// The name of the token with which the change was made, or `command line`.
+    package var name: String
+    /// The number of that token; `nil` for the command line.
+    package var token: Int64?
+    /// The IP address of the client; `nil` for the command line.
+    package var address: String?
+
+    /// Creates the person or program that makes a change.
+    package init(name: String, token: Int64? = nil, address: String? = nil) {
+        self.name = name
+        self.token = token
+        self.address = address
+    }
+
+    /// A command of `godwit` on the machine of the gateway.
+    package static let commandLine = AuditActor(name: "command line")
+}
+
+/// The audit of a gateway: the changes that administrators made, with the person, the time and the address.
+///
+/// An entry is written in the transaction of its change, so that neither exists without the other. It contains no
+/// secrets and no coordinates. The number of entries is limited; the oldest are removed.
+package struct AuditLog: Sendable {
+    /// The kind of a change. Its raw value is the text of the change for people.
+    package enum Action: String, Hashable, Sendable, CaseIterable {
+        case setFence = "set fence"
+        case removeFence = "remove fence"
+        case setRule = "set rule"
+        case removeRule = "remove rule"
+        case setLabel = "set label"
+        case createToken = "create token"
+        case revokeToken = "revoke token"
+        case createShare = "create share link"
+        case revokeShare = "revoke share link"
+        case sendCommand = "send command"
+    }
+
+    /// One change.
+    package struct Entry: Hashable, Sendable {
+        /// The number of the entry, which grows with each change.
+        package var number: Int64
+        /// The time of the change.
+        package var time: UnixTime
+        /// The person or program that made the change.
+        package var actor: AuditActor
+        /// The kind of the change, as text for people. A newer version of Godwit may write other kinds.
+        package var action: String
+        /// The changed object, such as the name of a fence.
+        package var object: String
+    }
+
+    /// The largest number of entries. Each further entry replaces the oldest one.
+    package static let maximum: Int64 = 100_000
+
+    /// The migrations that create the table of the audit.
+    package static let migrations = [
+        GatewayDatabase.Migration(
+            "audit-1",
+            [
+                """
+                CREATE TABLE audit(
+                    number INTEGER PRIMARY KEY AUTOINCREMENT, time REAL NOT NULL, name TEXT NOT NULL, token INTEGER,
+                    address TEXT, action TEXT NOT NULL, object TEXT NOT NULL) STRICT
+                """
+            ])
+    ]
+
+    private let database: GatewayDatabase
+
+    /// Creates access to the audit in a gateway's database.
+    package init(_ database: GatewayDatabase) { self.database = database }
+
+    /// Writes an entry, within the transaction of the change, and removes the oldest entry if there are too many.
+    ///
+    /// - Parameters:
+    ///   - action: The kind of the change.
+    ///   - object: The changed object, without secrets and coordinates.
+    ///   - actor: The person or program that makes the change.
+    package static func add(_ action: Action, _ object: String, by actor: AuditActor, to db: Database) throws {
+        try db.execute(
+            sql: "INSERT INTO audit(time, name, token, address, action, object) VALUES(?, ?, ?, ?, ?, ?)",
+            arguments: [
+                DeviceClock.wall.seconds, actor.name, actor.token, actor.address, action.rawValue, object,
+            ])
+        try db.execute(sql: "DELETE FROM audit WHERE number <= ?", arguments: [db.lastInsertedRowID - Self.maximum])
+    }
+
+    /// Writes an entry about an action outside of the database, before the action is performed.
+    ///
+    /// - Throws: `storeFailed`; the action must then not be performed.
+    package func add(_ action: Action, _ object: String, by actor: AuditActor) async throws(TrackingError) {
+        try await self.database.write { db in try Self.add(action, object, by: actor, to: db) }
+    }
+
+    /// Returns a page of entries, the oldest first.
+    ///
+    /// - Parameters:
+    ///   - time: The time from which entries are returned; `nil` for all.
+    ///   - number: The number of the last entry of the page before; 0 for the first page.
+    ///   - limit: The largest number of entries.
+    /// - Throws: `storeFailed`.
+    package func entries(
+        since time: UnixTime? = nil, after number: Int64 = 0, limit: Int = 1000
+    ) async throws(TrackingError) -> [Entry] {
+        try await self.database.read { db in
+            try Row.fetchAll(
+                db, sql: "SELECT * FROM audit WHERE number > ? AND time >= ? ORDER BY number LIMIT ?",
+                arguments: [number, time?.seconds ?? -.infinity, limit]
+            ).map { row in
+                Entry(
+                    number: row["number"], time: UnixTime(row["time"]),
+                    actor: AuditActor(name: row["name"], token: row["token"], address: row["address"]),
+                    action: row["action"], object: row["object"])
+            }
+        }
+    }
+}
