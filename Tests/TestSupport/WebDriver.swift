@@ -40,7 +40,8 @@ public final class WebDriver: Sendable {
         }
         var arguments = [
             "--headless=new", "--window-size=\(width),\(height)", "--disable-gpu", "--disable-dev-shm-usage",
-            "--accept-lang=\(language)", "--no-first-run", "--user-data-dir=\(folder.appending(path: "profile").path())",
+            "--accept-lang=\(language)", "--no-first-run",
+            "--user-data-dir=\(folder.appending(path: "profile").path())",
         ]
         if getuid() == 0 { arguments.append("--no-sandbox") }
         if isDark { arguments.append("--force-dark-mode") }
@@ -97,6 +98,22 @@ public final class WebDriver: Sendable {
         let actions = keys.flatMap { [["type": "keyDown", "value": $0], ["type": "keyUp", "value": $0]] }
         let keyboard: [String: Any] = ["type": "key", "id": "keyboard", "actions": actions]
         try await self.command("actions", ["actions": [keyboard]])
+    }
+
+    /// Presses the mouse at a place of the page, moves it in some steps, and releases it.
+    public func drag(from start: (x: Int, y: Int), to end: (x: Int, y: Int)) async throws {
+        let moves = (0...4).map { step -> [String: Any] in
+            let (x, y) = (start.x + (end.x - start.x) * step / 4, start.y + (end.y - start.y) * step / 4)
+            return ["type": "pointerMove", "duration": 20, "x": x, "y": y, "origin": "viewport"]
+        }
+        var actions = [moves[0]]
+        actions.append(["type": "pointerDown", "button": 0])
+        actions += moves.dropFirst()
+        actions.append(["type": "pointerUp", "button": 0])
+        let mouse: [String: Any] = [
+            "type": "pointer", "id": "mouse", "parameters": ["pointerType": "mouse"], "actions": actions,
+        ]
+        try await self.command("actions", ["actions": [mouse]])
     }
 
     /// Minimizes the window, so that its page is hidden.

@@ -161,7 +161,6 @@ export class Fences {
     this.layers = new Map();
     for (const feature of this.features) {
       const layer = shapeOf(feature, { pane: "fences" });
-      layer.bindTooltip(document.createTextNode(feature.id), NAME);
       this.layers.set(feature.id, layer);
       if (feature.id !== this.editor.name) this.group.addLayer(layer);
     }
@@ -172,10 +171,13 @@ export class Fences {
   /** Shows the names of the fences that are large enough on the screen. */
   nameThem() {
     if (!this.map.hasLayer(this.group)) return;
-    this.group.eachLayer((layer) => {
+    for (const [name, layer] of this.layers) {
+      if (!this.group.hasLayer(layer)) continue;
       const bounds = layer.getBounds();
       const [west, east] = [bounds.getNorthWest(), bounds.getSouthEast()].map((place) => this.map.latLngToContainerPoint(place));
-      if (east.x - west.x >= NAMED) layer.openTooltip(); else layer.closeTooltip();
-    });
+      const isLarge = east.x - west.x >= NAMED;
+      if (isLarge === Boolean(layer.getTooltip())) continue;
+      if (isLarge) layer.bindTooltip(document.createTextNode(name), NAME); else layer.unbindTooltip();
+    }
   }
 }
