@@ -9,7 +9,7 @@ import { json } from "./session.js";
 const L = window.L;
 /** The smallest width in pixels at which a fence shows its name. */
 const NAMED = 36;
-/** The display of a name, in the middle of its fence. */
+/** The display of a name, at the upper edge of its fence. */
 const NAME = { pane: "fence-names", permanent: true, direction: "center", className: "fence-name", interactive: false };
 /** The zoom up to which the map is enlarged to show a fence. */
 const CLOSE = 17;
@@ -177,7 +177,10 @@ export class Fences {
       const [west, east] = [bounds.getNorthWest(), bounds.getSouthEast()].map((place) => this.map.latLngToContainerPoint(place));
       const isLarge = east.x - west.x >= NAMED;
       if (isLarge === Boolean(layer.getTooltip())) continue;
-      if (isLarge) layer.bindTooltip(document.createTextNode(name), NAME); else layer.unbindTooltip();
+      if (!isLarge) { layer.unbindTooltip(); continue; }
+      // The markers of trackables that stay there are in the middle more often than at the edge.
+      layer.bindTooltip(document.createTextNode(name), NAME);
+      layer.openTooltip(L.latLng(bounds.getNorth(), bounds.getCenter().lng));
     }
   }
 }
