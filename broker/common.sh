@@ -295,8 +295,8 @@ pattern deny $topic_root/_clients/+/+/#
         { line[++last] = $0 }
         $1 == "pattern" { known[words] = 1 }
         $1 == "user" { if (!first) first = last; user = $2; users[user] = 1; end[user] = last }
-        # The trackables of every operator.
-        role == "gateway" && $1 " " $2 == "topic write" && index($3, root "/") == 1 && $3 ~ /\/command$/ {
+        # The trackables of every operator. A gateway that sends commands to all reads the answers in the events.
+        role == "gateway" && $1 " " $2 == "topic write" && index($3, root "/") == 1 && $3 ~ /[^+]\/command$/ {
             levels = levels " " substr($3, length(root) + 2, length($3) - length(root) - 9)
         }
         $1 == "topic" && user != "" { have[user, words] = 1; end[user] = last }

@@ -162,6 +162,22 @@ public final class WebDriver: Sendable {
         String(decoding: try JSONEncoder().encode(text), as: UTF8.self)
     }
 
+    /// Presses the mouse at a place of the page, moves it in some steps, and releases it.
+    public func drag(from start: (x: Int, y: Int), to end: (x: Int, y: Int)) async throws {
+        let moves = (0...4).map { step -> [String: Any] in
+            let (x, y) = (start.x + (end.x - start.x) * step / 4, start.y + (end.y - start.y) * step / 4)
+            return ["type": "pointerMove", "duration": 20, "x": x, "y": y, "origin": "viewport"]
+        }
+        var actions = [moves[0]]
+        actions.append(["type": "pointerDown", "button": 0])
+        actions += moves.dropFirst()
+        actions.append(["type": "pointerUp", "button": 0])
+        let mouse: [String: Any] = [
+            "type": "pointer", "id": "mouse", "parameters": ["pointerType": "mouse"], "actions": actions,
+        ]
+        try await self.command("actions", ["actions": [mouse]])
+    }
+
     /// Minimizes the window, so that its page is hidden.
     public func hide() async throws { try await self.command("window/minimize", [:]) }
 

@@ -11,7 +11,7 @@ package struct OverlandPaths: Hashable, Sendable {
     ]
     /// The parts after `/api/v1` in the gateway's own HTTP paths, which cannot be added.
     private static let takenOfAPI: Set<Substring> = [
-        "fences", "live", "openapi.json", "positions", "quarantine", "rules", "trackables",
+        "fences", "live", "openapi.json", "positions", "quarantine", "rules", "shares", "trackables",
     ]
 
     /// Creates the paths with `/overland` only.

@@ -2,7 +2,7 @@
 
 import { adminTexts } from "./admin-texts.js";
 import { Fences } from "./fences.js";
-import { addTexts } from "./i18n.js";
+import { addTexts, onChange } from "./i18n.js";
 import { Shares } from "./shares.js";
 
 /** The interval in milliseconds at which the fences are read again, because others can change them. */
@@ -18,6 +18,7 @@ export class Admin {
     addTexts(adminTexts);
     this.fences = new Fences(map, fleet);
     this.shares = new Shares(panel);
+    onChange(() => { this.fences.update(); this.shares.show(this.shares.id); });
   }
 
   /** Begins for a signed-in user. The holder of a share link sees no fences. */

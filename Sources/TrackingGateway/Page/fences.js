@@ -9,7 +9,7 @@ import { json } from "./session.js";
 const L = window.L;
 /** The smallest width in pixels at which a fence shows its name. */
 const NAMED = 36;
-/** The display of a name, in the middle of its fence. */
+/** The display of a name, at the upper edge of its fence. */
 const NAME = { pane: "fence-names", permanent: true, direction: "center", className: "fence-name", interactive: false };
 /** The zoom up to which the map is enlarged to show a fence. */
 const CLOSE = 17;
@@ -161,7 +161,6 @@ export class Fences {
     this.layers = new Map();
     for (const feature of this.features) {
       const layer = shapeOf(feature, { pane: "fences" });
-      layer.bindTooltip(document.createTextNode(feature.id), NAME);
       this.layers.set(feature.id, layer);
       if (feature.id !== this.editor.name) this.group.addLayer(layer);
     }
@@ -172,10 +171,16 @@ export class Fences {
   /** Shows the names of the fences that are large enough on the screen. */
   nameThem() {
     if (!this.map.hasLayer(this.group)) return;
-    this.group.eachLayer((layer) => {
+    for (const [name, layer] of this.layers) {
+      if (!this.group.hasLayer(layer)) continue;
       const bounds = layer.getBounds();
       const [west, east] = [bounds.getNorthWest(), bounds.getSouthEast()].map((place) => this.map.latLngToContainerPoint(place));
-      if (east.x - west.x >= NAMED) layer.openTooltip(); else layer.closeTooltip();
-    });
+      const isLarge = east.x - west.x >= NAMED;
+      if (isLarge === Boolean(layer.getTooltip())) continue;
+      if (!isLarge) { layer.unbindTooltip(); continue; }
+      // The markers of trackables that stay there are in the middle more often than at the edge.
+      layer.bindTooltip(document.createTextNode(name), NAME);
+      layer.openTooltip(L.latLng(bounds.getNorth(), bounds.getCenter().lng));
+    }
   }
 }

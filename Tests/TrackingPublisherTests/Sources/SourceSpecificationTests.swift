@@ -36,7 +36,7 @@ import TrackingCore
         ("simulate:#accuracy=GOOD", "accuracy must be MINIMUM, LOW"),
         ("simulate:#colour=red", "must be accuracy="),
         ("gpsd://h#speed=9600", "speed requires nmea:/dev/ttyX"), ("nmea:/dev/ttyS0#speed=9601", "one of 1200, 2400"),
-        ("gpsd://h#cycle=ask", "or cycle=keep"),
+        ("gpsd://h#cycle=ask", "cycle=keep or seed"),
         ("simulate:#seed=0", "a number from 1 on"), ("gpsd://h#seed=1", "seed requires simulate:"),
     ])
     func othersAreRefusedWithWhatWouldDo(text: String, message: String) {
