@@ -113,7 +113,7 @@ private final class Cable: Sendable {
 
     @Test func aDeviceThatIsNoSerialLineIsAnError() async {
         let (_, error) = await runToEnd(NMEASource(.serial(path: "/dev/null")))
-        #expect(error?.code == .inputUnreadable && error?.message.hasPrefix("nmea:/dev/null: ") == true)
+        #expect(error?.code == .inputUnreadable && error?.message.hasPrefix("cannot use nmea:/dev/null: ") == true)
         let (_, missing) = await runToEnd(NMEASource(.serial(path: "/dev/godwit-nothing")))
         #expect(
             missing
