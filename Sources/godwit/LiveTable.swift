@@ -84,7 +84,7 @@ struct LiveTable {
     /// - Parameter due: Returns the time until the next update of a trackable is expected.
     func lines(width: Int, height: Int, now: UnixTime, due: (TrackableID) -> Duration?) -> [String] {
         let head = self.row(
-            ["trackable", "state", "position", "speed", "bearing", "age", "resolution", "next due", "trip"])
+            ["trackable", "state", "position", "speed", "bearing", "age", "resolution", "next due", "to go", "trip"])
         // Four lines are reserved: the heading, an empty line, the foot and the line of the cursor.
         let events = self.events.suffix(max(0, height - 4) / 4)
         let logged = self.logged(width: width).prefix(max(0, height - 4 - events.count) / 2)
@@ -129,6 +129,7 @@ struct LiveTable {
             point.map { Self.age(now.since($0.time).inSeconds) } ?? "",
             row.resolution?.resolution.argumentText ?? "",
             due.map { $0 < .zero ? "overdue" : "\($0.inSeconds.text(digits: 0)) s" } ?? "",
+            row.resolution?.approach.map { WatchPrinter.way($0, self.units) } ?? "",
             row.trip.map { $0.state == .active ? WatchPrinter.describe($0, self.units) : "" } ?? "",
         ]
     }
@@ -143,7 +144,7 @@ struct LiveTable {
     }
 
     private func row(_ cells: [String]) -> String {
-        zip(cells, [16, 8, 21, 10, 8, 7, 20, 8, 24]).map { cell, width in
+        zip(cells, [16, 8, 21, 10, 8, 7, 20, 8, 16, 24]).map { cell, width in
             let text = cell.printable.prefix(columns: width)
             return text + String(repeating: " ", count: width - text.columns)
         }.joined(separator: " ")

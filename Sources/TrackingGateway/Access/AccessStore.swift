@@ -69,15 +69,29 @@ package struct AccessStore: Sendable {
         }
     }
 
+    /// Returns the grant of a share link, also of one that has expired or was revoked; `nil` if there is no link with
+    /// this secret.
+    ///
+    /// - Throws: `storeFailed`.
+    func shareLink(presenting text: String) async throws(TrackingError) -> AccessGrant? {
+        try await self.grant(
+            presenting: text,
+            sql: "SELECT \(Self.columns), t.hash AS kept FROM token t WHERE t.kind = 1 AND t.lookup = ?")
+    }
+
     private func caller(
         presenting text: String, sql: String, now: UnixTime
     ) async throws(TrackingError) -> Caller? {
+        try await self.grant(presenting: text, sql: sql)?.caller(at: now)
+    }
+
+    private func grant(presenting text: String, sql: String) async throws(TrackingError) -> AccessGrant? {
         let hash = SecretHash(of: text)
         return try await self.database.read { db in
             let row = try Row.fetchOne(db, sql: sql, arguments: [hash.lookup])
             let isTheOne = hash.matches(row.map { [UInt8]($0["kept"] as Data) })
-            let caller = row.map(AccessGrant.init)?.caller(at: now)
-            return isTheOne ? caller : nil
+            let grant = row.map(AccessGrant.init)
+            return isTheOne ? grant : nil
         }
     }
 

@@ -13,12 +13,12 @@ import { History } from "./history.js";
 import { onChange, t, translate } from "./i18n.js";
 import { Canvas, Grid, addTiles, palette } from "./layers.js";
 import { List, set } from "./list.js";
-import { Live, SHARED, worth } from "./live.js";
+import { Live, worth } from "./live.js";
 import { Names } from "./names.js";
 import { Painter } from "./painter.js";
 import { showPanel } from "./panel.js";
 import { keepPlace } from "./place.js";
-import { json, shareToken, signOut, whoami } from "./session.js";
+import { json, signOut, whoami } from "./session.js";
 import { keepSettings, showSettings } from "./settings.js";
 import { Sheet, keepDoubleTaps } from "./sheet.js";
 import { listStack } from "./stack.js";
@@ -147,7 +147,7 @@ function comeBack() {
   const { isFollowed, span, view } = returning;
   choose(trackable.id);
   if (view) map.setView(view, view.zoom, { animate: false });
-  if (span && !shareToken) toggleHistory({ span, keepsView: view !== undefined });
+  if (span) toggleHistory({ span, keepsView: view !== undefined });
   follow(isFollowed);
 }
 
@@ -177,7 +177,7 @@ function openAddress() {
 /** Puts the shown trackable, span, filter and view into the address, once for several changes. */
 let addressTimer;
 function showAddress() {
-  if (!isStarted || shareToken) return;
+  if (!isStarted) return;
   addressTimer ??= setTimeout(() => {
     addressTimer = undefined;
     if (returning) return;
@@ -234,14 +234,8 @@ function askNow() {
   const away = new Map(inView.map((trackable) => [trackable, trackable.id === chosen ? -1 : distance(trackable)]));
   inView.sort((a, b) => away.get(a) - away.get(b));
   const wanted = inView.slice(0, MAXIMUM_ASKED).map((trackable) =>
-    [trackable.id, shareToken ? SHARED : worth(map.getZoom(), trackable.id === chosen && isFollowing)]);
-  live.requests.want(new Map([...wanted, ...unplaced()]));
-}
-
-/** A share link shows no position from before its creation, so the page requests its trackable until a position arrives. */
-function unplaced() {
-  if (!shareToken) return [];
-  return [...fleet.byId.values()].filter((trackable) => !trackable.place).map(({ id }) => [id, SHARED]);
+    [trackable.id, worth(map.getZoom(), trackable.id === chosen && isFollowing)]);
+  live.requests.want(new Map(wanted));
 }
 
 // MARK: The live stream
@@ -271,9 +265,9 @@ function followStream() {
     replaced() { forgetAll(); loadNames(); },
     ended() {
       banner.clear();
-      letGo(t(shareToken ? "link.ended" : "token.ended"));
+      letGo(t("token.ended"));
     },
-    refused() { banner.clear(); letGo(shareToken ? t("link.wrong") : ""); },
+    refused() { banner.clear(); letGo(""); },
   });
   document.addEventListener("visibilitychange", seen);
   seen();
@@ -300,24 +294,14 @@ function forgetAll() {
   hasFitted = false;
 }
 
-/** Discards all data and asks the user to sign in, because the token or share link is no longer valid. */
+/** Discards all data and asks the user to sign in, because the token is no longer valid. */
 function letGo(words) {
   forgetAll();
-  hasEnded = true;
-  if (shareToken) notice(words); else askToSignIn(words);
+  askToSignIn(words);
 }
 
-/** The time at which the live stream was last opened, and true once a share link has ended. */
-let openedAt; let hasEnded = false;
-
-/** Shows the notice of a share link, whose page has no list. */
-function tellShare() {
-  if (!shareToken || hasEnded) return;
-  const isEmpty = fleet.placed.length === 0 && performance.now() - openedAt > 2000;
-  const ahead = [...fleet.byId.values()].map((trackable) => trackable.clockAhead).find((lead) => lead !== undefined);
-  const reason = ahead === undefined ? "" : ` ${t("clock-ahead.sentence", { age: text.age(ahead) })}`;
-  notice(banner.words || (isEmpty ? `${t("link.empty")}${reason}` : ""));
-}
+/** The time at which the live stream was last opened. */
+let openedAt;
 
 /** Fits all trackables into view once no new one arrived for 250 ms, or after two seconds at the latest. */
 let fitTimer; let fitBy;
@@ -356,7 +340,7 @@ document.addEventListener("keydown", (event) => {
     "/": () => { element("search").focus(); event.preventDefault(); },
     a: fitAll, Escape: () => choose(undefined),
     f: () => chosen !== undefined && follow(!isFollowing),
-    h: () => chosen !== undefined && !shareToken && toggleHistory(),
+    h: () => chosen !== undefined && toggleHistory(),
   };
   actions[event.key.length === 1 ? event.key.toLowerCase() : event.key]?.();
 });
@@ -381,10 +365,6 @@ function tick() {
   if (trackable) fillPanel(trackable);
   if (returning) comeBack();
   tellGuide();
-  tellShare();
-  if (!shareToken || hasShown || fleet.placed.length !== 1) return;
-  hasShown = true;
-  choose(fleet.placed[0].id);
 }
 
 /** Shows the next steps if the list stays empty for two seconds. */
@@ -392,9 +372,6 @@ function tellGuide() {
   const isReady = performance.now() - openedAt > 2000 && !fleet.isLost;
   guide.show(list.found.length > 0 ? "" : list.order.length > 0 ? "filter" : isReady ? "fleet" : "");
 }
-
-/** True once the trackable of a share link was chosen automatically. The user may close its panel afterwards. */
-let hasShown = false;
 
 let isStarted = false;
 async function start() {
@@ -407,7 +384,7 @@ async function start() {
   }
   banner.clear();
   if (!caller) { askToSignIn(); return; }
-  element("leave").hidden = Boolean(caller.isShare);
+  element("leave").hidden = false;
   loadNames();
   if (isStarted) {
     // Another user may have signed in, who may be allowed to read less.
@@ -425,7 +402,6 @@ async function start() {
 translate();
 if (!L) notice(t("leaflet-missing"));
 else {
-  document.documentElement.classList.toggle("share", Boolean(shareToken));
   sheet = new Sheet(element("sheet"), element("grip"), document.querySelectorAll("#sheet header"));
   list = new List(element("list"), element("count"), filter, choose);
   history = new History(fit, now, showAddress);
