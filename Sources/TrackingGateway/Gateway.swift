@@ -224,7 +224,9 @@ public struct Gateway: Service {
                 take: self.judged(self.figures.counted(intake.take))
             ).add(to: router)
         }
-        PageRoutes(leaflet: self.configuration.leaflet, tiles: self.tiles).add(to: router)
+        ShareRoutes(authenticator: authenticator, names: RuleStore(self.database)).add(to: router)
+        PageRoutes(leaflet: self.configuration.leaflet, tiles: self.tiles, of: self.configuration.operatedBy).add(
+            to: router)
         return router
     }
 

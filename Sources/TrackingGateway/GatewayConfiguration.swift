@@ -21,6 +21,8 @@ public struct GatewayConfiguration: Sendable {
     public var leaflet = GatewayConfiguration.debianLeaflet
     /// The source of the map tiles below the markers; `nil` to show a grid instead of a map.
     public var tiles: Tiles?
+    /// The operator, whose name and logo the page of a share link shows; `nil` to show none.
+    public var operatedBy: GatewayOperator?
     /// The settings of the HTTP routes for phones.
     package var phones = PhoneRoutes.Configuration()
     /// The default limit of the requests with one token: at once, and per second.

@@ -149,6 +149,7 @@ struct LiveTable {
                 ?? Cell(text: missing ? "nothing received" : ""),
             .bearing: Cell(point?.bearing.map { "\($0.text(digits: 0))°" } ?? ""),
             .trip: trip.map(self.cell) ?? Cell(),
+            .way: Cell(row.resolution?.approach.map { WatchPrinter.way($0, self.units) } ?? ""),
         ]
     }
 

@@ -7,17 +7,23 @@ struct LiveTableLayout {
     /// A column of the table. The order is that on the terminal, and that of importance: the last ones are left out
     /// first.
     enum Column: Int, CaseIterable, Comparable {
-        case trackable, state, age, speed, resolution, due, position, bearing, trip
+        case trackable, state, age, speed, resolution, due, position, bearing, way, trip
 
         static func < (first: Column, second: Column) -> Bool { first.rawValue < second.rawValue }
 
         /// The heading of the column.
-        var title: String { self == .due ? "next due" : "\(self)" }
+        var title: String {
+            switch self {
+            case .due: "next due"
+            case .way: "to go"
+            case .trackable, .state, .age, .speed, .resolution, .position, .bearing, .trip: "\(self)"
+            }
+        }
 
         /// The width of the column even if its cells are narrower, so that small changes of a value move no column.
         fileprivate var usualWidth: Int {
             switch self {
-            case .trackable, .trip: self.title.columns
+            case .trackable, .way, .trip: self.title.columns
             case .state: "OFFLINE".columns
             case .age: "59 min".columns
             case .speed: "100.0 km/h".columns
@@ -82,7 +88,9 @@ struct LiveTableLayout {
             if Self.width(of: columns) + 1 + one.smallest <= width { columns.append((one.column, one.smallest)) }
         }
         Self.widen(&columns, to: wanted.map(\.usual), in: width)
-        for one in wanted where one.column > .due {
+        // The way to a destination has a column only while a row has one.
+        let hasWay = rows.contains { $0[.way].map { !$0.value.isEmpty } ?? false }
+        for one in wanted where one.column > .due && (one.column != .way || hasWay) {
             guard Self.width(of: columns) + 1 + one.usual <= width else { break }
             columns.append((one.column, one.usual))
         }

@@ -79,6 +79,7 @@ struct Serve: AsyncParsableCommand {
         help: ArgumentHelp("Serve raster map tiles from this MBTiles file.", valueName: "path"))
     var mbtiles: String?
 
+    @OptionGroup(title: "Share links") var sign: OperatorOptions
     @OptionGroup(title: "History") var store: StoreOptions
     @OptionGroup(title: "Phones") var phones: PhoneOptions
     @OptionGroup(title: "Gateway data") var state: StateOptions
@@ -154,6 +155,7 @@ struct Serve: AsyncParsableCommand {
         }
         if let tiles = self.tiles { configuration.tiles = .server(try TileURL(tiles)) }
         if let path = self.mbtiles { configuration.tiles = .file(path: path) }
+        configuration.operatedBy = try self.sign.configuration()
         return configuration
     }
 

@@ -75,7 +75,8 @@ struct WatchPrinter {
             return "\(head(id)) publisher \(presence.status.rawValue)\(seen)"
         case .resolution(let id, let inForce):
             guard let inForce else { return "\(head(id)) resolution unknown" }
-            return "\(head(id)) resolution \(Self.describe(inForce))"
+            let way = inForce.approach.map { ", \(Self.describe($0, self.units))" } ?? ""
+            return "\(head(id)) resolution \(Self.describe(inForce))\(way)"
         case .trip(let id, let trip):
             guard let trip else { return "\(head(id)) trip unknown" }
             let end = trip.endedBy.map { " (\($0.rawValue))" } ?? ""
@@ -115,6 +116,22 @@ struct WatchPrinter {
             inForce.isLowBattery ? "battery low" : nil, inForce.state.rawValue,
         ]
         return "\(inForce.resolution.argumentText) (\(why.compactMap { $0 }.joined(separator: ", ")))"
+    }
+
+    /// Returns a destination and the remaining way as text: `destination 52.660000,-8.630000 in 4.2 km 0:06:10`.
+    static func describe(_ approach: Approach, _ units: DisplayUnits) -> String {
+        let place = approach.destination
+        let way = Self.way(approach, units)
+        return "destination \(place.latitude.text(digits: 6)),\(place.longitude.text(digits: 6))"
+            + (way.isEmpty ? "" : " in \(way)")
+    }
+
+    /// Returns the remaining way to a destination as text, as far as it is known: `4.2 km 0:06:10`.
+    static func way(_ approach: Approach, _ units: DisplayUnits) -> String {
+        let parts = [
+            approach.distance.map { units.distance($0) }, approach.timeToArrival.map { Self.clock($0.inSeconds) },
+        ]
+        return parts.compactMap { $0 }.joined(separator: " ")
     }
 
     // MARK: - For programs

@@ -157,35 +157,6 @@ import Testing
         try await Task.sleep(for: .milliseconds(300))
         #expect(try await !browser.script("return \(isOpen)", as: Bool.self))
     }
-
-    @Test func aShareLinkExplainsItsEmptyMapAndItsPanelCanBeClosed() async throws {
-        let stage = try await MapStage()
-        let before = Date().timeIntervalSince1970 - 600
-        try await stage.publish("van-7", 52.66, -8.63, time: before)
-        _ = try await stage.run(["trackables", "set", "van-7", "name=My van"])
-        let relay = try await Relay(to: stage.port)
-        let link = try await stage.share("van-7", for: "1h").replacing(":\(stage.port)/", with: ":\(relay.port)/")
-        let browser = try await WebDriver.start(width: 420, height: 800)
-        try await browser.open(link)
-        let notice = "(document.querySelector('#notice').hidden ? '' : document.querySelector('#notice').textContent)"
-        try await browser.wait(
-            for: "why there is nothing", within: self.limit,
-            until: "\(notice).includes('No position has arrived since')")
-        try await stage.publish("van-7", 52.67, -8.63)
-        let panel = "!document.querySelector('#panel').hidden"
-        try await browser.wait(for: "the panel", within: self.limit, until: panel)
-        try await browser.wait(
-            for: "its name", within: self.limit,
-            until: "document.querySelector('#panel-name').textContent === 'My van'")
-        try await browser.wait(for: "no notice", within: self.limit, until: "\(notice) === ''")
-        try await browser.click("#close")
-        // There is no condition for the absence of a change.
-        try await Task.sleep(for: .seconds(2))
-        #expect(try await !browser.script("return \(panel)", as: Bool.self))
-        relay.cut()
-        try await browser.wait(
-            for: "that it is lost", within: self.limit, until: "\(notice).includes('Connection lost')")
-    }
 }
 
 extension Bool {

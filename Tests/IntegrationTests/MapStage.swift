@@ -66,13 +66,15 @@ final class MapStage: Sendable {
 
     /// Starts a simulated device in Limerick. At this default resolution it publishes rarely as long as there are no
     /// requests.
-    func agent(_ id: String, _ resolution: String = "LOW/20000/0") throws -> RunningProgram {
+    func agent(
+        _ id: String, _ resolution: String = "LOW/20000/0", _ options: [String] = []
+    ) throws -> RunningProgram {
         try Programs.start(
             "godwit-agent",
             [
                 "run", "--trackable", id, "--source", "simulate:", "--broker", self.broker.url, "--battery", "none",
                 "--default-resolution", resolution, "--sensor-resolution", "HIGH/500/0",
-            ])
+            ] + options)
     }
 
     /// Publishes a retained position, as a program without presence does.

@@ -347,34 +347,6 @@ import TrackingCore
         }
     }
 
-    // MARK: - Shared
-
-    @Test func aShareLinkOpensWithoutAnAccountAndDiesOnTime() async throws {
-        let stage = try await MapStage()
-        // A link shows only positions after its creation. Without a request, this device publishes nothing before the
-        // link has ended.
-        let agent = try stage.agent("van-7", "LOW/600000/0")
-        let other = try stage.agent("bike-3")
-        try await waitUntil {
-            try await MosquittoTool.retained("tracking/van-7", on: stage.broker).contains("coordinates")
-        }
-        let browser = try await WebDriver.start(width: 420, height: 800)
-        let made = ContinuousClock.now
-        let link = try await stage.share("van-7", for: "30s")
-        try await browser.open(link)
-        try await browser.wait(for: "the van", until: "document.querySelector('#panel-name').textContent === 'van-7'")
-        #expect(
-            try await browser.script("return document.querySelectorAll('#list [role=option]').length", as: Int.self)
-                == 1)
-        try await stage.keep(try await browser.screenshot(), "share")
-        try await browser.wait(for: "the end", until: "!document.querySelector('#notice').hidden")
-        let lasted = ContinuousClock.now - made
-        #expect(lasted > .seconds(29), "not before its time")
-        try await browser.open(link)
-        try await browser.wait(for: "that it has ended", until: "!document.querySelector('#notice').hidden")
-        withExtendedLifetime((agent, other)) {}
-    }
-
     @Test func aThousandMarkersMoveOnOneCanvas() async throws {
         let stage = try await MapStage()
         let browser = try await WebDriver.start(isDark: true)

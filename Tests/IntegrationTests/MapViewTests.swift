@@ -95,15 +95,6 @@ import Testing
             until: "document.querySelector('#notice').innerText.includes('--leaflet')")
     }
 
-    @Test func aShareLinkThatWasDamagedIsNone() async throws {
-        let stage = try await MapStage()
-        let browser = try await WebDriver.start()
-        try await browser.open(stage.url + "s/gs_1%E0%A4%A")
-        try await browser.wait(
-            for: "that it is none", within: self.limit,
-            until: "document.querySelector('#notice').innerText.includes('not valid')")
-    }
-
     @Test func aCanvasIsMadeOnceOnScreensOfAnyDensity() async throws {
         let stage = try await MapStage()
         let browser = try await WebDriver.start()

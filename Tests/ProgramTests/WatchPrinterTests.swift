@@ -299,6 +299,26 @@ import TrackingSubscriber
         return table
     }
 
+    @Test func theDestinationAndTheWayToItAreShown() throws {
+        let id = try TrackableID("van-7")
+        let destination = try #require(Coordinate(latitude: 52.6638, longitude: -8.6305))
+        var inForce = ResolutionInForce(
+            resolution: .standard, isNear: false, subscribers: 1, isLowBattery: false, state: .online, filter: .both,
+            maximumSilence: .seconds(60),
+            approach: Approach(destination: destination, distance: 4210, timeToArrival: .seconds(370)))
+        let text = self.lines(.text, .resolution(id, inForce)).first
+        #expect(text?.hasSuffix("ONLINE), destination 52.663800,-8.630500 in 4.2 km 0:06:10") == true)
+        let line = try #require(self.lines(.json, .resolution(id, inForce)).first)
+        let json = try self.object(line)
+        #expect(json["destination"] as? [Double] == [-8.6305, 52.6638])
+        #expect(json["distance"] as? Int == 4210 && json["timeToArrival"] as? Int == 370)
+        var table = try self.table()
+        table.happened(.resolution(id, inForce))
+        #expect(table.lines(width: 200, height: 30, now: self.now) { _ in nil }[1].contains(" 4.2 km 0:06:10 "))
+        inForce.approach = Approach(destination: destination)
+        #expect(self.lines(.text, .resolution(id, inForce)).first?.hasSuffix("52.663800,-8.630500") == true)
+    }
+
     private func words(_ line: String) -> [String] { line.split(separator: " ").map(String.init) }
 
     @Test func aRowHasEverythingThatIsKnown() throws {

@@ -186,6 +186,13 @@ public final class WebDriver: Sendable {
         try await self.command("window/rect", ["x": 0, "y": 0, "width": width, "height": height])
     }
 
+    /// Shows the page as a device with a screen of this size in pixels does.
+    public func emulateScreen(width: Int, height: Int) async throws {
+        let metrics: [String: Any] = ["width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600]
+        try await self.command(
+            "goog/cdp/execute", ["cmd": "Emulation.setDeviceMetricsOverride", "params": metrics])
+    }
+
     /// Changes the page's time zone, for example to `Europe/Dublin`.
     public func move(toZone zone: String) async throws {
         try await self.command(

@@ -287,17 +287,24 @@ import TrackingSubscriber
         #expect(whole.contains("wifi") && share.shown(location).extra == nil)
     }
 
-    /// A share link does not contain the other subscribers, the battery, or the proximity to a destination.
-    @Test mutating func aShareLinkHasOnlyTheIntervalOfTheResolution() throws {
+    /// A share link contains the destination and the time to arrival. It does not contain the other subscribers, the
+    /// battery, or the distance, which could be that of a position from before the link.
+    @Test mutating func aShareLinkHasOnlyTheIntervalAndTheDestinationOfTheResolution() throws {
         let inForce = ResolutionInForce(
             resolution: .standard, isNear: true, subscribers: 3, isLowBattery: true, state: .online, filter: .both,
-            maximumSilence: .seconds(30))
+            maximumSilence: .seconds(30),
+            approach: Approach(
+                destination: try #require(Coordinate(latitude: 52.5, longitude: -8.25)), distance: 4321,
+                timeToArrival: .seconds(300)))
         let produced = try self.apply(.resolution(self.van, inForce))
         let share = LiveSelection(.everything, reads: .all, span: UnixTime(100)..<UnixTime(200))
         let frame = String(buffer: share.frame(of: produced))
         #expect(frame.hasPrefix("id: \(produced.id)\nevent: resolution\ndata: {\"trackable\":\"van\","))
         #expect(frame.contains(#""maximumSilence":30000"#) && frame.contains(#""desiredInterval""#))
-        for secret in ["near", "subscribers", "lowBattery", "state", "filter"] { #expect(!frame.contains(secret)) }
+        #expect(frame.contains(#""destination":[-8.25,52.5]"#) && frame.contains(#""timeToArrival":300"#))
+        for secret in ["near", "subscribers", "lowBattery", "state", "filter", "distance"] {
+            #expect(!frame.contains(secret))
+        }
         #expect(!String(buffer: share.frame(of: produced.withoutID)).hasPrefix("id: "))
         #expect(String(buffer: LiveSelection(.everything, reads: .all).frame(of: produced)).contains("subscribers"))
     }

@@ -11,12 +11,12 @@ import TrackingCore
 
 /// The files of the map page, and tiles.
 @Suite struct PageRoutesTests {
-    @Test func thePageLoadsNothingThatIsNotThere() async throws {
+    @Test(arguments: [("/", 22), ("/s/secret", 13)])
+    func aPageLoadsNothingThatIsNotThere(address: String, count: Int) async throws {
         let gateway = try TestGateway()
         try await gateway.test { client in
-            let page = try await client.execute(uri: "/", method: .get)
+            let page = try await client.execute(uri: address, method: .get)
             #expect(page.status == .ok && page.headers[.contentSecurityPolicy]?.contains("default-src 'self'") == true)
-            #expect(try await client.execute(uri: "/s/secret", method: .get).text == page.text)
             var waiting = page.text.matches(of: #/(?:src|href)="(/[^"]+)"/#).map { String($0.1) }
             var seen: Set<String> = []
             while let path = waiting.popLast() {
@@ -26,11 +26,43 @@ import TrackingCore
                 guard path.hasPrefix("/map/") else { continue }
                 waiting += file.text.matches(of: #/from "\./([^"]+)"/#).map { "/map/\($0.1)" }
             }
-            #expect(seen.count == 33, "\(seen)")
+            #expect(seen.count == count, "\(seen)")
             for path in ["/map/nothing.js", "/leaflet/passwd", "/leaflet/..%2fpasswd", "/tiles/0/0/0"] {
                 #expect(try await client.execute(uri: path, method: .get).status == .notFound, "\(path)")
             }
             #expect(try await client.execute(uri: "/map/config", method: .get).text == "{}")
+        }
+    }
+
+    @Test func theOperatorsNameAndLogoAreServed() async throws {
+        let svg = "<?xml version=\"1.0\"?>\n<svg xmlns=\"http://www.w3.org/2000/svg\"/>"
+        let shown = try GatewayOperator(name: "Parcels", logo: Array(svg.utf8))
+        let gateway = try TestGateway { $0.operatedBy = shown }
+        try await gateway.test { client in
+            let config = try await client.execute(uri: "/map/config", method: .get).json
+            #expect(config?["operator"] == .object(["name": .text("Parcels"), "logo": .text("/map/logo")]))
+            let logo = try await client.execute(uri: "/map/logo", method: .get)
+            #expect(logo.text == svg && logo.headers[.contentType] == "image/svg+xml")
+            // The scripts of an SVG file never run.
+            #expect(logo.headers[.contentSecurityPolicy]?.hasSuffix("sandbox") == true)
+        }
+        let none = try TestGateway()
+        try await none.test { client in
+            #expect(try await client.execute(uri: "/map/logo", method: .get).status == .notFound)
+        }
+    }
+
+    @Test func anOperatorsNameOrLogoThatCannotBeShownIsRefused() throws {
+        let png: [UInt8] = [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]
+        #expect(try GatewayOperator(name: nil, logo: png).logo?.mediaType == "image/png")
+        for (name, logo, option) in [
+            ("", nil, "--operator-name"), (String(repeating: "x", count: 65), nil, "--operator-name"),
+            ("a\u{202E}b", nil, "--operator-name"), (nil, Array("<html></html>".utf8), "--operator-logo"),
+            (nil, [0xFF, 0xD8, 0xFF], "--operator-logo"),
+            (nil, png + [UInt8](repeating: 0, count: GatewayOperator.maximumLogoBytes), "--operator-logo"),
+        ] as [(String?, [UInt8]?, String)] {
+            let error = #expect(throws: TrackingError.self) { try GatewayOperator(name: name, logo: logo) }
+            #expect(error?.message.contains(option) == true)
         }
     }
 

@@ -123,6 +123,12 @@ public struct PrivacyZones: Hashable, Sendable {
         return first.map { Self.replaced(location, by: $0) } ?? location
     }
 
+    /// Returns `true` if a place is inside a zone, or so near to it that a trackable there may count as inside. Such a
+    /// place, for example a destination, must not be published.
+    package func hides(_ place: Coordinate) -> Bool {
+        self.zones.contains { place.distance(to: $0.center).value <= $0.radius.value + $0.margin }
+    }
+
     private func holds(_ zone: PrivacyZone, _ location: Location, wasInside: Bool) -> Bool {
         let distance = location.coordinate.distance(to: zone.center).value
         return distance <= zone.radius.value + (wasInside ? zone.margin : 0)

@@ -38,6 +38,11 @@ public struct ProximityStateMachine: Sendable {
     /// `outside`: not near.
     private var temporal = Standing.outside
 
+    /// The trackable's speed during the last 30 s, in metres a second; `nil` while it is unknown or below 0.5 m/s.
+    package var metersPerSecond: Double? {
+        self.speed.metersPerSecond.flatMap { $0 >= Self.leastSpeed ? $0 : nil }
+    }
+
     /// Makes a machine that has received no fixes. The trackable is not near its destination.
     public init(destination: Coordinate? = nil, threshold: ProximityThreshold? = nil) {
         self.destination = destination
@@ -110,7 +115,7 @@ public struct ProximityStateMachine: Sendable {
         var standings: [Standing] = []
         if let spatial = threshold.spatial { standings.append(Standing(distance, threshold: spatial.value)) }
         if let temporal = threshold.temporal {
-            if let speed = self.speed.metersPerSecond, speed >= Self.leastSpeed {
+            if let speed = self.metersPerSecond {
                 self.temporal = Standing(distance / speed, threshold: temporal.inSeconds)
             }
             standings.append(self.temporal)

@@ -67,7 +67,8 @@ extension MessageCodec {
             isLowBattery: try message.flag("lowBattery"),
             state: try message.required("state") { json throws(Refusal) in try json.choice() },
             filter: try message.required("filter") { json throws(Refusal) in try json.choice() },
-            maximumSilence: .milliseconds(Int64(try message.number("maximumSilence", .milliseconds))))
+            maximumSilence: .milliseconds(Int64(try message.number("maximumSilence", .milliseconds))),
+            approach: try message.approach())
     }
 
     /// Decodes an event from the network. The event has at most ``WireLimits/maximumDocumentBytes``, and its detail at
@@ -185,6 +186,19 @@ extension JSONObject {
         }
     }
 
+    /// Reads the members `destination`, `distance` and `timeToArrival`; without the first, the others do not count.
+    fileprivate func approach() throws(TrackingError) -> Approach? {
+        let destination = try self.optional("destination") { json throws(Refusal) in try json.place() }
+        guard let destination else { return nil }
+        return Approach(
+            destination: destination, distance: try self.optionalNumber("distance").map { Meters($0) },
+            timeToArrival: try self.optionalNumber("timeToArrival").map { Duration(clampingSeconds: $0) })
+    }
+
+    private func optionalNumber(_ name: StaticString) throws(TrackingError) -> Double? {
+        try self.optional(name) { json throws(Refusal) in try json.number(.notNegative) }
+    }
+
     fileprivate func number(_ name: StaticString, _ rule: NumberRule) throws(TrackingError) -> Double {
         try self.required(name) { json throws(Refusal) in try json.number(rule) }
     }
@@ -197,5 +211,22 @@ extension JSONObject {
 
     fileprivate func flag(_ name: StaticString) throws(TrackingError) -> Bool {
         try self.required(name) { json throws(Refusal) in try json.flag() }
+    }
+}
+
+extension JSONScanner {
+    /// Reads a place, `[longitude, latitude]`. Further numbers are ignored, as in GeoJSON.
+    fileprivate mutating func place() throws(Refusal) -> Coordinate {
+        var numbers: [Double] = []
+        try self.beginArray()
+        while try self.nextElement() {
+            let number = try self.number(
+                numbers.isEmpty ? .longitude : numbers.count == 1 ? .latitude : .finite)
+            if numbers.count < 2 { numbers.append(number) }
+        }
+        guard numbers.count == 2, let place = Coordinate(latitude: numbers[1], longitude: numbers[0]) else {
+            throw self.mismatch("[longitude, latitude]", found: "fewer numbers")
+        }
+        return place
     }
 }

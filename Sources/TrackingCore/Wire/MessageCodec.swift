@@ -52,6 +52,7 @@ public enum MessageCodec {
         writer.member("state", resolution.state.rawValue)
         writer.member("filter", resolution.filter.rawValue)
         writer.member("maximumSilence", resolution.maximumSilence.inMilliseconds)
+        if let approach = resolution.approach { writer.members(approach) }
         writer.raw("}")
         return writer.bytes
     }
@@ -83,6 +84,17 @@ public enum MessageCodec {
 }
 
 extension JSONWriter {
+    fileprivate mutating func members(_ approach: Approach) {
+        self.name("destination")
+        self.raw("[")
+        self.number(approach.destination.longitude)
+        self.raw(",")
+        self.number(approach.destination.latitude)
+        self.raw("]")
+        self.member("distance", approach.distance?.value, .notNegative)
+        self.member("timeToArrival", approach.timeToArrival?.inSeconds, .notNegative)
+    }
+
     fileprivate mutating func member(_ name: StaticString, _ resolution: Resolution) {
         self.name(name)
         self.raw("{")

@@ -122,11 +122,13 @@ public struct ResolutionInForce: Hashable, Sendable {
     public var filter: FilterRule
     /// The longest time between two updates. The publisher then repeats the last update; zero means no limit.
     public var maximumSilence: Duration
+    /// The destination, and the remaining way to it; `nil` without a destination that may be published.
+    public var approach: Approach?
 
     /// Makes the description of a resolution in force.
     public init(
         resolution: Resolution, isNear: Bool, subscribers: Int, isLowBattery: Bool, state: PublisherState,
-        filter: FilterRule, maximumSilence: Duration
+        filter: FilterRule, maximumSilence: Duration, approach: Approach? = nil
     ) {
         self.resolution = resolution
         self.isNear = isNear
@@ -135,6 +137,7 @@ public struct ResolutionInForce: Hashable, Sendable {
         self.state = state
         self.filter = filter
         self.maximumSilence = maximumSilence
+        self.approach = approach
     }
 }
 

@@ -86,16 +86,30 @@ package struct AccessStore: Sendable {
         }
     }
 
+    /// Returns the grant of a share link, also of one that has expired or was revoked; `nil` if there is no link with
+    /// this secret.
+    ///
+    /// - Throws: `storeFailed`.
+    func shareLink(presenting text: String) async throws(TrackingError) -> AccessGrant? {
+        let hash = SecretHash(of: text)
+        let sql = "SELECT \(Self.columns), t.hash AS kept FROM token t WHERE t.kind = 1 AND t.lookup = ?"
+        return try await self.database.read { db in try Self.grant(with: hash, sql, db) }
+    }
+
     private func caller(
         presenting text: String, sql: String, now: UnixTime
     ) async throws(TrackingError) -> Caller? {
         let hash = SecretHash(of: text)
         return try await self.database.read { db in
-            let row = try Row.fetchOne(db, sql: sql, arguments: [hash.lookup])
-            let isTheOne = hash.matches(row.map { [UInt8]($0["kept"] as Data) })
-            let caller = try row.map(AccessGrant.init).flatMap { try Self.caller(with: $0, at: now, db) }
-            return isTheOne ? caller : nil
+            try Self.grant(with: hash, sql, db).flatMap { try Self.caller(with: $0, at: now, db) }
         }
+    }
+
+    private static func grant(with hash: SecretHash, _ sql: String, _ db: Database) throws -> AccessGrant? {
+        let row = try Row.fetchOne(db, sql: sql, arguments: [hash.lookup])
+        let isTheOne = hash.matches(row.map { [UInt8]($0["kept"] as Data) })
+        let grant = try row.map(AccessGrant.init)
+        return isTheOne ? grant : nil
     }
 
     /// Returns the caller with a grant; `nil` if the grant is not valid at `now`. The caller may also read the present

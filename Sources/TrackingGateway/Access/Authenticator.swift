@@ -42,6 +42,29 @@ package final class Authenticator: Sendable {
         return caller
     }
 
+    /// Returns the grant of a share link, also of one that has expired or was revoked.
+    ///
+    /// A link that is over counts towards the same limit as an invalid one.
+    ///
+    /// - Parameter text: The secret of the link.
+    /// - Throws: `Problem`: 401 for a text that is no share link of this gateway, or 429 for too many requests.
+    func shareLink(
+        presenting text: String, _ request: Request, _ context: GatewayRequestContext
+    ) async throws -> AccessGrant {
+        let moment = self.clock.moment
+        let grant = try await self.store.shareLink(presenting: Self.bounded(text))
+        if let grant, let caller = grant.caller(at: moment.wall) {
+            try self.count(caller, now: moment.now)
+            return grant
+        }
+        let address = self.address(of: request, context)
+        if let wait = self.failures.withLock({ $0.take(address, now: moment.now) }) {
+            throw Problem.tooManyRequests(after: wait)
+        }
+        guard let grant else { throw Problem.unauthorized }
+        return grant
+    }
+
     /// Returns the caller with a session's secret; `nil` if the session has ended or never existed.
     ///
     /// - Throws: `Problem` (429) for too many requests.

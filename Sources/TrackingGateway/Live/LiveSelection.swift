@@ -77,8 +77,8 @@ package struct LiveSelection: Hashable, Sendable {
     /// Returns the bytes of an update for this stream.
     ///
     /// For a share link, the bytes contain less. A position has only the values of ``shown(_:)``, without the earlier
-    /// points that it otherwise brings along. A resolution has only the resolution itself and the longest time until
-    /// the next position.
+    /// points that it otherwise brings along. A resolution has only the resolution itself, the longest time until the
+    /// next position, the destination and the time to arrival.
     func frame(of update: LiveUpdate) -> ByteBuffer {
         guard self.span != nil else { return update.frame }
         if update.kind == .resolution {

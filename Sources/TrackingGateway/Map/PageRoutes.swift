@@ -11,15 +11,18 @@ import TrackingCore
 package struct PageRoutes: Sendable {
     private let leaflet: String
     private let tiles: MapTiles?
+    private let gatewayOperator: GatewayOperator?
 
-    /// Creates the routes of the map page.
+    /// Creates the routes of the map page and of the page of share links.
     ///
     /// - Parameters:
     ///   - leaflet: The folder with `leaflet.js` and `leaflet.css`, as Debian installs them.
     ///   - tiles: The source of the map tiles; `nil` to show a grid instead of a map.
-    package init(leaflet: String, tiles: MapTiles?) {
+    ///   - gatewayOperator: The operator, whose name and logo the page of a share link shows; `nil` for none.
+    package init(leaflet: String, tiles: MapTiles?, of gatewayOperator: GatewayOperator? = nil) {
         self.leaflet = leaflet
         self.tiles = tiles
+        self.gatewayOperator = gatewayOperator
     }
 
     /// Returns `true` for a path of the map page's files, which need no token.
@@ -30,10 +33,11 @@ package struct PageRoutes: Sendable {
     /// Adds `/`, `/s/{secret}`, `/map/…`, `/leaflet/…` and, if the gateway serves the tiles, `/tiles/{z}/{x}/{y}`.
     package func add(to router: Router<GatewayRequestContext>) {
         let page = self.file(PackageResources.index_html, "text/html; charset=utf-8")
-        let shared = page
+        let shared = self.file(PackageResources.share_html, "text/html; charset=utf-8")
         router.get("/") { _, _ in page }
         router.get("s/:secret") { _, _ in shared }
-        router.get("map/config") { _, _ in Response.json(.object(self.tiles.map { ["tiles": $0.description] } ?? [:])) }
+        router.get("map/config") { _, _ in Response.json(.object(self.settings)) }
+        router.get("map/logo") { _, _ in try self.logo() }
         router.get("map/:file") { _, context in try self.own(context.parameters.get("file") ?? "") }
         router.get("leaflet/:file") { _, context in try await self.library(context.parameters.get("file") ?? "") }
         if case .file(let file) = self.tiles {
@@ -41,7 +45,34 @@ package struct PageRoutes: Sendable {
         }
     }
 
+    /// The settings of both pages: the source of the tiles, and the operator.
+    private var settings: [String: JSONValue] {
+        var settings: [String: JSONValue] = [:]
+        settings["tiles"] = self.tiles?.description
+        guard let shown = self.gatewayOperator else { return settings }
+        var members: [String: JSONValue] = [:]
+        members["name"] = shown.name.map { .text($0) }
+        members["logo"] = shown.logo.map { _ in .text("/map/logo") }
+        settings["operator"] = .object(members)
+        return settings
+    }
+
+    private func logo() throws(Problem) -> Response {
+        guard let logo = self.gatewayOperator?.logo else { throw Problem(.notFound) }
+        // A browser that opens an SVG file as a page must not run its scripts.
+        let policy = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
+        return Response(
+            status: .ok,
+            headers: [.contentType: logo.mediaType, .cacheControl: "no-cache", .contentSecurityPolicy: policy],
+            body: ResponseBody(byteBuffer: ByteBuffer(bytes: logo.bytes)))
+    }
+
     // MARK: - Files
+
+    private static let styles: [String: [UInt8]] = [
+        "admin.css": PackageResources.admin_css, "share.css": PackageResources.share_css,
+        "style.css": PackageResources.style_css,
+    ]
 
     private static let scripts: [String: [UInt8]] = [
         "address.js": PackageResources.address_js, "animator.js": PackageResources.animator_js,
@@ -58,7 +89,7 @@ package struct PageRoutes: Sendable {
         "names.js": PackageResources.names_js, "painter.js": PackageResources.painter_js,
         "panel.js": PackageResources.panel_js, "place.js": PackageResources.place_js,
         "qr.js": PackageResources.qr_js, "requests.js": PackageResources.requests_js,
-        "session.js": PackageResources.session_js,
+        "session.js": PackageResources.session_js, "share.js": PackageResources.share_js,
         "settings.js": PackageResources.settings_js, "sheet.js": PackageResources.sheet_js,
         "stack.js": PackageResources.stack_js, "text.js": Self.textModule,
     ]
@@ -81,8 +112,7 @@ package struct PageRoutes: Sendable {
     }
 
     private func own(_ name: String) throws(Problem) -> Response {
-        if name == "style.css" { return self.file(PackageResources.style_css, "text/css; charset=utf-8") }
-        if name == "admin.css" { return self.file(PackageResources.admin_css, "text/css; charset=utf-8") }
+        if let style = Self.styles[name] { return self.file(style, "text/css; charset=utf-8") }
         guard let script = Self.scripts[name] ?? Self.adminScripts[name] else { throw Problem(.notFound) }
         return self.file(script, "text/javascript; charset=utf-8")
     }

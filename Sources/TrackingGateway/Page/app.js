@@ -22,7 +22,7 @@ import { Painter } from "./painter.js";
 import { showPanel } from "./panel.js";
 import { keepPlace } from "./place.js";
 import { wantedRequests } from "./requests.js";
-import { json, shareToken, signOut, whoami } from "./session.js";
+import { json, signOut, whoami } from "./session.js";
 import { keepSettings, showSettings } from "./settings.js";
 import { Sheet, keepDoubleTaps } from "./sheet.js";
 import { listStack } from "./stack.js";
@@ -140,7 +140,7 @@ function comeBack() {
   const { isFollowed, span, view, keepsView } = returning;
   choose(trackable.id);
   if (view) map.setView(view, view.zoom, { animate: false });
-  if (span && !shareToken) toggleHistory({ span, keepsView });
+  if (span) toggleHistory({ span, keepsView });
   follow(isFollowed);
 }
 
@@ -167,7 +167,7 @@ function openAddress() {
   comeBack();
 }
 
-function showAddress() { if (isStarted && !shareToken) address.showSoon(shownNow); }
+function showAddress() { if (isStarted) address.showSoon(shownNow); }
 
 /** Returns what the page shows; undefined while the trackable of the address has not arrived. */
 function shownNow() {
@@ -247,9 +247,9 @@ function followStream() {
     replaced() { forgetAll(); loadNames(); },
     ended() {
       banner.clear();
-      letGo(t(shareToken ? "link.ended" : "token.ended"));
+      letGo(t("token.ended"));
     },
-    refused() { banner.clear(); letGo(shareToken ? t("link.wrong") : ""); },
+    refused() { banner.clear(); letGo(""); },
   });
   document.addEventListener("visibilitychange", seen);
   seen();
@@ -277,24 +277,14 @@ function forgetAll() {
   hasFitted = false;
 }
 
-/** Discards all data and asks the user to sign in, because the token or share link is no longer valid. */
+/** Discards all data and asks the user to sign in, because the token is no longer valid. */
 function letGo(words) {
   forgetAll();
-  hasEnded = true;
-  if (shareToken) notice(words); else askToSignIn(words);
+  askToSignIn(words);
 }
 
-/** The time at which the live stream was last opened, and true once a share link has ended. */
-let openedAt; let hasEnded = false;
-
-/** Shows the notice of a share link, whose page has no list. */
-function tellShare() {
-  if (!shareToken || hasEnded) return;
-  const isEmpty = fleet.placed.length === 0 && performance.now() - openedAt > 2000;
-  const ahead = [...fleet.byId.values()].map((trackable) => trackable.clockAhead).find((lead) => lead !== undefined);
-  const reason = ahead === undefined ? "" : ` ${t("clock-ahead.sentence", { age: text.age(ahead) })}`;
-  notice(banner.words || (isEmpty ? `${t("link.empty")}${reason}` : ""));
-}
+/** The time at which the live stream was last opened. */
+let openedAt;
 
 /** Fits all trackables into view once no new one arrived for 250 ms, or after two seconds at the latest. */
 let fitTimer; let fitBy;
@@ -327,7 +317,7 @@ element("search").addEventListener("input", (event) => { filter.search(event.tar
 keepKeys({
   a: fitAll, Escape: () => choose(undefined),
   f: () => chosen !== undefined && follow(!isFollowing),
-  h: () => chosen !== undefined && !shareToken && toggleHistory(),
+  h: () => chosen !== undefined && toggleHistory(),
 });
 
 /** Shows all texts again, in another language or other units. */
@@ -350,10 +340,6 @@ function tick() {
   if (trackable) fillPanel(trackable);
   if (returning) comeBack();
   tellGuide();
-  tellShare();
-  if (!shareToken || hasShown || fleet.placed.length !== 1) return;
-  hasShown = true;
-  choose(fleet.placed[0].id);
 }
 
 /** Shows the next steps if the list stays empty for two seconds. */
@@ -361,9 +347,6 @@ function tellGuide() {
   const isReady = performance.now() - openedAt > 2000 && !fleet.isLost && !isDoorOpen();
   guide.show(list.found.length > 0 ? "" : list.order.length > 0 ? "filter" : isReady ? "fleet" : "");
 }
-
-/** True once the trackable of a share link was chosen automatically. The user may close its panel afterwards. */
-let hasShown = false;
 
 let isStarted = false;
 async function start() {
@@ -376,7 +359,7 @@ async function start() {
   }
   banner.clear();
   if (!caller) { askToSignIn(); return; }
-  element("leave").hidden = Boolean(caller.isShare);
+  element("leave").hidden = false;
   admin.begin(caller);
   loadNames();
   if (isStarted) {
@@ -395,7 +378,6 @@ async function start() {
 translate();
 if (!L) notice(t("leaflet-missing"));
 else {
-  document.documentElement.classList.toggle("share", Boolean(shareToken));
   sheet = new Sheet(element("sheet"), element("grip"), document.querySelectorAll("#sheet header"));
   list = new List(element("list"), element("count"), filter, choose);
   history = new History(fit, now, showAddress);

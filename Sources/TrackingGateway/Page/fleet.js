@@ -72,6 +72,18 @@ export class Trackable {
     return this.place !== undefined || this.clockAhead !== undefined || this.inForce !== undefined || this.state !== "OFFLINE" || this.recorded !== undefined;
   }
 
+  /** The destination {lat, lng}; undefined without one. */
+  get destination() {
+    const [lng, lat] = this.inForce?.destination ?? [];
+    return lat === undefined ? undefined : { lat, lng };
+  }
+
+  /** The estimated time of arrival in seconds; undefined without an estimate or without the position that it belongs to. */
+  get arrival() {
+    const left = this.inForce?.timeToArrival;
+    return left === undefined || this.time === undefined ? undefined : this.time + left;
+  }
+
   resolved(message) {
     this.inForce = message.resolution ? message : undefined;
     if (this.inForce) this.animator.interval = Math.min(60000, this.inForce.resolution.desiredInterval);

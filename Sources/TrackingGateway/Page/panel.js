@@ -65,6 +65,13 @@ function factsOf(trackable, shown, asked, now) {
     const reason = text.reason(inForce, asked);
     if (reason) facts.push([t("fact.because"), reason]);
   } else if (asked) facts.push([t("fact.asked"), text.resolution(asked)]);
+  const { destination, arrival } = trackable;
+  if (destination) {
+    const place = `${destination.lat.toFixed(5)}, ${destination.lng.toFixed(5)}`;
+    const length = inForce.distance;
+    facts.push([t("fact.destination"), length === undefined ? place : t("destination.away", { place, length: text.metres(length) })]);
+  }
+  if (arrival > now) facts.push([t("fact.arrives"), t("arrives-in", { moment: text.clock(arrival, now), time: text.duration(arrival - now) })]);
   const trip = trackable.trip;
   if (trip) {
     const isActive = trip.state === "ACTIVE";

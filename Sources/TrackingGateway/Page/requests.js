@@ -1,7 +1,6 @@
 // The resolutions that the page requests: for the trackables in view.
 
-import { SHARED, worth } from "./live.js";
-import { shareToken } from "./session.js";
+import { worth } from "./live.js";
 
 /** The largest number of trackables in view for which the page requests resolutions: those nearest to the middle. */
 const MAXIMUM = 100;
@@ -21,12 +20,6 @@ export function wantedRequests({ fleet, map, camera, chosen, isFollowing, shows 
   const distance = (trackable) => middle.distanceTo(trackable.place) * (wanted.has(trackable.id) ? 0.8 : 1);
   const away = new Map(inView.map((trackable) => [trackable, isChosen(trackable) ? -1 : distance(trackable)]));
   inView.sort((a, b) => away.get(a) - away.get(b));
-  const resolution = (trackable) => shareToken ? SHARED : worth(map.getZoom(), isChosen(trackable) && isFollowing);
-  return new Map([...inView.slice(0, MAXIMUM).map((trackable) => [trackable.id, resolution(trackable)]), ...unplaced(fleet)]);
-}
-
-/** A share link shows no position from before its creation, so the page requests its trackable until a position arrives. */
-function unplaced(fleet) {
-  if (!shareToken) return [];
-  return [...fleet.byId.values()].filter((trackable) => !trackable.place).map(({ id }) => [id, SHARED]);
+  const resolution = (trackable) => worth(map.getZoom(), isChosen(trackable) && isFollowing);
+  return new Map(inView.slice(0, MAXIMUM).map((trackable) => [trackable.id, resolution(trackable)]));
 }

@@ -49,7 +49,6 @@ async function signInFromAddress() {
 
 /** Returns the signed-in user; undefined if none is signed in. Throws if the gateway does not answer. */
 export async function whoami() {
-  if (shareToken) return { name: "", isShare: true };
   await signInFromAddress();
   const { ok, status, body } = await answer("/session");
   if (!ok && status !== 401) throw new Error(`the gateway answered with HTTP status ${status}`);

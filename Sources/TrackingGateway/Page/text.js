@@ -113,6 +113,7 @@ export function duration(seconds) {
 }
 
 const TIME = { hourCycle: "h23", hour: "2-digit", minute: "2-digit", second: "2-digit" };
+const HOUR = { hourCycle: "h23", hour: "2-digit", minute: "2-digit" };
 const MINUTE = { month: "short", day: "numeric", hour: "2-digit", minute: "2-digit" };
 const SECOND = { ...MINUTE, second: "2-digit" };
 
@@ -135,9 +136,17 @@ function dateFormat(parts) {
 function momentOf(seconds, parts) {
   const date = new Date(seconds * 1000);
   const year = date.getFullYear() === new Date().getFullYear() ? {} : { year: "numeric" };
-  const zone = isTwice(date) ? { timeZoneName: "short" } : {};
-  return dateFormat({ ...parts, ...year, ...zone }).format(date);
+  return dateFormat({ ...parts, ...year, ...zoneOf(seconds) }).format(date);
 }
+
+/** Returns the part of a format that names the zone, if the time is ambiguous. */
+const zoneOf = (seconds) => isTwice(new Date(seconds * 1000)) ? { timeZoneName: "short" } : {};
+
+/** Returns true if two times are on the same local day. */
+export const isSameDay = (a, b) => new Date(a * 1000).toDateString() === new Date(b * 1000).toDateString();
+
+/** Returns a time in hours and minutes, with the date if it is not on the same day as `now`. */
+export const clock = (seconds, now) => isSameDay(seconds, now) ? dateFormat({ ...HOUR, ...zoneOf(seconds) }).format(new Date(seconds * 1000)) : moment(seconds);
 
 export const preciseMoment = (seconds) => momentOf(seconds, SECOND);
 export const moment = (seconds) => momentOf(seconds, MINUTE);

@@ -13,9 +13,13 @@ extension Location {
 }
 
 extension JSONValue {
-    /// The part of a resolution in force that a share link shows: the resolution and the maximum silence. It omits the
-    /// reasons for the resolution: other subscribers, the battery, and the proximity to the destination.
+    /// The part of a resolution in force that a share link shows: the resolution, the maximum silence, the destination
+    /// and the time to arrival.
+    ///
+    /// It omits the reasons for the resolution: other subscribers, the battery, and the proximity to the destination.
+    /// It also omits the distance, which would show approximately a position from before the link's validity.
     var sharedResolution: JSONValue {
-        .object((self.object ?? [:]).filter { ["resolution", "maximumSilence"].contains($0.key) })
+        let shown: Set = ["resolution", "maximumSilence", "destination", "timeToArrival"]
+        return .object((self.object ?? [:]).filter { shown.contains($0.key) })
     }
 }

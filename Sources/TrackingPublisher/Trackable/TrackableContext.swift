@@ -54,6 +54,9 @@ struct TrackableContext: Sendable {
     /// Returns an earlier position as the configured privacy zones allow it to be published; `nil` if they hide it.
     func shown(_ location: Location) -> Location? { self.configuration.shown(location) }
 
+    /// Returns `true` if the configured privacy zones hide a place, such as a destination.
+    func hides(_ place: Coordinate) -> Bool { self.configuration.capture?.zones.hides(place) ?? false }
+
     /// Returns a trip whose first and last position are as the configured privacy zones allow; a hidden position is
     /// removed.
     func shown(_ trip: Trip) -> Trip { self.configuration.shown(trip) }

@@ -8,6 +8,8 @@ struct TrackableResolution: Sendable {
     private(set) var damper: ResolutionDamper
     /// Decides whether the trackable is near its destination.
     var proximity: ProximityStateMachine
+    /// Decides which remaining way to the destination is published.
+    var approach = ApproachStateMachine()
     /// The time at which a waiting change takes effect or may be published; `nil` if no change waits.
     var deadline: MonotonicTime?
     /// The resolution that was published last on this connection; `nil` if it must be published again.
@@ -45,7 +47,7 @@ struct TrackableResolution: Sendable {
     ///
     /// - Parameter isSending: `true` while the trackable may be published on this connection.
     mutating func publishes(_ inForce: ResolutionInForce, isSending: Bool, now: MonotonicTime) -> Bool {
-        self.deadline = self.damper.nextDeadline
+        self.deadline = .earlier(self.damper.nextDeadline, self.approach.nextDeadline)
         guard isSending, inForce != self.published, self.unacknowledged < Self.maximumUnacknowledged else {
             return false
         }

@@ -307,6 +307,7 @@ extension TrackableStateMachine {
             self.resolution.deadline = nil
             return [.updateSensorResolution]
         }
+        self.resolution.approach.updated(self.approach(context), now: context.now)
         var outputs: [Output] = [.updateSensorResolution]
         let inForce = self.inForce(context.configuration)
         let isSending = context.isAnnounced && self.status.isSending
@@ -326,7 +327,24 @@ extension TrackableStateMachine {
         return ResolutionInForce(
             resolution: damper.current, isNear: funnel.conditions.isNear, subscribers: funnel.conditions.subscribers,
             isLowBattery: funnel.isLowBattery, state: self.status.reported.state, filter: self.trackable.filter,
-            maximumSilence: isRepeated ? self.live.lane.filter.effectiveMaximumSilence : .zero)
+            maximumSilence: isRepeated ? self.live.lane.filter.effectiveMaximumSilence : .zero,
+            approach: self.resolution.approach.current)
+    }
+
+    /// Publishes the resolution in force again if the way to the destination changed with a published position.
+    mutating func publishApproach(_ context: TrackableContext) -> [Output] {
+        self.trackable.destination == nil ? [] : self.publishResolution(context)
+    }
+
+    /// Returns the way from the last published position to the destination, which is all that subscribers can see of
+    /// the trackable. `nil` without a destination, if a privacy zone hides it, and if positions are not published live.
+    private func approach(_ context: TrackableContext) -> Approach? {
+        guard context.sendsLive, let destination = self.trackable.destination, !context.hides(destination) else {
+            return nil
+        }
+        let position = self.live.lane.last?.location.coordinate
+        return Approach(
+            destination: destination, from: position, speed: self.resolution.proximity.metersPerSecond)
     }
 
     /// Handles the broker's answer to the use of an optional permission.

@@ -259,7 +259,7 @@ struct TrackableStateMachine: Sendable {
             self.live.lane.leftOut(leftOut)
             let seqs = self.live.lane.seqsInFlight
             if self.feed.countsLive(context.configuration.recording) { self.backlog.spool.sentLive(seqs) }
-            return [.publish(.location(self.id), payload, .update)]
+            return [.publish(.location(self.id), payload, .update)] + self.publishApproach(context)
         } catch {
             // Only a single point above the limit, which can never be published.
             self.live.lane.acknowledged()
@@ -298,7 +298,8 @@ struct TrackableStateMachine: Sendable {
         if change.lane.isOutdated || isUnknown {
             outputs += self.status.since == nil ? [.clear(.location(self.id))] : self.replacePosition(context)
         }
-        return outputs + self.hideTrip(areMore: areMore, context)
+        // The zones may hide the destination, or not any more.
+        return outputs + self.hideTrip(areMore: areMore, context) + self.publishApproach(context)
     }
 
     /// Handles the broker's answer to a published message of this kind.

@@ -42,11 +42,15 @@ final class InputFile {
         return count == 0 ? nil : bytes
     }
 
-    /// Returns the content of a file with settings, which has at most 128 KiB.
+    /// Returns the content of a small file.
     ///
+    /// - Parameters:
+    ///   - limit: The largest number of bytes of the file.
+    ///   - kind: The kind of file in the error message, such as "a settings file".
     /// - Throws: `inputUnreadable` that names the file and the cause.
-    static func contents(of path: String) throws(TrackingError) -> [UInt8] {
-        let limit = 131_072
+    static func contents(
+        of path: String, upTo limit: Int = 131_072, _ kind: String = "a settings file"
+    ) throws(TrackingError) -> [UInt8] {
         let file = try InputFile(path)
         var bytes: [UInt8] = []
         while let piece = try file.read() {
@@ -54,7 +58,7 @@ final class InputFile {
             guard bytes.count <= limit else {
                 throw TrackingError(
                     .inputUnreadable,
-                    "cannot read '\(path)': it has more than \(limit) bytes, which is the limit of a settings file")
+                    "cannot read '\(path)': it has more than \(limit) bytes, the limit of \(kind)")
             }
         }
         return bytes

@@ -166,7 +166,14 @@ extension WireGenerator {
             resolution: self.resolution(), isNear: self.chance(0.5),
             subscribers: Int.random(in: 0...10_000, using: &self), isLowBattery: self.chance(0.5),
             state: self.pick(PublisherState.allCases), filter: self.pick(FilterRule.allCases),
-            maximumSilence: .milliseconds(Int.random(in: 0...1_000_000_000, using: &self)))
+            maximumSilence: .milliseconds(Int.random(in: 0...1_000_000_000, using: &self)),
+            approach: self.maybe { $0.approach() })
+    }
+
+    mutating func approach() -> Approach {
+        Approach(
+            destination: self.location().coordinate, distance: self.maybe { Meters($0.number(0...1e7)) },
+            timeToArrival: self.maybe { .seconds(Int.random(in: 0...1_000_000, using: &$0)) })
     }
 
     mutating func event() -> TrackingEvent {

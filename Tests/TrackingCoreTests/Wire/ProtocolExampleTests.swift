@@ -107,6 +107,34 @@ import TrackingCore
         #expect(String(decoding: MessageCodec.encode(resolution), as: UTF8.self) == text)
     }
 
+    @Test func resolutionInForceWithADestination() throws {
+        let text =
+            #"{"resolution":{"accuracy":"BALANCED","desiredInterval":30000,"minimumDisplacement":0},"near":false,"#
+            + #""subscribers":2,"lowBattery":false,"state":"ONLINE","filter":"both","maximumSilence":60000,"#
+            + #""destination":[-8.6305,52.6638],"distance":4200,"timeToArrival":370}"#
+        let destination = try #require(Coordinate(latitude: 52.6638, longitude: -8.6305))
+        var resolution = ResolutionInForce(
+            resolution: .standard, isNear: false, subscribers: 2, isLowBattery: false, state: .online, filter: .both,
+            maximumSilence: .seconds(60),
+            approach: Approach(destination: destination, distance: 4200, timeToArrival: .seconds(370)))
+        #expect(try MessageCodec.decodeResolution(text.payload) == resolution)
+        #expect(String(decoding: MessageCodec.encode(resolution), as: UTF8.self) == text)
+        let bare = text.replacing(#","distance":4200,"timeToArrival":370"#, with: "")
+        resolution.approach = Approach(destination: destination)
+        #expect(try MessageCodec.decodeResolution(bare.payload) == resolution)
+        for (wrong, member) in [
+            (#"[-8.6305]"#, "destination"), (#"[200,52]"#, "destination"), (#""Limerick""#, "destination"),
+        ] {
+            let error = #expect(throws: TrackingError.self) {
+                try MessageCodec.decodeResolution(bare.replacing("[-8.6305,52.6638]", with: wrong).payload)
+            }
+            #expect(error?.message.contains(member) == true)
+        }
+        #expect(throws: TrackingError.self) {
+            try MessageCodec.decodeResolution(text.replacing(":4200", with: ":-1").payload)
+        }
+    }
+
     @Test func event() throws {
         let event = TrackingEvent(
             id: "0f8fad5b-d9cb-469f-a165-70867728950e", stream: StreamID("k3f9q2wz")!, seq: 4712,

@@ -1,0 +1,84 @@
+/// The remaining way of a trackable to its destination, as its publisher publishes it.
+public struct Approach: Hashable, Sendable {
+    /// The trackable's destination.
+    public var destination: Coordinate
+    /// The great-circle distance from the last published position to the destination, ≥ 0; `nil` before the first
+    /// position.
+    public var distance: Meters?
+    /// The estimated time from the last published position to the arrival, ≥ 0: the distance divided by the speed of
+    /// the last 30 s. `nil` while there is no estimate, for example because the trackable does not move.
+    public var timeToArrival: Duration?
+
+    /// Makes the description of a remaining way.
+    public init(destination: Coordinate, distance: Meters? = nil, timeToArrival: Duration? = nil) {
+        self.destination = destination
+        self.distance = distance
+        self.timeToArrival = timeToArrival
+    }
+
+    /// Makes the description of the way from a position to the destination, in whole metres and whole seconds.
+    ///
+    /// - Parameters:
+    ///   - position: The last published position; `nil` before the first.
+    ///   - speed: The speed in metres a second, > 0; `nil` while it is unknown.
+    package init(destination: Coordinate, from position: Coordinate?, speed: Double?) {
+        let distance = position?.distance(to: destination).value
+        self.destination = destination
+        self.distance = distance.map { Meters($0.rounded()) }
+        self.timeToArrival = distance.flatMap { distance in
+            speed.map { Duration(clampingSeconds: (distance / $0).rounded()) }
+        }
+    }
+
+    /// Returns `true` if readers should learn of this way after `other`: the distance or the time to arrival differs by
+    /// more than a twentieth and by more than 20 m or 20 s, or one of them became known or unknown.
+    func differsNoticeably(from other: Approach) -> Bool {
+        Self.differs(self.distance?.value, other.distance?.value)
+            || Self.differs(self.timeToArrival?.inSeconds, other.timeToArrival?.inSeconds)
+    }
+
+    private static func differs(_ one: Double?, _ other: Double?) -> Bool {
+        guard let one, let other else { return (one == nil) != (other == nil) }
+        return abs(one - other) > max(20, 0.05 * max(one, other))
+    }
+}
+
+/// Decides which ``Approach`` of one trackable is published. `docs/reference/resolution.md`, "Destination", contains the
+/// rule.
+///
+/// A new, changed or removed destination takes effect at once. A change of the distance or of the time to arrival takes
+/// effect only if it is noticeable, and at most once in 15 s.
+package struct ApproachStateMachine: Hashable, Sendable {
+    /// The shortest time between two changes of the distance or of the time to arrival.
+    package static let pause: Duration = .seconds(15)
+
+    /// The way to publish; `nil` without a destination.
+    package private(set) var current: Approach?
+    private var latest: Approach?
+    private var changed: MonotonicTime?
+
+    /// Makes a machine for a trackable without a destination.
+    package init() {}
+
+    /// The time at which a noticeable change takes effect; `nil` when no change waits.
+    package var nextDeadline: MonotonicTime? {
+        self.isNoticeable ? self.changed?.advanced(by: Self.pause) : nil
+    }
+
+    /// Takes the present way, and puts it into effect if its turn has come. The caller calls this for each published
+    /// position, after each change of the destination, and at ``nextDeadline``.
+    package mutating func updated(_ latest: Approach?, now: MonotonicTime) {
+        self.latest = latest
+        let isNew = latest?.destination != self.current?.destination
+        let isDue = self.isNoticeable && self.changed.map { $0.advanced(by: Self.pause) <= now } ?? true
+        guard isNew || isDue, latest != self.current else { return }
+        self.current = latest
+        // The first position after a new destination need not wait.
+        self.changed = latest?.distance == nil ? nil : now
+    }
+
+    private var isNoticeable: Bool {
+        guard let latest = self.latest, let current = self.current else { return false }
+        return latest.differsNoticeably(from: current)
+    }
+}
