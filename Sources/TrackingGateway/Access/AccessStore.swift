@@ -108,7 +108,7 @@ package struct AccessStore: Sendable {
     private static func grant(with hash: SecretHash, _ sql: String, _ db: Database) throws -> AccessGrant? {
         let row = try Row.fetchOne(db, sql: sql, arguments: [hash.lookup])
         let isTheOne = hash.matches(row.map { [UInt8]($0["kept"] as Data) })
-        let grant = try row.map(AccessGrant.init)
+        let grant = row.map(AccessGrant.init)
         return isTheOne ? grant : nil
     }
 

@@ -57,7 +57,7 @@ package final class Authenticator: Sendable {
             try self.count(caller, now: moment.now)
             return grant
         }
-        let address = self.address(of: request, context)
+        let address = context.address(of: request, isBehindProxy: self.isBehindProxy)
         if let wait = self.failures.withLock({ $0.take(address, now: moment.now) }) {
             throw Problem.tooManyRequests(after: wait)
         }
