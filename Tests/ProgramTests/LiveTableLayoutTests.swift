@@ -29,8 +29,12 @@ import Testing
 
     @Test func wideTerminalsShowMore() {
         #expect(self.shown(100) == [.trackable, .state, .age, .speed, .resolution, .due, .position, .bearing])
-        #expect(self.shown(120) == Column.allCases)
-        #expect(self.shown(120, []) == Column.allCases)
+        let withoutWay = Column.allCases.filter { $0 != .way }
+        #expect(self.shown(120) == withoutWay)
+        #expect(self.shown(120, []) == withoutWay)
+        var away = Self.usual
+        away[.way] = LiveTableLayout.Cell("4.2 km 0:06:10")
+        #expect(LiveTableLayout(width: 140, rows: [away]).columns.map(\.column) == Column.allCases)
     }
 
     @Test func aNarrowTerminalShortensTheNameAndThenLeavesColumnsOut() {

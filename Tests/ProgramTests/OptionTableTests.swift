@@ -103,7 +103,8 @@ import Testing
                 ("listen", "[::1]:0"), ("url", "https://tracks.example.org"), ("cors", "https://shop.example.org"),
                 ("rate-limit", "5"), ("max-body", "2048"), ("no-store", nil), ("acknowledge-by", "keeper"),
                 ("overland-path", "/api/locations"), ("owntracks-keys", "/etc/godwit/keys.json"),
-                ("agent-broker", "mqtts://broker.example.org"), ("leaflet", "/opt/leaflet"),
+                ("agent-broker", "mqtts://broker.example.org"), ("operator-name", "Parcels"),
+                ("operator-logo", "/etc/godwit/logo.png"), ("leaflet", "/opt/leaflet"),
                 ("tiles", "https://tiles.example.org/{z}/{x}/{y}.png"),
                 ("mbtiles", "/srv/land.mbtiles"), ("live-user", "gateway-live"),
                 ("webhook", "https://example.org/hook"), ("webhook-secret-file", "/etc/hook"),
@@ -124,7 +125,8 @@ import Testing
         HistoryCase(
             Token.Create.self, ["token", "create", "--name", "phone", "--publish", "van"],
             Self.state + [
-                ("name", "desk"), ("publish", "bus"), ("read", "bus"), ("read-all", nil), ("admin", nil),
+                ("name", "desk"), ("publish", "bus"), ("read", "bus"), ("read-group", "north"), ("read-all", nil),
+                ("admin", nil),
                 ("expires", "90d"), ("rate-limit", "5"), ("max-body", "2048"),
             ]),
         HistoryCase(Token.List.self, ["token", "list"], Self.state + [("format", "json")]),

@@ -270,7 +270,7 @@ import TrackingSubscriber
         table.happened(.trip(van, try self.trip()))
         for number in 1...9 { table.happened(.event(van, try self.event("KIND_\(number)", [:]))) }
         let high = table.lines(width: 200, height: 40, now: self.now) { _ in nil }
-        #expect(high[1].contains("bicycle 1.2 km 1:05:05"))
+        #expect(high[1].contains("1.2 km 1:05:05 bicycle"))
         let time = TimeText.local(UnixTime(1_700_000_005))
         #expect(high[2...].dropLast() == [""] + (5...9).map { "\(time) van-7 KIND_\($0)" })
         let low = table.lines(width: 200, height: 12, now: self.now) { _ in nil }

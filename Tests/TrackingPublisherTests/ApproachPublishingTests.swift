@@ -81,11 +81,7 @@ import TrackingCore
     }
 
     @Test func withoutLivePositionsThereIsNoDestination() throws {
-        var talk = try PublisherConversation.online(try self.van())
-        var configuration = talk.machine.configuration
-        configuration.sendsLive = false
-        _ = talk.happened(.configure(configuration))
-        _ = talk.wait(.seconds(2))
+        let talk = try PublisherConversation.online(try self.van()) { $0.sendsLive = false }
         #expect(try self.approach(talk) == nil)
     }
 }

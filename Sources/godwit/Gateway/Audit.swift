@@ -12,6 +12,9 @@ struct Audit: AsyncParsableCommand {
         discussion: """
             Each line has the time, the token with its number (or command line), the address of the client, the change \
             and its object. The last 100,000 changes are kept.
+
+            Example:
+              godwit audit --last 7d
             """)
 
     @Option(help: ArgumentHelp("List the changes of this time before now, as 24h or 7d.", valueName: "span"))

@@ -33,7 +33,7 @@ import Testing
 
     @Test mutating func aSmallChangeOfTheWayIsNone() {
         self.machine.updated(self.way(0, speed: 10), now: .seconds(0))
-        self.machine.updated(self.way(400, speed: 10.2), now: .seconds(60))
+        self.machine.updated(self.way(400, speed: 9.9), now: .seconds(60))
         #expect(self.machine.current == self.way(0, speed: 10))
         #expect(self.machine.nextDeadline == nil)
         // The time to arrival becomes unknown when the trackable stops.
