@@ -35,7 +35,7 @@ import Testing
         let box = try await browser.script(
             "const b = document.querySelector('#fence-sheet').getBoundingClientRect(); return [b.x, b.y, b.width, b.height]",
             as: [Double].self)
-        let middle = (x: Int(box[0] + 0.75 * box[2]), y: Int(box[1] + 0.8 * box[3]))
+        let middle = (x: Int(box[0] + 0.75 * box[2]), y: Int(box[1] + 0.3 * box[3]))
         try await browser.drag(from: middle, to: (x: middle.x + 40, y: middle.y))
         try await browser.wait(for: "the drawn circle", until: "!document.querySelector('#fence-save').hidden")
         try await browser.script(

@@ -175,10 +175,10 @@ final class Swarm: Sendable {
             s.sendall(packet(0x10, text('MQTT') + b'\\x04\\x02\\x00\\x00' + text('swarm')))
             s.recv(4)
             live = {'session': 'swarm', 'connection': 0, 'lease': 90}
-            s.sendall(packet(0x30, text('tracking/_clients/swarm') + json.dumps(dict(live, status='online')).encode()))
+            s.sendall(packet(0x31, text('tracking/_clients/swarm') + json.dumps(dict(live, status='online')).encode()))
             for i in range(\(count)):
                 there = dict(live, type='PUBLISHER', since=1, stream='s%d' % i)
-                s.sendall(packet(0x30, text('tracking/t%d/publisher/swarm' % i) + json.dumps(there).encode()))
+                s.sendall(packet(0x31, text('tracking/t%d/publisher/swarm' % i) + json.dumps(there).encode()))
             seq = 0
             while True:
                 seq += 1

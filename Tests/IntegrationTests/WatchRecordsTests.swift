@@ -35,7 +35,7 @@ import Testing
         let terminal = try TestTerminal(columns: 130, rows: 20)
         let table = try Programs.start(
             "godwit", ["watch", "van-7", "--broker", broker.url], environment: ["TERM": "xterm"], terminal: terminal)
-        try await terminal.wait { $0.contains { $0.hasPrefix("van-7 ") && $0.contains(" car ") } }
+        try await terminal.wait { $0.contains { $0.hasPrefix("van-7 ") && $0.contains(" car") } }
         var watches: [String: RunningProgram] = [:]
         for format in Self.signs.keys {
             watches[format] = try Programs.start(

@@ -21,7 +21,7 @@ test("the catalogues have the same keys, plural forms and values", () => {
 });
 
 /** The keys that are composed, as `state.${state}`. */
-const COMPOSED = [/^state\./, /^accuracy\./, /^sheet\./];
+const COMPOSED = [/^state\./, /^accuracy\./, /^sheet\./, /^fence\.draw-/, /^rule\./, /^share\./];
 
 test("every used key is in the catalogues, and every key is used", () => {
   const used = new Set();
@@ -59,12 +59,13 @@ function literals(source) {
 }
 
 /** The words with a capital letter that are no texts for people: names of keys, headers, protocols and fonts. */
-const WORDS = new Set(["Content", "Type", "Bearer", "Point", "Escape", "Enter", "Segoe", "English", "Deutsch"]);
+const WORDS = new Set(["Content", "Type", "Bearer", "Point", "Escape", "Enter", "Segoe", "English", "Deutsch", "Feature", "Delete", "Backspace",
+  "Insert", "Arrow"]);
 /** The sentences that only programs and developers read. */
 const INTERNAL = [
   /^godwit(-agent)? /, /px system-ui, sans-serif/, /^the gateway answered with HTTP status/, /^the map tiles cannot be shown/,
   /^the browser refused to copy/, /leaflet-/, /^ input, select$|^input, select$|^button, input, select$/, /^move zoomend/, /^moveend/,
-  /^chip /, /^\(prefers-/, /^state /, /^#sheet header$/, /^hsl/, /^#/,
+  /^chip /, /^\(prefers-/, /^state /, /^#sheet header$/, /^hsl/, /^#/, /^fence edited/, /^ \$\{ahead/,
 ];
 
 test("the scripts have no text of their own", () => {

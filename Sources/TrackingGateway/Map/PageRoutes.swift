@@ -96,7 +96,7 @@ package struct PageRoutes: Sendable {
 
     /// The scripts for fences and share links.
     private static let adminScripts: [String: [UInt8]] = [
-        "admin.js": PackageResources.admin_js, "admin-texts.js": PackageResources.admin_texts_js,
+        "admin.js": PackageResources.admin_js,
         "dom.js": PackageResources.dom_js, "editor.js": PackageResources.editor_js,
         "fence-rules.js": PackageResources.fence_rules_js, "fence-shape.js": PackageResources.fence_shape_js,
         "fences.js": PackageResources.fences_js, "handles.js": PackageResources.handles_js,

@@ -1,8 +1,7 @@
 // The fences of the map, and what an administrator changes on the page: fences, rules and share links.
 
-import { adminTexts } from "./admin-texts.js";
 import { Fences } from "./fences.js";
-import { addTexts, onChange } from "./i18n.js";
+import { onChange } from "./i18n.js";
 import { Shares } from "./shares.js";
 
 /** The interval in milliseconds at which the fences are read again, because others can change them. */
@@ -15,7 +14,6 @@ export class Admin {
    * @param panel the panel of the chosen trackable, to which its share links are added
    */
   constructor(map, fleet, panel) {
-    addTexts(adminTexts);
     this.fences = new Fences(map, fleet);
     this.shares = new Shares(panel);
     onChange(() => { this.fences.update(); this.shares.show(this.shares.id); });

@@ -65,8 +65,3 @@ export function translate(root = document) {
     for (const element of root.querySelectorAll(`[${source}]`)) element.setAttribute(attribute, t(element.getAttribute(source)));
   }
 }
-
-/** Adds the texts of a part of the page, {en: {key: text}, de: {key: text}}, to the catalogues. */
-export function addTexts(texts) {
-  for (const [language, more] of Object.entries(texts)) Object.assign(CATALOGUES[language], more);
-}

@@ -7,7 +7,7 @@ import { path, send } from "./write.js";
 import * as text from "./text.js";
 
 /** The durations of share links, with the keys of their texts. */
-const TIMES = { "1h": "share.1h", "8h": "share.8h", "24h": "share.24h", "7d": "share.7d" };
+const TIMES = { "1h": "links.1h", "8h": "links.8h", "24h": "links.24h", "7d": "links.7d" };
 
 export class Shares {
   constructor(panel) {
@@ -15,15 +15,15 @@ export class Shares {
     const times = Object.entries(TIMES).map(([value, key]) => make("option", { value, key }));
     this.time = make("select", { id: "share-time" }, ...times);
     this.time.value = "8h";
-    this.link = make("input", { id: "share-link", type: "text", readOnly: true, label: "share.url" });
-    const copy = button("share.copy", () => this.copy(), { id: "share-copy" });
+    this.link = make("input", { id: "share-link", type: "text", readOnly: true, label: "links.url" });
+    const copy = button("links.copy", () => this.copy(), { id: "share-copy" });
     this.made = make("div", { className: "row", hidden: true }, this.link, copy);
     this.list = make("ul", { id: "share-list" });
     this.note = make("p", { className: "faint" });
     this.note.setAttribute("role", "status");
-    const create = button("share.create", () => this.create(), { id: "share-create" });
+    const create = button("links.create", () => this.create(), { id: "share-create" });
     this.element = make("section", { id: "shares", hidden: true, label: "shares" }, make("h3", { key: "shares" }),
-      make("div", { className: "row" }, field("share.time", this.time), create), this.made, this.note, this.list);
+      make("div", { className: "row" }, field("links.time", this.time), create), this.made, this.note, this.list);
     panel.append(this.element);
   }
 
@@ -44,11 +44,11 @@ export class Shares {
     if (!body || id !== this.id) return;
     const valid = body.shares.filter(({ state }) => state === "valid");
     this.list.replaceChildren(...valid.map(({ number, ends }) => {
-      const revoke = button("share.revoke", () => this.revoke(number));
-      revoke.setAttribute("aria-label", t("share.revoke.label", { number }));
-      return make("li", {}, make("span", { textContent: t("share.until", { number, time: text.moment(ends) }) }), revoke);
+      const revoke = button("links.revoke", () => this.revoke(number));
+      revoke.setAttribute("aria-label", t("links.revoke.label", { number }));
+      return make("li", {}, make("span", { textContent: t("links.until", { number, time: text.moment(ends) }) }), revoke);
     }));
-    if (valid.length === 0) this.list.append(make("li", { className: "faint", textContent: t("share.none") }));
+    if (valid.length === 0) this.list.append(make("li", { className: "faint", textContent: t("links.none") }));
   }
 
   async create() {
@@ -57,7 +57,7 @@ export class Shares {
     if (id !== this.id) return;
     this.made.hidden = !made.ok;
     this.link.value = made.ok ? made.body.url : "";
-    this.note.textContent = made.ok ? t("share.url") : reason(made);
+    this.note.textContent = made.ok ? t("links.url") : reason(made);
     if (made.ok) { this.link.focus(); this.link.select(); }
     await this.load();
   }
@@ -66,14 +66,14 @@ export class Shares {
     this.link.select();
     // A page that was loaded without TLS from another machine has no clipboard.
     try { await navigator.clipboard.writeText(this.link.value); } catch { document.execCommand("copy"); }
-    this.note.textContent = t("share.copied");
+    this.note.textContent = t("links.copied");
   }
 
   async revoke(number) {
     const { id } = this;
     const revoked = await send("DELETE", path("shares", number));
     if (id !== this.id) return;
-    this.note.textContent = revoked.ok ? t("share.revoked", { number }) : reason(revoked);
+    this.note.textContent = revoked.ok ? t("links.revoked", { number }) : reason(revoked);
     this.made.hidden = true;
     this.link.value = "";
     await this.load();
