@@ -46,6 +46,8 @@ import TrackingStore
         // Records that the broker accepted without the recorder's session are still on the device, and the next agent
         // sends them.
         let next = try stage.agent(fixes: 400_000, speed: "20")
+        // Before its first record, the agent may not handle the signal yet.
+        try await next.waitForLog("Records written to the device's log")
         try await stage.waitUntilStored(agent.loggedRecords, within: .seconds(180))
         next.terminate()
         #expect(try await next.result(within: .seconds(60)).code == 0, "\(next.errors.suffix(2000))")
