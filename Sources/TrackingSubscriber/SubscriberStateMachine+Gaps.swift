@@ -7,8 +7,8 @@ extension SubscriberStateMachine {
     /// positions at the broker when the retained positions have arrived.
     mutating func expect(_ ids: [TrackableID], at moment: Moment) {
         guard self.configuration.watchesAll else { return }
-        let room = max(0, self.configuration.maximumTrackables * 2 - self.expected.count)
-        self.expected.formUnion(ids.prefix(room))
+        let room = max(0, self.configuration.maximumTrackables * 2 - self.gaps.expected.count)
+        self.gaps.expected.formUnion(ids.prefix(room))
         if self.member.session.isAnnounced, !self.sweep.isCollecting { self.comparePositions(at: moment) }
     }
 
@@ -18,14 +18,14 @@ extension SubscriberStateMachine {
         guard self.configuration.watchesAll else { return }
         var missing: [TrackableID] = []
         if !self.sweep.isCollecting {
-            missing = self.expected.filter { self.assets[$0]?.hasPosition != true }
+            missing = self.gaps.expected.filter { self.assets[$0]?.hasPosition != true }
         } else if !self.sweep.isCompared {
-            missing = self.sweep.missing(of: self.expected.union(self.assets.keys))
+            missing = self.sweep.missing(of: self.gaps.expected.union(self.assets.keys))
             self.sweep.isCompared = true
         } else {
-            missing = self.sweep.missing(of: self.expected)
+            missing = self.sweep.missing(of: self.gaps.expected)
         }
-        self.expected = []
+        self.gaps.expected = []
         for id in missing.sorted() { self.gaps.missing(id, .position, now: moment.now) }
     }
 

@@ -92,9 +92,6 @@ package struct SubscriberStateMachine: Sendable {
     var sweep = RetainedSweep()
     var slices = SubscriptionSlices<TopicFilter>()
     var gaps = RetainedGaps()
-    /// The trackables that had a position, by the program's history, and that were not compared with the positions at
-    /// the broker yet.
-    var expected: Set<TrackableID> = []
     /// The number of messages that the broker dropped; always zero without
     /// ``SubscriberConfiguration/readsBrokerDrops``.
     package internal(set) var brokerDrops = BrokerDrops()

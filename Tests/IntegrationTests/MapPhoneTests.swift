@@ -76,8 +76,20 @@ import Testing
         let stage = try await MapStage()
         let browser = try await self.phone(stage)
         for row in 1...3 {
-            let place = try await browser.middle(of: "#list [role=option]:nth-child(\(row))")
-            try await browser.tap(place, times: 2)
+            // Both clicks in one script: a busy machine would make two touches slower than a double tap.
+            let twice = """
+                const box = document.querySelector('#list [role=option]:nth-child(\(row))').getBoundingClientRect();
+                const at = { clientX: box.left + box.width / 2, clientY: box.top + box.height / 2 };
+                for (const detail of [1, 2]) {
+                  const target = document.elementFromPoint(at.clientX, at.clientY);
+                  target.dispatchEvent(new MouseEvent('click', { bubbles: true, cancelable: true, detail, ...at }));
+                  if (detail === 2 && target.closest('#list')) {
+                    target.dispatchEvent(new MouseEvent('dblclick', { bubbles: true, ...at }));
+                  }
+                }
+                return true
+                """
+            try await browser.script(twice, as: Bool.self).isTrue()
             try await browser.wait(for: "the panel", until: self.panel)
             try await browser.wait(
                 for: "a close map, as after a double click",

@@ -28,7 +28,7 @@ import TrackingCore
 
     // MARK: - Live
 
-    @Test func acustomerSeesWhereTheVanIsAndWhenItArrives() async throws {
+    @Test func aCustomerSeesWhereTheVanIsAndWhenItArrives() async throws {
         let stage = try await MapStage(["--operator-name", "Limerick Parcels", "--operator-logo", Self.logo()])
         let tap = try await WireTap.listen(to: stage.broker)
         let agent = try self.van(stage)

@@ -61,6 +61,9 @@ package struct RetainedGaps: Sendable {
     /// The waits before the second and the third time that a trackable is asked for.
     package static let waits: [Duration] = [.seconds(5), .seconds(60)]
 
+    /// The trackables that had a position, by the program's history, and that were not compared with the positions at
+    /// the broker yet.
+    package var expected: Set<TrackableID> = []
     private var gaps: [TrackableID: Gap] = [:]
     private var fresh: [TrackableID] = []
     private var freshAt: MonotonicTime?
@@ -114,7 +117,11 @@ package struct RetainedGaps: Sendable {
     }
 
     /// The connection was lost. On the next one, all retained messages are expected again.
-    package mutating func disconnected() { self = RetainedGaps() }
+    package mutating func disconnected() {
+        let expected = self.expected
+        self = RetainedGaps()
+        self.expected = expected
+    }
 
     /// Ends the round under way if it has all messages or its time is over, and begins the next one.
     ///
