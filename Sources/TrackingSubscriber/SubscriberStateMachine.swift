@@ -92,8 +92,8 @@ package struct SubscriberStateMachine: Sendable {
     var sweep = RetainedSweep()
     var slices = SubscriptionSlices<TopicFilter>()
     var gaps = RetainedGaps()
-    /// The number of messages that the broker dropped; always zero without
-    /// ``SubscriberConfiguration/readsBrokerDrops``.
+    /// The number of messages that the broker dropped for any client since this program connected, by the broker's own
+    /// count; always zero without ``SubscriberConfiguration/readsBrokerDrops``.
     package internal(set) var brokerDrops = BrokerDrops()
 
     /// Creates the state machine of a subscriber that watches nothing and is not connected.

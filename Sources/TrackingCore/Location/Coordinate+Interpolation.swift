@@ -27,7 +27,7 @@ extension Coordinate {
     }
 }
 
-/// A coordinate as a vector from the centre of the earth, which is taken as a sphere.
+/// A vector from the centre of the earth, which is taken as a sphere. A coordinate gives a vector of length 1.
 private struct UnitVector {
     let x: Double
     let y: Double

@@ -18,8 +18,8 @@ public struct RecordingLedger: Sendable {
         /// The trackable's current run, a group of consecutive points to which new points are still added; `nil` for
         /// none.
         public var run: PointRun?
-        /// The trackable's latest streams in order of their last record, the newest at the end; at most
-        /// ``Acknowledgement/maximumStreams``.
+        /// The streams of the trackable of which records were stored last, in the order of storing and not of the
+        /// records' times. The latest stream is at the end; at most ``Acknowledgement/maximumStreams``.
         public var recent: [StreamID] = []
         /// The streams of the trackable that are loaded into the cache. They include all streams of `recent`.
         public var streams: [StreamID: Stream] = [:]

@@ -13,7 +13,8 @@ public struct ProximityStateMachine: Sendable {
         case inside
         /// The measure is from its threshold to a tenth above it, which is sufficient for the trackable to stay near.
         case between
-        /// The measure exceeds its threshold by more than a tenth, so the trackable is not near.
+        /// The measure exceeds its threshold by more than a tenth. The trackable stops being near when this applies to
+        /// every measure that has a threshold.
         case outside
 
         init(_ value: Double, threshold: Double) {

@@ -4,7 +4,7 @@ public struct Command: Hashable, Sendable {
     /// The command's id, a random UUID of 1 to 64 bytes. The publisher's answer contains the same id. The publisher
     /// executes each id only once.
     public var id: String
-    /// The name of the instruction that the publisher executes.
+    /// The name of the instruction that an operator sends to the publisher, such as `REPORT`.
     public var name: Name
     /// The time at which the command was issued, by the issuer's clock.
     public var time: UnixTime

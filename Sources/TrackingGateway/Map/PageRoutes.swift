@@ -94,7 +94,7 @@ package struct PageRoutes: Sendable {
         "stack.js": PackageResources.stack_js, "text.js": Self.textModule,
     ]
 
-    /// The scripts for fences and share links.
+    /// The JavaScript files of the page's parts for fences and share links, by file name.
     private static let adminScripts: [String: [UInt8]] = [
         "admin.js": PackageResources.admin_js,
         "dom.js": PackageResources.dom_js, "editor.js": PackageResources.editor_js,

@@ -14,7 +14,7 @@ final class ResolutionBox: Sendable {
     /// The resolution that is wanted now; `nil` until ``set(_:)`` is called.
     var current: Resolution? { self.state.withLock { $0.resolution } }
 
-    /// Stores a new resolution and wakes the run.
+    /// Stores the resolution that the source should have from now on, and wakes the task that reads the receiver.
     func set(_ resolution: Resolution) {
         let waiter = self.state.withLock { state in
             state.resolution = resolution

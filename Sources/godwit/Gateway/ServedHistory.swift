@@ -17,9 +17,8 @@ struct ServedHistory {
 extension Serve {
     /// Opens the history that the gateway shows.
     ///
-    /// A history given by `--store` is created if it does not exist, and the gateway records into it, unless
-    /// `--acknowledge-by` names another recorder. Any other history is only read. If its file does not exist yet, it is
-    /// read once it exists.
+    /// With `--store` and without `--acknowledge-by`, the gateway records into the history, and creates a missing SQLite
+    /// file. In all other cases it only reads the history and creates nothing: a missing file is read once it exists.
     func openHistory() async throws -> ServedHistory {
         guard !self.noStore else { return ServedHistory() }
         let isRecordedHere = self.store.store != nil && self.intake.acknowledgeBy.isEmpty

@@ -143,8 +143,8 @@ struct SourceSelectionStateMachine: Sendable {
         return [.run(index)]
     }
 
-    /// Returns the sources that should run: the best one, or, while it is broken or tried again, also its best
-    /// substitute.
+    /// Returns the sources that should run: the best one. While the best one is broken and waits, only its best
+    /// substitute runs; while the best one is tried again, both run.
     private func wanted(_ best: Int, now: MonotonicTime) -> [Int] {
         let isWaiting = self.isWaiting(best, now: now)
         let substitute = self.best { index in index != best && !self.isWaiting(index, now: now) }

@@ -29,7 +29,8 @@ enum WeekRollover: Hashable, Sendable {
         return isTrusted ? .corrected(rollovers: Int(rollovers)) : .suspect(rollovers: Int(rollovers))
     }
 
-    /// Returns the corrected time.
+    /// Returns the time of a fix, corrected by the weeks that the receiver's date is off; unchanged if there is no
+    /// correction.
     func applied(to time: UnixTime) -> UnixTime {
         switch self {
         case .corrected(let rollovers): UnixTime(time.seconds - Double(rollovers) * Self.period)
