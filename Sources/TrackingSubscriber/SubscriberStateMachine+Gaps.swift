@@ -38,7 +38,7 @@ extension SubscriberStateMachine {
     mutating func noteGaps(of id: TrackableID, isPosition: Bool, isLive: Bool, at moment: Moment) {
         guard self.configuration.watchesAll, let asset = self.assets[id] else { return }
         if isPosition {
-            self.gaps.arrived(id, .position, now: moment.now)
+            if self.gaps.arrived(id, .position, now: moment.now) { self.missStates(at: moment) }
         } else if !asset.hasPosition, asset.owner != nil {
             self.gaps.missing(id, .position, now: moment.now)
         }
@@ -47,6 +47,13 @@ extension SubscriberStateMachine {
         } else if asset.owner != nil || (isPosition && isLive) {
             self.gaps.missing(id, .state, now: moment.now)
         }
+    }
+
+    /// Notes the presence and the resolution of each trackable as missing if they did not arrive. A trackable whose
+    /// position did arrive gives no other sign that the broker dropped its presence.
+    private mutating func missStates(at moment: Moment) {
+        let ids = self.assets.filter { $0.value.owner == nil || $0.value.resolution == nil }.keys
+        for id in ids.sorted() { self.gaps.missing(id, .state, now: moment.now) }
     }
 
     /// Returns the actions that ask the broker again for the retained messages of single trackables, and end the

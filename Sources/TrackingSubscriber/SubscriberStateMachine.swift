@@ -229,7 +229,7 @@ package struct SubscriberStateMachine: Sendable {
             return []
         }
         self.comparePositions(at: moment)
-        guard !self.gaps.isAsking else {
+        guard !self.gaps.isAskingForPositions else {
             self.sweep.postpone(by: RetainedGaps.roundTime, now: moment.now)
             return []
         }

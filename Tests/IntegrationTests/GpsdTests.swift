@@ -87,12 +87,12 @@ import Testing
     @Test func aRideOfOurOwnArrivesAsGpsdReportsIt() async throws {
         let stage = try await Stage.start()
         let start = Fix.recently
-        let ride = (0..<20).map { Fix.invented($0, start: start) }
+        let ride = (0..<40).map { Fix.invented($0, start: start) }
         try await stage.receiver.send(ride.map(\.sentences).joined().utf8)
         let (reported, watched) = try await stage.end()
         #expect(watched == reported)
         #expect(watched.allSatisfy { fix in ride.contains { $0.time == fix.time && $0.isAt(fix) } })
-        // gpsd needs a few sentences to identify its input.
+        // gpsd needs some sentences to identify its input, more on a loaded machine.
         #expect(Set(watched.map(\.time)).count >= 15)
     }
 

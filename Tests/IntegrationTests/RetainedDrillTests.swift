@@ -16,7 +16,7 @@ import TrackingSubscriber
     /// The time in which each program must be complete after its start. Only the drill with a number of trackables of its
     /// own, which runs alone on the machine, measures the ten seconds.
     private static let limit: Duration =
-        ProcessInfo.processInfo.environment["GODWIT_DRILL_TRACKABLES"] == nil ? .seconds(60) : .seconds(10)
+        ProcessInfo.processInfo.environment["GODWIT_DRILL_TRACKABLES"] == nil ? .seconds(120) : .seconds(10)
     /// The number of positions that are published while the programs start.
     static let burst = 5_000
 

@@ -14,11 +14,12 @@ import TrackingRuntime
         init() throws { try FileManager.default.createDirectory(at: self.url, withIntermediateDirectories: true) }
         deinit { try? FileManager.default.removeItem(at: self.url) }
 
-        func script(_ text: String) throws -> String {
+        /// Returns the words of a command that runs a shell script. The shell reads the script: the kernel would not
+        /// start a new file itself while another test's child process still has it open for writing.
+        func script(_ text: String) throws -> [String] {
             let file = self.url.appending(path: "script").path()
-            try "#!/bin/sh\n\(text)\n".write(toFile: file, atomically: true, encoding: .utf8)
-            try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: file)
-            return file
+            try "\(text)\n".write(toFile: file, atomically: true, encoding: .utf8)
+            return ["sh", file]
         }
 
         func read(_ name: String) -> String {
@@ -56,7 +57,7 @@ import TrackingRuntime
         // Something that the agent has open.
         let handle = try FileHandle(forWritingTo: URL(filePath: "/dev/null"))
         #expect(
-            await self.run([script], input: "one\n", environment: ["PATH": "/usr/bin:/bin", "A": "b c"]) == .succeeded)
+            await self.run(script, input: "one\n", environment: ["PATH": "/usr/bin:/bin", "A": "b c"]) == .succeeded)
         try handle.close()
         #expect(folder.read("in") == "one\n")
         // The three standard streams, and the folder that `ls` reads.
@@ -68,7 +69,7 @@ import TrackingRuntime
         let folder = try Folder()
         let script = try folder.script(
             "sleep 600 & echo $! > \(folder.url.path())/c; mv \(folder.url.path())/c \(folder.url.path())/child; wait")
-        let program = EventProgram(words: [script], limit: isOver ? .seconds(120) : .seconds(10))
+        let program = EventProgram(words: script, limit: isOver ? .seconds(120) : .seconds(10))
         let child = folder.url.appending(path: "child").path()
         let signal = WakeSignal()
         let changes = try #require(FileChanges(child) { signal.notify() })
@@ -94,7 +95,7 @@ import TrackingRuntime
         let changes = try #require(FileChanges(begun) { signal.notify() })
         let outcome = await withTaskGroup(of: EventProgram.Outcome?.self) { group in
             group.addTask {
-                await EventProgram(words: [script], limit: .seconds(120)).run(
+                await EventProgram(words: script, limit: .seconds(120)).run(
                     [], environment: ["PATH": "/usr/bin:/bin"])
             }
             group.addTask {
@@ -131,7 +132,7 @@ import TrackingRuntime
             rmdir \(folder.url.path())/busy
             """)
         let notifier = Notifier(
-            try #require(NotifyCommand(argument: script)),
+            try #require(NotifyCommand(argument: script.joined(separator: " "))),
             environment: ["PATH": "/usr/bin:/bin", "GODWIT_PASSWORD": "secret", "GODWIT_TRACKABLE": "all"])
         let (events, feed) = AsyncStream.makeStream(of: TrackableEvent.self)
         for seq in 1...5 { feed.yield(try self.event(UInt64(seq))) }

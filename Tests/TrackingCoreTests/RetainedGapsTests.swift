@@ -19,10 +19,10 @@ import Testing
 
     @Test mutating func aMessageThatArrivesSoonIsNotAskedFor() {
         self.gaps.missing(self.van, .position, now: self.now)
-        #expect(self.wait(249) == nil && self.gaps.isAsking)
+        #expect(self.wait(249) == nil && self.gaps.isAskingForPositions)
         self.arrived(self.van, .position)
         #expect(self.wait(1) == nil)
-        #expect(!self.gaps.isAsking && self.gaps.isEmpty && self.gaps.nextDeadline == nil)
+        #expect(!self.gaps.isAskingForPositions && self.gaps.isEmpty && self.gaps.nextDeadline == nil)
     }
 
     @Test mutating func everyKindMustArrive() {
@@ -41,7 +41,7 @@ import Testing
         #expect(self.wait(250) == RetainedGaps.Round(asked: [self.van]))
         for pause in [5_000, 60_000] {
             #expect(self.wait(500) == RetainedGaps.Round(ended: [self.van]))
-            #expect(self.wait(pause - 1) == nil && !self.gaps.isAsking)
+            #expect(self.wait(pause - 1) == nil && !self.gaps.isAskingForPositions)
             #expect(self.wait(1) == RetainedGaps.Round(asked: [self.van]))
         }
         #expect(self.wait(500) == RetainedGaps.Round(ended: [self.van]))
@@ -56,11 +56,41 @@ import Testing
     @Test mutating func manyAreAskedForInRounds() throws {
         let ids = try (0..<600).map { try TrackableID("van-\($0)") }
         for id in ids { self.gaps.missing(id, .position, now: self.now) }
-        #expect(self.wait(250)?.asked.count == 250)
-        for id in ids[..<250] { self.arrived(id, .position) }
+        #expect(self.wait(250)?.asked.count == 200)
+        for id in ids[..<200] { self.arrived(id, .position) }
         let second = self.wait(0)
-        #expect(second?.ended == Array(ids[..<250]) && second?.asked == Array(ids[250..<500]))
-        self.gaps.forget(ids[500])
-        #expect(self.wait(500)?.asked == Array(ids[501...]))
+        #expect(second?.ended == Array(ids[..<200]) && second?.asked == Array(ids[200..<400]))
+        self.gaps.forget(ids[400])
+        #expect(self.wait(500)?.asked == Array(ids[401...]))
+    }
+
+    @Test mutating func aRoundLastsWhileItsMessagesArrive() throws {
+        let ids = try (0..<3).map { try TrackableID("van-\($0)") }
+        for id in ids { self.gaps.missing(id, .position, now: self.now) }
+        #expect(self.wait(250)?.asked == ids)
+        for id in ids[..<2] {
+            #expect(self.wait(499) == nil)
+            self.arrived(id, .position)
+        }
+        #expect(self.wait(499) == nil)
+        self.arrived(ids[1], .position)
+        #expect(self.wait(1)?.ended == ids, "a message that was not missing does not prolong the round")
+    }
+
+    @Test mutating func theFirstMessageThatWasAskedForProvesThatTheBrokerDroppedSome() throws {
+        let ids = try (0..<3).map { try TrackableID("van-\($0)") }
+        for id in ids { self.gaps.missing(id, .position, now: self.now) }
+        let early = self.gaps.arrived(ids[0], .position, now: self.now)
+        #expect(self.wait(250)?.asked == Array(ids[1...]))
+        let first = self.gaps.arrived(ids[1], .position, now: self.now)
+        let second = self.gaps.arrived(ids[2], .position, now: self.now)
+        #expect(!early && first && !second)
+    }
+
+    @Test mutating func aMissingStateIsNoMissingPosition() {
+        self.gaps.missing(self.van, .state, now: self.now)
+        #expect(!self.gaps.isAskingForPositions)
+        #expect(self.wait(250) == RetainedGaps.Round(asked: [self.van]))
+        #expect(!self.gaps.isAskingForPositions)
     }
 }

@@ -98,7 +98,8 @@ struct SubscriberConversation {
     }
 
     mutating func update(
-        _ seq: UInt64, of stream: String = "one", skipped: [UInt64] = [], retained: Bool = false
+        _ seq: UInt64, of stream: String = "one", skipped: [UInt64] = [], retained: Bool = false,
+        trackable: String = "van"
     ) throws -> [String] {
         func fix(_ seq: UInt64) throws -> Location {
             var fix = Location(
@@ -108,7 +109,7 @@ struct SubscriberConversation {
         }
         let update = LocationUpdate(location: try fix(seq), skipped: try skipped.map { try fix($0) })
         return self.receive(
-            "van", String(decoding: try LocationCodec.encode(update), as: UTF8.self), retained: retained)
+            trackable, String(decoding: try LocationCodec.encode(update), as: UTF8.self), retained: retained)
     }
 
     mutating func trip(

@@ -53,7 +53,10 @@ import TrackingCore
         case "resolution":
             return talk.resolution(
                 interval: try #require(Int(words[1])), silence: try #require(Int(words[2])), retained: isRetained)
-        case "update": return try talk.update(try #require(UInt64(words[1])), of: stream, retained: isRetained)
+        case "update":
+            return try talk.update(
+                try #require(UInt64(words[1])), of: stream, retained: isRetained,
+                trackable: Self.value("for", words) ?? "van")
         case "position": return talk.receive("van", "")
         case "trip":
             return talk.trip(try #require(Int(words[1])), of: stream, words.contains("ENDED") ? "ENDED" : "ACTIVE")

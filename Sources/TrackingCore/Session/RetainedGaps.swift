@@ -50,13 +50,14 @@ package struct RetainedGaps: Sendable {
         var end: MonotonicTime
     }
 
-    /// The largest number of trackables in one round. The retained messages of a round fit into the queue of a broker.
-    package static let roundSize = 250
+    /// The largest number of trackables in one round. A trackable has up to four retained messages, so a round is at most
+    /// as large as a slice of ``SubscriptionSlices``.
+    package static let roundSize = 200
     /// The largest number of trackables with a gap that are remembered.
     package static let limit = 100_000
     /// The time from the first known gap to the first round, in which the messages may still arrive.
     package static let patience = Duration.milliseconds(250)
-    /// The longest time that a round waits for its messages.
+    /// The time without a missing message that ends a round.
     package static let roundTime = Duration.milliseconds(500)
     /// The waits before the second and the third time that a trackable is asked for.
     package static let waits: [Duration] = [.seconds(5), .seconds(60)]
@@ -69,6 +70,8 @@ package struct RetainedGaps: Sendable {
     private var freshAt: MonotonicTime?
     private var later: [Later] = []
     private var running: Running?
+    /// `true` once the broker sent a message again that it had dropped.
+    private var hasDropped = false
 
     /// Makes a value without gaps.
     package init() {}
@@ -76,8 +79,11 @@ package struct RetainedGaps: Sendable {
     /// `true` while no messages are missing.
     package var isEmpty: Bool { self.gaps.isEmpty }
 
-    /// `true` while a trackable is being asked for, or is about to be.
-    package var isAsking: Bool { self.running != nil || !self.fresh.isEmpty }
+    /// `true` while a trackable is being asked for its position, or is about to be.
+    package var isAskingForPositions: Bool {
+        let asked = self.running.map(\.left) ?? []
+        return (asked + self.fresh).contains { self.gaps[$0]?.kinds.contains(.position) == true }
+    }
 
     /// The time at which the caller must call ``timerFired(now:)``; `nil` while there is nothing to ask.
     package var nextDeadline: MonotonicTime? {
@@ -98,14 +104,23 @@ package struct RetainedGaps: Sendable {
     }
 
     /// Notes that messages of a trackable arrived. They are no longer missing.
-    package mutating func arrived(_ id: TrackableID, _ kinds: Kind, now: MonotonicTime) {
-        guard !self.gaps.isEmpty, var gap = self.gaps[id] else { return }
+    ///
+    /// - Returns: `true` for the first message on a connection that arrived because the client asked for it. It proves
+    ///   that the broker dropped retained messages, so others that the client cannot know of may be missing too.
+    @discardableResult
+    package mutating func arrived(_ id: TrackableID, _ kinds: Kind, now: MonotonicTime) -> Bool {
+        guard !self.gaps.isEmpty, var gap = self.gaps[id], !gap.kinds.isDisjoint(with: kinds) else { return false }
         gap.kinds.subtract(kinds)
         self.gaps[id] = gap.kinds.isEmpty ? nil : gap
-        guard gap.kinds.isEmpty, self.running?.left.remove(id) != nil, self.running?.left.isEmpty == true else {
-            return
-        }
-        self.running?.end = now
+        guard var running = self.running.take() else { return false }
+        let isAsked = running.left.contains(id)
+        if gap.kinds.isEmpty { running.left.remove(id) }
+        // On a slow connection, the others of the round are still to come.
+        if isAsked { running.end = running.left.isEmpty ? now : now.advanced(by: Self.roundTime) }
+        self.running = running
+        guard isAsked else { return false }
+        defer { self.hasDropped = true }
+        return !self.hasDropped
     }
 
     /// Forgets a trackable that the client no longer follows.
