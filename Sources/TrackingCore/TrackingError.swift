@@ -129,7 +129,8 @@ public struct TrackingError: Error, Sendable, CustomStringConvertible {
     /// `true` when the broker rejected a topic or filter as invalid (MQTT 5: 0x8F, 0x90). A repetition of the request
     /// would be rejected too.
     public var isNameRefusal: Bool { self.reasonCode == 0x8F || self.reasonCode == 0x90 }
-    /// `true` when the broker rejected the content or size of a message (MQTT 5: 0x95, 0x99, 0x83). Other messages on
+    /// `true` when a message was rejected because of its content or size: the code is
+    /// ``TrackingError/Code/payloadTooLarge``, or the broker's reason code is 0x99 or 0x83 (MQTT 5). Other messages on
     /// the same topic may be accepted. However, some brokers return 0x83 for every message while they fail.
     public var isContentRefusal: Bool {
         self.code == .payloadTooLarge || self.reasonCode == 0x99 || self.reasonCode == 0x83

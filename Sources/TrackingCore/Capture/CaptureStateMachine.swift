@@ -20,8 +20,9 @@ public struct CaptureStateMachine: Hashable, Sendable {
     public struct Outcome: Hashable, Sendable {
         /// The decision about the fix, with its reason.
         public var verdict: Verdict
-        /// The position after the privacy zones were applied; `nil` when no position may be shown. It is used for
-        /// trips. While recording is not paused, it is also published as a raw (unfiltered) position.
+        /// The position after the privacy zones were applied; `nil` when the fix was dropped as a mock or hidden
+        /// entirely. Trips are made from this position. While recording is not paused, the position is also published
+        /// as a raw (unfiltered) position.
         public var shown: Location?
         /// The point to record, with its motion, tracking mode and additional members of `extra` (a JSON object); `nil`
         /// when the fix is not recorded.
@@ -56,7 +57,7 @@ public struct CaptureStateMachine: Hashable, Sendable {
         public init() {}
     }
 
-    /// The settings for capturing points.
+    /// The settings of this machine, for example the treatment of mock positions and the pauses.
     public let configuration: Configuration
     /// The capture filter, which decides by distance, time and accuracy which fixes are recorded.
     public var filter: CaptureFilter
@@ -88,16 +89,18 @@ public struct CaptureStateMachine: Hashable, Sendable {
     /// if it is set, else the receiver's time.
     public func stamp(at moment: Moment) -> ClockTrust.Stamp { self.clock.stamp(at: moment) }
 
-    /// Returns the moment with the best known wall-clock time. If the device's clock is not set, that is the last time
-    /// of the receiver, continued with the monotonic clock.
+    /// Returns the moment with its wall-clock time replaced by the best known time. If the device's clock is not set,
+    /// the best known time is the last time of a receiver, continued with the monotonic clock.
     public func trusted(_ moment: Moment) -> Moment {
         Moment(now: moment.now, wall: self.clock.stamp(at: moment).time)
     }
 
-    /// Replaces the settings by those of another machine. The state remains: the known time, the motion, the occupied
-    /// zones, the pause and the last recorded point.
+    /// Replaces the settings of this machine by those of the machine `other`. The state of this machine remains: the
+    /// known time, the occupied zones, the pause and the last recorded point. The motion remains if the activity is the
+    /// same.
     ///
-    /// - Returns: The events to publish, if the new settings end a pause. Usually empty.
+    /// - Returns: The events to publish if recording was paused and `other` never pauses: the end of the pause and, if
+    ///   visits are reported, the visit. Otherwise empty.
     public mutating func configure(as other: CaptureStateMachine, at moment: Moment) -> [Happening] {
         let last = self
         self = other
@@ -111,7 +114,8 @@ public struct CaptureStateMachine: Hashable, Sendable {
         return self.pause == nil ? last.events(of: pause.ended(at: last.trusted(moment).wall)) : []
     }
 
-    /// Processes a fix that has arrived from the receiver, and returns the decision about it.
+    /// Processes a fix that has arrived from the receiver. Returns the decision about the fix, the position to show,
+    /// the point to record, and the events to publish.
     ///
     /// - Parameters:
     ///   - fix: The fix.

@@ -18,9 +18,9 @@ public struct ClockTrust: Hashable, Sendable {
 
     /// A time together with its source.
     public struct Stamp: Hashable, Sendable {
-        /// The best known time.
+        /// The best known time at the moment for which the stamp was made.
         public var time: UnixTime
-        /// The source of the time.
+        /// The source of the stamp's time: the device's clock, a receiver, or a clock that is not set.
         public var basis: Basis
 
         /// The members to add to the details of an event with this time: `"clock": "unset"` if the time comes from a
@@ -47,7 +47,8 @@ public struct ClockTrust: Hashable, Sendable {
     public let fixFloor: UnixTime
     private var receiverTime: ReceiverTime?
 
-    /// Makes a clock trust that has not received a receiver's time yet.
+    /// Makes a clock trust from the earliest plausible times of the device's clock (`floor`) and of a receiver
+    /// (`fixFloor`). It knows no receiver's time yet.
     public init(floor: UnixTime = ClockTrust.buildFloor, fixFloor: UnixTime = ClockTrust.buildFloor) {
         self.floor = floor
         self.fixFloor = fixFloor

@@ -43,8 +43,8 @@ extension Location {
         self.extra = writer.bytes
     }
 
-    /// Returns `true` when `extra`, the JSON object with additional values of a point, has this member with the value
-    /// `true`.
+    /// Returns `true` when `extra`, the JSON object with additional values of a point, has a member with the given name
+    /// and the value `true`.
     func hasExtraFlag(_ name: StaticString) -> Bool {
         guard let extra = self.extra, let object = try? JSONObject(payload: extra) else { return false }
         return (try? object.optional(name) { json throws(Refusal) in try json.flag() }) == true

@@ -8,7 +8,8 @@ public struct LowBatteryDetector: Hashable, Sendable {
     /// The charge in percent, 0…100, below which the battery is low. A charge equal to the threshold is not low, so a
     /// threshold of 0 is never crossed.
     public let threshold: Double
-    /// `true` from the moment the charge falls below the threshold until it has risen to the threshold plus ``margin``.
+    /// `true` from the moment the charge falls below the threshold until the charge has risen to the threshold plus
+    /// ``margin``, at most 100 %.
     public private(set) var isLow = false
 
     /// Makes a detector that has not read a charge yet.

@@ -34,7 +34,8 @@ public struct MotionStateMachine: Hashable, Sendable {
         let coordinate: Coordinate
     }
 
-    /// A motion that the speed has indicated since a time, but not long enough to become the current motion.
+    /// A kind of motion that the speed indicates instead of the current motion, and the time since which it does so.
+    /// The candidate becomes the current motion after ``dwell``.
     private struct Candidate: Hashable, Sendable {
         var motion: Motion?
         var since: UnixTime
@@ -50,7 +51,9 @@ public struct MotionStateMachine: Hashable, Sendable {
     public private(set) var isKnown = false
 
     private var candidate: Candidate?
-    /// The time of the last fix at driving speed while the current motion was driving; `nil` for none.
+    /// The time of a fix that indicated driving, by its speed or by the report of the source: the fix with which
+    /// driving began, or a later one. For ``driveMemory`` after this time, slow motion counts as driving. `nil` for
+    /// none.
     private var lastDrive: UnixTime?
     private var places: [Place] = []
 

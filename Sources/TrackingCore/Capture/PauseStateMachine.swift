@@ -36,7 +36,8 @@ public struct PauseStateMachine: Hashable, Sendable {
     }
 
     private enum State: Hashable, Sendable {
-        /// The machine has processed no fix yet. Can transition to: `moving`, `paused`.
+        /// The machine has no fix to start from: it has processed none yet, or the device's clock was set while the
+        /// trackable moved. Can transition to: `moving`, `paused`.
         case unknown
         /// The trackable moves, or has not been stationary for long enough. `place` and `since` belong to the first fix
         /// of the possible stay. `quiet` is the arrival of the last fix, if it reported a standing trackable. Can
@@ -145,8 +146,8 @@ public struct PauseStateMachine: Hashable, Sendable {
         if case .paused(_, let since) = self.state { .resumed(since: since, until: time) } else { nil }
     }
 
-    /// Counts the trackable as stationary at the place of this fix, if it is the machine's first fix. So the machine
-    /// reports no begin of a pause there, and its first report is that the trackable leaves.
+    /// Begins in a pause at the place of `fix`, if the machine has processed no fix yet. The begin of this pause is not
+    /// reported. The first report is therefore its end, when the trackable leaves the place.
     mutating func rest(with fix: Location) {
         if case .unknown = self.state { self.state = .paused(place: fix.coordinate, since: fix.time) }
     }

@@ -7,7 +7,8 @@ public struct SendDeferral: Hashable, Sendable {
     /// The maximum time for which the sending of a point is delayed: 10 minutes.
     public static let maximumWait: Duration = .seconds(600)
 
-    /// The distance in metres (> 0) that the trackable must move before its delayed points are sent.
+    /// The distance in metres (> 0), measured along the recorded points, that the trackable must move before the
+    /// delayed points are sent.
     public let distance: Meters
     private var last: Coordinate?
     private var travelled = 0.0
@@ -31,10 +32,10 @@ public struct SendDeferral: Hashable, Sendable {
     /// The time at which the delayed points are sent at the latest; `nil` while no points are delayed.
     public var nextDeadline: MonotonicTime? { self.heldSince?.advanced(by: Self.maximumWait) }
 
-    /// Decides if the points recorded so far, up to this one, are sent now. The first point is sent at once. Later
-    /// points are delayed until the trackable has moved ``distance``.
+    /// Processes a recorded point, and decides if all points recorded so far are sent now. The first point is sent at
+    /// once. Later points are delayed until the trackable has moved ``distance``.
     ///
-    /// - Returns: `true` when all points recorded so far are to be sent now.
+    /// - Returns: `true` when all points recorded so far, this one included, are to be sent now.
     public mutating func recorded(_ fix: Location, now: MonotonicTime) -> Bool {
         defer { self.last = fix.coordinate }
         guard let last = self.last else { return true }

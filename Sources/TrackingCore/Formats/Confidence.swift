@@ -25,7 +25,8 @@ package enum Confidence {
     }
 
     /// Returns the radius in metres that contains 68 % of the fixes, from a horizontal dilution of precision (HDOP).
-    /// The HDOP is multiplied by the error for an HDOP of 1, and by the factor for 68 %.
+    /// The radius is the HDOP multiplied by the position error for an HDOP of 1 (5 m, or 2 m with differential
+    /// corrections) and by 1.0675.
     package static func radius(dilution: Double, isDifferential: Bool = false) -> Double {
         1.0675 * dilution * (isDifferential ? Self.differentialRangeError : Self.rangeError)
     }

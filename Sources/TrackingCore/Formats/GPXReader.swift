@@ -1,14 +1,15 @@
 /// Reads the track points of GPX 1.0 and 1.1 files. The file may arrive in pieces.
 ///
-/// Waypoints and route points have no times, so they are skipped. A file without track points is reported, and so is
-/// each track point without a valid time or position. Speed and course are read from GPX 1.0 elements and from Garmin's
-/// extension. The accuracy is derived from `hdop` (see ``Confidence``). The altitude is `ele` plus `geoidheight`, or
-/// `ele` alone.
+/// Waypoints and route points have no times, so they are skipped. A file that contains only such points is reported as
+/// an invalid input, and so is each track point without a valid time or position. Speed and course are read from GPX
+/// 1.0 elements and from Garmin's extension. The accuracy is derived from `hdop` (see ``Confidence``). The altitude is
+/// `ele` plus `geoidheight`, or `ele` alone.
 package struct GPXReader: RecordingDecoder {
     package private(set) var failure: TrackingError?
     private var scanner = XMLScanner()
     private var point: Point?
-    /// The text of the current XML element; `nil` when the text is not needed.
+    /// The text read so far of the current XML element; `nil` outside of track points, and when the text is longer than
+    /// ``maximumText``.
     private var text: String?
     private var count = 0
     /// The number of waypoints and route points that were skipped.
@@ -36,7 +37,8 @@ package struct GPXReader: RecordingDecoder {
         var speed: Double?
         var course: Double?
 
-        /// Sets the value with this element name from the element's text. The value remains unknown when the text is
+        /// Sets the value of the track point that belongs to the XML element with this name, from the element's text.
+        /// Inside `extensions`, only speed and course are read. The value becomes `nil` (unknown) when the text is
         /// invalid.
         mutating func set(_ name: String, to text: String, isExtension: Bool) {
             guard !isExtension || name == "speed" || name == "course" else { return }

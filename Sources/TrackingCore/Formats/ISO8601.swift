@@ -67,7 +67,8 @@ package struct DigitScanner<Text: Collection<UInt8>> {
     /// `true` when the scanner has reached the end of the text.
     package var isAtEnd: Bool { self.index == self.text.endIndex }
 
-    /// Reads exactly `count` digits and returns their number; returns `nil` when there are fewer digits.
+    /// Reads exactly `count` digits, and returns the whole number that they form. Returns `nil` when there are fewer
+    /// digits.
     package mutating func digits(_ count: Int) -> Int? {
         var value = 0
         for _ in 0..<count {

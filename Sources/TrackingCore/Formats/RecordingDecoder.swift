@@ -1,5 +1,5 @@
 /// A decoder for a file format of recorded positions, such as GPX or NMEA. The file arrives in pieces of any size. The
-/// result depends on its bytes only.
+/// decoded events depend only on the bytes of the file, not on the sizes of the pieces.
 package protocol RecordingDecoder: Sendable {
     /// The reason why the rest of the file cannot be decoded; `nil` while decoding continues. What was decoded before
     /// the failure has already been returned.

@@ -8,7 +8,8 @@ public enum LivePosition {
     public enum Fault: Hashable, Sendable {
         /// The point is exactly at latitude 0, longitude 0. Receivers without a fix report that position.
         case nowhere
-        /// The point's time is wrong, because the device's clock was not set when the point was captured.
+        /// The point's time is wrong, because the device's clock was not set when the point was captured. The device
+        /// marked the point so, or the time is before 2001.
         case unsetClock
         /// The point's time is in the future: it is ahead of the clock of the program that checks it by the given
         /// duration, which exceeds ``LivePosition/maximumAhead``.
@@ -23,8 +24,8 @@ public enum LivePosition {
     ///
     /// - Parameters:
     ///   - point: The point.
-    ///   - now: The time on the clock of the checking program; `nil` when that clock is not trusted. With `nil`, a time
-    ///     in the future is not detected.
+    ///   - now: The time on the clock of the checking program; `nil` when that clock is not trusted. With `nil`, the
+    ///     point's time is not compared with any clock: a time in the future or before 2001 is not detected.
     public static func fault(of point: Location, at now: UnixTime?) -> Fault? {
         if point.coordinate.isNowhere { return .nowhere }
         if point.hasUnsetClock { return .unsetClock }

@@ -36,7 +36,8 @@ public struct LocationAnimator: Sendable {
         let travelled: Double
     }
 
-    /// The maximum number of points on the marker's path. A longer path loses its oldest points.
+    /// The maximum number of points on the marker's path. A longer path loses the points that the marker would pass
+    /// next.
     static let maximumWaypoints = 256
 
     /// The expected time between two updates. The marker moves to a new position within this time; with zero, it jumps.

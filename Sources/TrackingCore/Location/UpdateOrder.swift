@@ -3,9 +3,10 @@
 ///
 /// - Each point has a number (`seq`) in its stream, one life of a device's log. Within a stream, the higher number is
 ///   newer; times are ignored.
-/// - The first point of a stream that was not received before is current.
-/// - A point of an earlier stream, to which updates return, is current if its time is later. It is also current if the
-///   stream belongs to the owner, the publisher entitled to publish the trackable.
+/// - The first update of a stream that was not seen before becomes current, whatever its time.
+/// - Updates may return from the current stream to an earlier one. A point of the earlier stream is current if its time
+///   is later than the current one. It is also current if the earlier stream belongs to the owner, the publisher
+///   entitled to publish the trackable.
 /// - A point without `seq` is compared with the current position by time.
 public struct UpdateOrder: Hashable, Sendable {
     /// The decision about the position of an update: current, late or duplicate.
@@ -35,13 +36,13 @@ public struct UpdateOrder: Hashable, Sendable {
     private var streams: [Stream] = []
     /// The stream of the last position that became current and had a record number (`seq`).
     private var currentStream: StreamID?
-    /// The time of the current position of the trackable.
+    /// The time of the current position of the trackable; `nil` before the first update.
     private var currentTime: UnixTime?
-    /// The latest time of the points that were received before the current one. A skipped point without a record number
-    /// (`seq`) is new only if its time is later.
+    /// The time up to which skipped points without a record number (`seq`) count as received. Such a point is new only
+    /// if its time is later. `nil` while no such limit is known.
     private var seenUntil: UnixTime?
 
-    /// Makes a value that has received no updates yet.
+    /// Makes the order of a trackable's updates, before the first update was received.
     public init() {}
 
     /// Decides if an update's position is the newest position of the trackable, a late one or a duplicate. Call

@@ -64,8 +64,8 @@ package struct PresenceStateMachine: Sendable {
         /// The session and connection with which the client is online, and the time for which its heartbeat is valid
         /// (the lease); `nil` when the client is offline or unknown.
         var online: (run: Run, lease: Duration)?
-        /// The session and connection of the client whose retained heartbeat is no longer accepted: it was used once,
-        /// or it expired. Only a new heartbeat, sent live, shows again that the client is online.
+        /// The session and connection named in a retained heartbeat that is no longer accepted, because it was used
+        /// once or has expired. Only a new heartbeat, sent live, shows again that the client is online. `nil` for none.
         var usedUp: Run?
         var presences: Set<Key> = []
     }

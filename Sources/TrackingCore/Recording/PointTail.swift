@@ -1,16 +1,17 @@
-/// The newest points of a trackable that are stored, while the database rows of the trackable and of its stream do not
-/// include them yet.
+/// The newest stored points of a trackable that two summary rows of the database do not include yet: the row of the
+/// trackable and the row of its stream.
 ///
-/// Writing these rows with every point would cost more than the point itself. So they are written later: when another
-/// kind of message arrives, or when the tail is full. The points of a tail have consecutive numbers in one stream and
-/// ascending times. So the values missing in the rows can be computed from the points.
+/// Writing these two rows with every point would cost more than the point itself. So they are written later: when
+/// another kind of message arrives, or when the tail is full. The points of a tail have consecutive numbers in one
+/// stream and ascending times. So the values missing in the rows can be computed from the points.
 public struct PointTail: Hashable, Sendable {
     /// The stream of the points in the tail. It is the trackable's latest stream, one life of the device's log.
     public var stream: StreamID
     /// The record numbers of the points in the tail, a range of their stream.
     public var seqs: ClosedRange<UInt64>
 
-    /// The maximum number of points in a tail, which must be read again when the trackable is loaded from the store.
+    /// The maximum number of points in a tail: 64. When a trackable is loaded from the store, the points of its tail
+    /// must be read again.
     public static let maximumCount = 64
 }
 

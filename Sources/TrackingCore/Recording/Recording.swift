@@ -19,7 +19,7 @@ public struct Recording: Hashable, Sendable {
     /// trackable) or the resolution in force.
     public var state: StateChange?
 
-    /// Makes a recording without content.
+    /// Makes the content of a message about a trackable, without points, trips, events or other parts yet.
     public init(of trackable: TrackableID, at receivedAt: UnixTime) {
         self.trackable = trackable
         self.receivedAt = receivedAt
@@ -33,7 +33,7 @@ public struct RecordedDocument<Value: Hashable & Sendable>: Hashable, Sendable {
     /// The original JSON of the trip or event.
     public var json: [UInt8]
 
-    /// Makes a document from a decoded value and its original JSON.
+    /// Makes a document from a decoded trip or event and its original JSON.
     public init(_ value: Value, json: [UInt8]) {
         self.value = value
         self.json = json
@@ -43,7 +43,7 @@ public struct RecordedDocument<Value: Hashable & Sendable>: Hashable, Sendable {
 /// The statement of a device, in a batch of records, about the whole stream of these records: which records it still
 /// has. A stream is one life of the device's log.
 public struct StreamDeclaration: Hashable, Sendable {
-    /// The id of the stream.
+    /// The id of the stream that the statement describes.
     public var stream: StreamID
     /// The lowest record number of the stream that the device still has in its log.
     public var oldest: UInt64

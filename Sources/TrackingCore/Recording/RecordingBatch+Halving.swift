@@ -1,6 +1,7 @@
 /// Functions that divide a batch, in order to find the one record that a store rejects.
 extension RecordingBatch {
-    /// Divides the batch into two halves, in the same order. Returns `nil` for a batch of at most one record.
+    /// Divides the batch into two halves, in the same order. A batch of several messages is divided between messages,
+    /// and a single message between its records. Returns `nil` when there is at most one record or other part.
     public func halved() -> (first: RecordingBatch, second: RecordingBatch)? {
         let pieces = self.pieces
         guard pieces.count > 1 else { return nil }

@@ -27,7 +27,7 @@ public struct StreamCoverage: Hashable, Sendable {
 
     /// A range of consecutive record numbers that all have the same mark.
     public struct Range: Hashable, Sendable {
-        /// The mark that all numbers of the range have.
+        /// The mark, the known state that all record numbers of the range have.
         public var mark: Mark
         /// The record numbers of the range.
         public var seqs: ClosedRange<UInt64>
@@ -46,8 +46,8 @@ public struct StreamCoverage: Hashable, Sendable {
     /// The last number of the ended stream, as the device declared it; `nil` before that declaration.
     public private(set) var end: UInt64?
 
-    /// The number of ranges of known numbers from which only few further numbers are accepted. A range consists of
-    /// consecutive numbers with the same mark. Numbers that are isolated from the known ones are then rejected.
+    /// The number of ranges at which a coverage counts as full: 65,536. A range consists of consecutive record numbers
+    /// with the same mark. A full coverage rejects numbers that are isolated from the known ones.
     public static let maximumRanges = 65_536
 
     /// Makes a coverage, the states of a stream's record numbers. All numbers are unknown.
@@ -64,12 +64,12 @@ public struct StreamCoverage: Hashable, Sendable {
     /// The set of all record numbers that have the given mark.
     public subscript(mark: Mark) -> SeqSet { self.sets[mark.rawValue] }
 
-    /// All ranges of known numbers, each with its mark. Each number is in at most one range.
+    /// All ranges of known record numbers, each with its mark. Each number is in at most one range.
     public var ranges: [Range] {
         Mark.allCases.flatMap { mark in self[mark].ranges.map { Range(mark, $0) } }
     }
 
-    /// The number of ranges of known numbers, over all marks.
+    /// The number of ranges of known record numbers, summed over all marks.
     var rangeCount: Int { self.sets.reduce(0) { $0 + $1.ranges.count } }
 
     /// `true` when there are ``maximumRanges`` ranges of known numbers or more. Then only few further numbers are
@@ -87,18 +87,18 @@ public struct StreamCoverage: Hashable, Sendable {
             || self.isBetweenKnown(seq...seq) && !self.isKnown(seq)
     }
 
-    /// Returns the parts of the given range whose numbers are unknown.
+    /// Returns the parts of a range of record numbers that are unknown, that is, have no mark.
     private func unknown(in seqs: ClosedRange<UInt64>) -> [ClosedRange<UInt64>] {
         self.sets.reduce([seqs]) { free, set in free.flatMap { set.gaps(in: $0) } }
     }
 
-    /// Returns `true` when the numbers directly before and directly after the range are known. A range that begins at 1
-    /// needs only the number after it.
+    /// Returns `true` when the record numbers directly before and directly after the range are known. For a range that
+    /// begins at 1, only the number after the range must be known.
     private func isBetweenKnown(_ seqs: ClosedRange<UInt64>) -> Bool {
         (seqs.lowerBound <= 1 || self.isKnown(seqs.lowerBound - 1)) && self.isKnown(seqs.upperBound &+ 1)
     }
 
-    /// Marks a number as stored. Returns `false` when the number was stored or erased before.
+    /// Marks a record number as stored. Returns `false` when the number was already marked as stored or erased.
     public mutating func store(_ seq: UInt64) -> Bool {
         let stored = Mark.stored.rawValue
         guard !self.sets[stored].contains(seq), !self[.erased].contains(seq) else { return false }
@@ -110,12 +110,14 @@ public struct StreamCoverage: Hashable, Sendable {
         return true
     }
 
-    /// Returns `true` when `seq` is one above the highest known number, and that highest number is stored.
+    /// Returns `true` when `seq` is one above the highest known record number, and the record with that highest number
+    /// is stored.
     func isNext(_ seq: UInt64) -> Bool {
         seq > 0 && self[.stored].last == seq - 1 && self.sets.allSatisfy { ($0.last ?? 0) < seq }
     }
 
-    /// Returns a copy from which the given stored numbers are removed. They must be the highest known numbers.
+    /// Returns the coverage as it was before the given record numbers were stored. They must be the highest known
+    /// numbers.
     func before(_ seqs: ClosedRange<UInt64>) -> StreamCoverage {
         var coverage = self
         coverage.sets[Mark.stored.rawValue].remove(seqs)
@@ -123,7 +125,8 @@ public struct StreamCoverage: Hashable, Sendable {
         return coverage
     }
 
-    /// Gives the numbers of a range the given mark. A number that already has a lower mark keeps its lower mark.
+    /// Gives all record numbers of a range the given mark. A number that already has a mark with precedence (a lower
+    /// raw value) keeps that mark.
     public mutating func declare(_ seqs: ClosedRange<UInt64>, _ mark: Mark) {
         if let only = self.mark(of: seqs), only <= mark { return }
         // Only overlapping ranges are examined: a message may declare thousands of ranges, and a stream may have more.
@@ -135,8 +138,8 @@ public struct StreamCoverage: Hashable, Sendable {
         self.advance()
     }
 
-    /// Gives the numbers of a range the given mark, unless there are too many ranges of known numbers. If there are
-    /// ``maximumRanges`` of them, only parts of the range are accepted that close a gap between known numbers.
+    /// Gives the record numbers of a range the given mark. A coverage with ``maximumRanges`` ranges or more accepts
+    /// only those parts of the range that close a gap between known numbers.
     ///
     /// - Returns: `true` when all numbers of the range are known afterwards.
     public mutating func declareWithinBounds(_ seqs: ClosedRange<UInt64>, _ mark: Mark) -> Bool {
@@ -174,8 +177,8 @@ public struct StreamCoverage: Hashable, Sendable {
         for range in self[mark].ranges { self.declare(range, .erased) }
     }
 
-    /// Returns the ranges of unknown numbers between the known numbers, and up to the stream's declared last number.
-    /// Returns at most `limit` ranges, the lowest first.
+    /// Returns the ranges of unknown record numbers below the highest known number, and up to the stream's declared
+    /// last number. Returns at most `limit` ranges, the lowest first.
     public func undeclaredGaps(limit: Int = .max) -> [ClosedRange<UInt64>] {
         let highest = max(self.end ?? 0, self.sets.compactMap(\.last).max() ?? 0)
         guard highest > self.handledThrough else { return [] }

@@ -9,14 +9,14 @@ public struct Approach: Hashable, Sendable {
     /// the last 30 s. `nil` while there is no estimate, for example because the trackable does not move.
     public var timeToArrival: Duration?
 
-    /// Makes the description of a remaining way.
+    /// Makes an approach from a destination and, if they are known, the distance and the time to arrival.
     public init(destination: Coordinate, distance: Meters? = nil, timeToArrival: Duration? = nil) {
         self.destination = destination
         self.distance = distance
         self.timeToArrival = timeToArrival
     }
 
-    /// Makes the description of the way from a position to the destination, in whole metres and whole seconds.
+    /// Makes the approach of a trackable from its position to the destination, in whole metres and whole seconds.
     ///
     /// - Parameters:
     ///   - position: The last published position; `nil` before the first.
@@ -30,8 +30,9 @@ public struct Approach: Hashable, Sendable {
         }
     }
 
-    /// Returns `true` if readers should learn of this way after `other`: the distance or the time to arrival differs by
-    /// more than a twentieth and by more than 20 m or 20 s, or one of them became known or unknown.
+    /// Returns `true` if this approach differs so much from `other` that it is worth publishing. The distance or the
+    /// time to arrival must differ by more than a twentieth and by more than 20 m or 20 s, or have become known or
+    /// unknown.
     func differsNoticeably(from other: Approach) -> Bool {
         Self.differs(self.distance?.value, other.distance?.value)
             || Self.differs(self.timeToArrival?.inSeconds, other.timeToArrival?.inSeconds)
@@ -43,16 +44,17 @@ public struct Approach: Hashable, Sendable {
     }
 }
 
-/// Decides which ``Approach`` of one trackable is published. `docs/reference/resolution.md`, "Destination", contains the
-/// rule.
+/// Decides which ``Approach`` of one trackable, its remaining way to the destination, is published.
+/// `docs/reference/resolution.md`, "Destination", contains the rule.
 ///
 /// A new, changed or removed destination takes effect at once. A change of the distance or of the time to arrival takes
 /// effect only if it is noticeable, and at most once in 15 s.
 package struct ApproachStateMachine: Hashable, Sendable {
-    /// The shortest time between two changes of the distance or of the time to arrival.
+    /// The shortest time between two published changes of the distance or of the time to arrival: 15 s.
     package static let pause: Duration = .seconds(15)
 
-    /// The way to publish; `nil` without a destination.
+    /// The approach (remaining way to the destination) that the publisher is to publish now; `nil` without a
+    /// destination.
     package private(set) var current: Approach?
     private var latest: Approach?
     private var changed: MonotonicTime?
@@ -60,13 +62,16 @@ package struct ApproachStateMachine: Hashable, Sendable {
     /// Makes a machine for a trackable without a destination.
     package init() {}
 
-    /// The time at which a noticeable change takes effect; `nil` when no change waits.
+    /// The time at which the caller calls ``updated(_:now:)`` again, so that a noticeable change takes effect. `nil`
+    /// when no such change waits.
     package var nextDeadline: MonotonicTime? {
         self.isNoticeable ? self.changed?.advanced(by: Self.pause) : nil
     }
 
-    /// Takes the present way, and puts it into effect if its turn has come. The caller calls this for each published
-    /// position, after each change of the destination, and at ``nextDeadline``.
+    /// Processes the trackable's newest approach, `nil` without a destination. It becomes ``current`` at once if the
+    /// destination changed, or if a noticeable change follows the last one after at least 15 s. Otherwise it waits
+    /// until ``nextDeadline``. The caller calls this for each published position, after each change of the destination,
+    /// and at ``nextDeadline``.
     package mutating func updated(_ latest: Approach?, now: MonotonicTime) {
         self.latest = latest
         let isNew = latest?.destination != self.current?.destination

@@ -1,14 +1,16 @@
 /// Detects that the device's wall clock was set to another time, by comparison with the monotonic clock.
 ///
-/// Each pair of clock readings is compared with the previous pair. The clocks may differ by the tolerance plus a
-/// thousandth of the elapsed time. The gradual adjustment of NTP, at most 500 ppm, is therefore not taken for a step.
+/// Each pair of clock readings is compared with the previous pair. The times that elapsed on the two clocks may differ
+/// by the tolerance plus a thousandth of the elapsed time. The gradual adjustment of NTP, at most 500 ppm, is therefore
+/// not taken for a step.
 public struct ClockStep: Sendable {
-    /// The difference between the clocks that is always allowed. It covers the time between the two readings, and steps
-    /// too small to matter.
+    /// The difference between the times elapsed on the two clocks that is always allowed. It covers the delay between
+    /// reading one clock and reading the other, and steps too small to matter.
     private let tolerance: Duration
     private var last: (monotonic: MonotonicTime, wall: UnixTime)?
 
-    /// Makes a detector that has no clock readings yet. The `tolerance` is the difference that is always allowed, ≥ 0.
+    /// Makes a detector that has no clock readings yet. The `tolerance` is the always allowed difference, ≥ 0, between
+    /// the times elapsed on the two clocks.
     public init(tolerance: Duration = .seconds(2)) { self.tolerance = tolerance }
 
     /// Compares a new pair of clock readings with the previous pair. The caller reads both clocks immediately after

@@ -2,8 +2,8 @@
 public enum ConditionChange: Hashable, Sendable {
     /// A subscriber became present on the trackable. A repetition for a present subscriber has no effect.
     case subscriberCame(SubscriberID)
-    /// A subscriber is no longer present on the trackable: it left, or the time that others wait for its sign of life
-    /// passed. Its resolution request is removed.
+    /// A subscriber is no longer present on the trackable: it left, or its lease, the time for which a heartbeat
+    /// counts, is over. The subscriber's resolution request is removed.
     case subscriberLeft(SubscriberID)
     /// A present subscriber requests a resolution for the trackable. The request of an absent subscriber is ignored and
     /// must be repeated once the subscriber is present.

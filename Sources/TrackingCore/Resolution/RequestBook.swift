@@ -12,13 +12,13 @@ public struct RequestBook: Sendable {
     private var intervals = MinMultiset<Duration>()
     private var displacements = MinMultiset<Meters>()
 
-    /// Makes a collection without requests.
+    /// Makes a request book without resolution requests.
     public init() {}
 
-    /// The number of requests.
+    /// The number of subscribers that have a resolution request.
     public var count: Int { self.requests.count }
 
-    /// `true` when there are no requests.
+    /// `true` when no subscriber has a resolution request.
     public var isEmpty: Bool { self.requests.isEmpty }
 
     /// The finest combination of all requests: the highest accuracy, the shortest interval and the shortest
@@ -32,10 +32,10 @@ public struct RequestBook: Sendable {
             displacement: displacement)
     }
 
-    /// The request of `subscriber`; `nil` when there is none.
+    /// The resolution that `subscriber` requests; `nil` when the subscriber has no request.
     public subscript(subscriber: SubscriberID) -> Resolution? { self.requests[subscriber] }
 
-    /// Sets the request of `subscriber`, replacing its previous request.
+    /// Sets the resolution that `subscriber` requests, and replaces the subscriber's previous request.
     public mutating func set(_ subscriber: SubscriberID, to resolution: Resolution) {
         if let previous = self.requests.updateValue(resolution, forKey: subscriber) {
             guard previous != resolution else { return }
@@ -46,7 +46,7 @@ public struct RequestBook: Sendable {
         self.displacements.insert(resolution.minimumDisplacement)
     }
 
-    /// Removes the request of `subscriber` and returns it; returns `nil` when there was none.
+    /// Removes the resolution request of `subscriber` and returns it. Returns `nil` when the subscriber had no request.
     @discardableResult
     public mutating func remove(_ subscriber: SubscriberID) -> Resolution? {
         guard let previous = self.requests.removeValue(forKey: subscriber) else { return nil }
@@ -62,6 +62,6 @@ public struct RequestBook: Sendable {
 }
 
 extension RequestBook: Equatable {
-    /// Returns `true` when both collections have the same subscribers with equal requests.
+    /// Returns `true` when both request books have the same subscribers with equal resolution requests.
     public static func == (left: Self, right: Self) -> Bool { left.requests == right.requests }
 }

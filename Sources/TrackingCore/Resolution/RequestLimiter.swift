@@ -36,7 +36,7 @@ public struct RequestLimiter: Sendable {
     public static let burst = 5
     /// The time after which a sender may make one more request: 200 ms, which is five requests a second.
     static let interval: Duration = .milliseconds(200)
-    /// The largest payload of a request, in bytes.
+    /// The largest payload of a resolution request, in bytes: 1,024.
     public static let maximumBytes = 1024
 
     private let capacity: Int
