@@ -16,7 +16,7 @@ public struct Fence: Hashable, Sendable {
 
     /// The name of the fence: 1 to 64 bytes of UTF-8.
     public let name: String
-    /// The covered area.
+    /// The shape of the fence: the circle or the polygons that it covers on the ground.
     public let shape: Shape
 
     /// Creates a fence.
@@ -61,8 +61,9 @@ public struct Fence: Hashable, Sendable {
         }
     }
 
-    /// Returns the problem of the first ring that cannot be used, because it spans half the earth or surrounds a pole.
-    /// Returns `nil` when all rings are usable.
+    /// Checks the rings of one area of a fence. Returns the problem of the first ring that cannot be used, as text for
+    /// people. Such a ring has an edge of half the way round the earth, surrounds a pole, or spans 180 degrees of
+    /// longitude or more. Returns `nil` when all rings are usable.
     private static func problem(area: Int, _ rings: [[Coordinate]]) -> String? {
         for (index, ring) in rings.enumerated() {
             let name = "ring \(index + 1) of area \(area)"
@@ -145,8 +146,8 @@ private struct Edge {
 }
 
 extension Sequence<[Coordinate]> {
-    /// Returns the edges of all rings, with their ends in metres east and north of `place`. Each edge takes the shorter
-    /// way around the earth.
+    /// Returns the edges of these rings, with their ends in metres east and north of `place`. Each edge takes the
+    /// shorter way around the earth.
     fileprivate func joined(by place: Coordinate) -> [Edge] {
         let north = Coordinate.meanEarthRadius.value.radians
         let east = north * cos(place.latitude.radians)
@@ -166,6 +167,6 @@ extension Sequence<[Coordinate]> {
 }
 
 extension Double {
-    /// The same angle in degrees within -180…180.
+    /// This angle in degrees, with whole turns of 360 degrees removed, so that the result is within -180…180.
     fileprivate var turned: Double { self - (self / 360).rounded() * 360 }
 }

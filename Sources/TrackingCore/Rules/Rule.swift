@@ -2,23 +2,24 @@
 public struct Rule: Hashable, Sendable {
     /// The condition of a rule; for example, that a trackable enters a fence.
     public enum Condition: Hashable, Sendable {
-        /// The trackable entered a fence.
+        /// The condition that the trackable entered a fence.
         case enter(Fence)
-        /// The trackable left a fence.
+        /// The condition that the trackable left a fence.
         case leave(Fence)
-        /// The trackable stayed in a fence for the given time, 1 s to 30 days.
+        /// The condition that the trackable stayed in a fence for the given time, 1 s to 30 days.
         case dwell(Fence, Duration)
-        /// The trackable came near its destination, as its publisher reports.
+        /// The condition that the trackable came near its destination, as its publisher reports.
         case arrived
-        /// No position of the trackable was received for the given time, 1 s to 30 days.
+        /// The condition that no position of the trackable was received for the given time, 1 s to 30 days.
         case silent(Duration)
-        /// The trackable exceeded the given speed in metres a second: above 0, at most 1,000.
+        /// The condition that the trackable exceeded the given speed in metres a second: above 0, at most 1,000.
         case speed(above: Double)
-        /// The charge of the device's battery fell below the given percentage, 1 to 100.
+        /// The condition that the charge of the device's battery fell below the given percentage, 1 to 100.
         case lowBattery(below: Double)
     }
 
-    /// The permitted times of staying in a fence (`dwell`) and of receiving no position (`silent`): 1 s to 30 days.
+    /// The range of the time that a rule may give for a stay in a fence (`dwell`) or for receiving no position
+    /// (`silent`): 1 s to 30 days.
     public static let times: ClosedRange<Duration> = .seconds(1)...(.seconds(30 * 86_400))
 
     /// The name of the rule: 1 to 64 bytes of UTF-8.
@@ -90,16 +91,16 @@ extension Rule.Condition {
 }
 
 extension TrackingEvent.Kind {
-    /// The trackable entered a fence.
+    /// The event of a rule that the trackable entered a fence.
     public static let fenceEntered = Self(rawValue: "FENCE_ENTERED")
-    /// The trackable left a fence.
+    /// The event of a rule that the trackable left a fence.
     public static let fenceLeft = Self(rawValue: "FENCE_LEFT")
-    /// The trackable stayed in a fence for the time that a rule requires.
+    /// The event of a rule that the trackable stayed in a fence for the time that the rule requires.
     public static let fenceDwelled = Self(rawValue: "FENCE_DWELLED")
-    /// The trackable came near its destination.
+    /// The event of a rule that the trackable came near its destination.
     public static let arrived = Self(rawValue: "ARRIVED")
-    /// No position of the trackable was received for the time that a rule gives.
+    /// The event of a rule that no position of the trackable was received for the time that the rule gives.
     public static let silent = Self(rawValue: "SILENT")
-    /// The trackable exceeded the speed limit of a rule.
+    /// The event of a rule that the trackable exceeded the speed limit of the rule.
     public static let speeding = Self(rawValue: "SPEEDING")
 }

@@ -14,7 +14,8 @@ public struct RuleBook: Sendable {
         public var kind: TrackingEvent.Kind
         /// The fields of the event's detail, among them the name of the rule.
         public var detail: [String: JSONValue]
-        /// The time of the event.
+        /// The time of the event: that of the position that caused it, the end of a waiting time, or the arrival of the
+        /// publisher's report.
         public var time: UnixTime
         /// The last known position of the trackable at the event; `nil` when none is known.
         public var location: Location?
@@ -81,7 +82,8 @@ public struct RuleBook: Sendable {
     private struct Known {
         /// The time at which the last message of the trackable was received.
         var received: UnixTime
-        /// The newest position that may be shown as current, even if it arrived late; `nil` for none.
+        /// The newest position of the trackable that may be shown as current, even if the position arrived late; `nil`
+        /// for none.
         var last: Location?
         /// `true` once a message with a position of the trackable was received.
         var isLocated = false
@@ -161,7 +163,8 @@ public struct RuleBook: Sendable {
     /// then. `nil` when there is no such time or no connection to the broker.
     public var nextDeadline: UnixTime? { self.disconnectedSince == nil ? self.deadlines.min?.time : nil }
 
-    /// Returns the states of the trackables that changed since the last call. The caller saves them.
+    /// Returns the states of all rules for each trackable that has a changed state since the last call. The caller
+    /// saves these states.
     public mutating func takeChanges() -> [Entry] {
         defer { self.changed = [] }
         return self.changed.flatMap { id in
@@ -221,8 +224,9 @@ public struct RuleBook: Sendable {
         }
     }
 
-    /// Evaluates a received position against all rules. A position more than 120 s old produces no event. It only gives
-    /// a first state to rules that have none, and ends a stay in a fence when it is outside.
+    /// Evaluates a received position against all rules. A predicted or implausible position, and one not newer than the
+    /// last, is ignored. A position more than 120 s old produces no event. It only gives a first state to rules that
+    /// have none, and ends a stay in a fence when it is outside.
     ///
     /// - Parameters:
     ///   - id: The trackable.

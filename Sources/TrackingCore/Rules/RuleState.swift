@@ -4,13 +4,16 @@ public struct RuleState: Hashable, Sendable {
     /// `true` while the condition of the rule is met (inside the fence, silent, too fast, low battery, near the
     /// destination); `nil` before the first observation.
     public private(set) var holds: Bool?
-    /// The time of the last change between met and not met, by the time of the position or by the clock.
+    /// The time from which the present state of the condition is measured: its last change between met and not met or,
+    /// for a rule about silence, the last message. Time without a connection to the broker is left out for silence and
+    /// for stays in a fence. `nil` before the first observation.
     public private(set) var since: UnixTime?
-    /// `true` when the rule has produced its event since the condition last changed between met and not met.
+    /// `true` when a rule about silence or about a stay in a fence has produced its event since its condition last
+    /// changed. Rules of other kinds leave the value `false`.
     public private(set) var isReported = false
 
-    /// The greatest radius of error, in metres, of a position that is compared with fences. A less exact position is
-    /// ignored.
+    /// The greatest radius of error, in metres, of a position that is compared with fences: 200. A less exact position
+    /// is ignored.
     public static let maximumAccuracy = 200.0
 
     /// Creates the state of a rule that has observed nothing yet.
@@ -88,8 +91,8 @@ public struct RuleState: Hashable, Sendable {
         return false
     }
 
-    /// Begins the measurement of silence anew at `now`, because a message was received. The age of its position does
-    /// not matter.
+    /// Begins the measurement of silence anew at `now`, because a message was received. The age of the position in the
+    /// message does not matter.
     mutating func received(at now: UnixTime) { self = RuleState(holds: false, since: now, isReported: false) }
 
     /// Excludes the time from `start` to `end`, when no message could be received, from the measured time. This

@@ -1,8 +1,9 @@
 /// The times at which a publisher or subscriber repeats its announcement on its trackables. It does so after another
 /// client arrived there, because the broker may not have sent the retained announcements to the new client.
 ///
-/// Each time is random within one second, so that not all clients answer an arrival at once. A further arrival before
-/// that time adds no second announcement.
+/// The repetition follows at a random moment within one second, so that not all clients answer an arrival at once.
+/// Until that moment, further arrivals on the same trackable add no second announcement, and announcements on other
+/// trackables are scheduled for the same moment.
 struct Announcements: Sendable {
     /// The longest random wait before an announcement is repeated: one second.
     static let longestWait = Duration.seconds(1)
@@ -13,8 +14,9 @@ struct Announcements: Sendable {
     /// The time of the earliest scheduled announcement; `nil` if none is scheduled.
     var nextDeadline: MonotonicTime? { self.timers.next }
 
-    /// Schedules the repetition of the client's announcement on a trackable, at a random time within ``longestWait``.
-    /// An announcement that is already scheduled keeps its time.
+    /// Schedules the repetition of the client's announcement on a trackable. The time is that of the announcements
+    /// scheduled last, if it is still to come, and otherwise a random time within ``longestWait``. An announcement that
+    /// is already scheduled keeps its time.
     mutating func schedule(
         _ trackable: TrackableID, now: MonotonicTime, using generator: inout some RandomNumberGenerator
     ) {

@@ -11,7 +11,7 @@
 public struct Backoff: Hashable, Sendable {
     /// The wait after the first failure.
     public var first: Duration
-    /// The longest wait.
+    /// The longest wait between two attempts.
     public var maximum: Duration
     /// The ratio of each wait to the previous one, at least 1.
     public var factor: Int

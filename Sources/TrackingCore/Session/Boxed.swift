@@ -1,5 +1,5 @@
-/// A wrapper that stores a large value on the heap, so that moving or copying it costs only one reference. The value is
-/// copied when one of two copies changes. The wrapper has value semantics.
+/// A property wrapper that stores a large value on the heap, so that moving or copying the property costs only one
+/// reference. The value itself is copied when one of two copies is changed. The wrapper therefore has value semantics.
 @propertyWrapper
 public struct Boxed<Value: Sendable>: Sendable {
     /// The heap storage of the value. `@unchecked Sendable` is safe, because the value changes only while there is a
@@ -14,11 +14,11 @@ public struct Boxed<Value: Sendable>: Sendable {
 
     @usableFromInline var box: Box
 
-    /// Stores a value on the heap.
+    /// Makes a wrapper that stores the given value on the heap.
     @inlinable
     public init(wrappedValue: Value) { self.box = Box(wrappedValue) }
 
-    /// The stored value.
+    /// The value that the wrapper stores on the heap.
     @inlinable
     public var wrappedValue: Value {
         _read { yield self.box.value }

@@ -1,5 +1,5 @@
 extension ConnectionStateMachine {
-    /// A version of MQTT.
+    /// A version of MQTT with which a client connects to the broker.
     public enum Version: String, Hashable, Sendable {
         /// MQTT 5.
         case v5
@@ -22,7 +22,8 @@ extension ConnectionStateMachine {
         /// The longest time that the broker may take to answer a PUBLISH or SUBSCRIBE. A connection without an answer
         /// for this time counts as lost.
         public var answerTimeout: Duration
-        /// The wait before the second attempt to connect. It is shortened at random by at most half.
+        /// The first wait before another attempt to connect, after a lost connection or after all broker addresses
+        /// failed. Further waits grow. Each wait is shortened at random by at most half.
         public var firstWait: Duration
         /// The longest wait between two attempts to connect.
         public var longestWait: Duration
@@ -41,7 +42,7 @@ extension ConnectionStateMachine {
         /// The longest time for sending the DISCONNECT packet. After this time, the connection is closed without it.
         public var goodbyeTimeout: Duration
 
-        /// Makes a configuration.
+        /// Makes the settings of a client's connection to the broker.
         public init(
             endpoints: Int, pinnedVersion: Version? = nil, connectTimeout: Duration = .seconds(4),
             answerTimeout: Duration = .seconds(10), firstWait: Duration = .milliseconds(500),

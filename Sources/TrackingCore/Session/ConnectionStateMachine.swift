@@ -94,7 +94,8 @@ public struct ConnectionStateMachine: Sendable {
     /// The growing waits between attempts to connect. They begin with the shortest one again after a connection that
     /// lasted ``Configuration/settlesAfter``.
     var backoff: Backoff
-    /// The number of broker addresses that were tried without success since the last wait.
+    /// The number of broker addresses that were tried without success since the last wait or the last accepted
+    /// connection.
     var triedInRound = 0
     /// The number of connections in a row that were lost within ``Configuration/settlesAfter`` and may be the work of a
     /// second program with the same client id.

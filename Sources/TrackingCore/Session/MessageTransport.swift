@@ -128,7 +128,7 @@ public struct Disconnection: Hashable, Sendable {
 }
 
 extension TrackingError: Hashable {
-    /// Hashes the same properties that `==` compares.
+    /// Hashes the code, the message and the reason code of the error, the properties that `==` compares.
     public func hash(into hasher: inout Hasher) {
         hasher.combine(self.code)
         hasher.combine(self.message)
@@ -162,6 +162,7 @@ public protocol MessageTransport: Sendable {
 }
 
 extension MessageTransport {
-    /// `nil`: the tasks of the transport's user run on Swift's default executor.
+    /// The default implementation: a transport offers no executor (`nil`). The tasks of the transport's user then run
+    /// on Swift's default executor.
     public var executor: (any TaskExecutor)? { nil }
 }

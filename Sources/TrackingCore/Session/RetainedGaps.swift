@@ -1,9 +1,9 @@
 /// Decides for which trackables a client asks the broker again for their retained messages, because the first ones did
 /// not arrive. A broker drops retained messages without a report when its queue for the client is full.
 ///
-/// The client asks by subscribing to the topics of exactly that trackable, in rounds of at most ``roundSize``. A
-/// trackable is asked for three times on a connection: at once, 5 s later and 60 s later. It may have no retained
-/// message.
+/// The client asks by subscribing to the topics of exactly that trackable, in rounds of at most ``roundSize``
+/// trackables. On one connection, the client asks for a trackable up to three times: at once, 5 s later, and 60 s after
+/// that. Then it gives up, because the trackable may have no retained message.
 ///
 /// | step | method |
 /// |---|---|
@@ -12,25 +12,28 @@
 /// | ``nextDeadline`` | ``timerFired(now:)``; the client subscribes and unsubscribes |
 /// | the connection was lost | ``disconnected()`` |
 package struct RetainedGaps: Sendable {
-    /// The retained messages of a trackable that can be missing.
+    /// A set of kinds of retained messages that can be missing for a trackable: its position, its state, or both.
     package struct Kind: OptionSet, Hashable, Sendable {
-        /// The kinds, one bit for each.
+        /// The kinds of retained messages in the set, as a number with one bit for each kind.
         package let rawValue: UInt8
 
-        /// Makes a set of kinds from its bits.
+        /// Makes a set of kinds of retained messages from its bits.
         package init(rawValue: UInt8) { self.rawValue = rawValue }
 
-        /// The position.
+        /// The retained message with the position of a trackable.
         package static let position = Kind(rawValue: 1)
-        /// The presence of the publisher, and its resolution.
+        /// The retained messages with the presence of a trackable's publisher and with the trackable's resolution in
+        /// force.
         package static let state = Kind(rawValue: 2)
     }
 
-    /// The trackables to subscribe to and to unsubscribe from now.
+    /// One round of asking the broker for retained messages: the trackables whose topics the client subscribes to now,
+    /// and those whose topics it unsubscribes from.
     package struct Round: Hashable, Sendable {
-        /// The trackables to subscribe to, each by its own topics.
+        /// The trackables whose retained messages the client asks for in this round, by subscribing to the topics of
+        /// each.
         package var asked: [TrackableID] = []
-        /// The trackables of the round before, whose subscriptions have served their purpose.
+        /// The trackables of the previous round. The client unsubscribes from their topics now.
         package var ended: [TrackableID] = []
     }
 
@@ -50,20 +53,22 @@ package struct RetainedGaps: Sendable {
         var end: MonotonicTime
     }
 
-    /// The largest number of trackables in one round. A trackable has up to four retained messages, so a round is at most
-    /// as large as a slice of ``SubscriptionSlices``.
+    /// The largest number of trackables in one round of asking. A trackable has up to four retained messages, so a round
+    /// is at most as large as a slice of ``SubscriptionSlices``.
     package static let roundSize = 200
-    /// The largest number of trackables with a gap that are remembered.
+    /// The largest number of trackables with missing retained messages that are remembered.
     package static let limit = 100_000
-    /// The time from the first known gap to the first round, in which the messages may still arrive.
+    /// The time from the first known missing message to the first round of asking: 250 ms. The message may still arrive
+    /// in this time.
     package static let patience = Duration.milliseconds(250)
-    /// The time without a missing message that ends a round.
+    /// The time without a missing message that ends a round of asking: 500 ms.
     package static let roundTime = Duration.milliseconds(500)
-    /// The waits before the second and the third time that a trackable is asked for.
+    /// The waits after the first and after the second round that asked for a trackable in vain, before the client asks
+    /// for that trackable again: 5 s and 60 s.
     package static let waits: [Duration] = [.seconds(5), .seconds(60)]
 
-    /// The trackables that had a position, by the program's history, and that were not compared with the positions at
-    /// the broker yet.
+    /// The trackables that had a position, by the program's history, and that the caller has not yet compared with the
+    /// positions that the broker sent. The client asks for those without a position at the broker.
     package var expected: Set<TrackableID> = []
     private var gaps: [TrackableID: Gap] = [:]
     private var fresh: [TrackableID] = []
@@ -73,25 +78,28 @@ package struct RetainedGaps: Sendable {
     /// `true` once the broker sent a message again that it had dropped.
     private var hasDropped = false
 
-    /// Makes a value without gaps.
+    /// Makes a state in which no retained messages are known to be missing.
     package init() {}
 
-    /// `true` while no messages are missing.
+    /// `true` while no retained messages are known to be missing.
     package var isEmpty: Bool { self.gaps.isEmpty }
 
-    /// `true` while a trackable is being asked for its position, or is about to be.
+    /// `true` while a trackable is being asked for its position, or is about to be. Trackables that wait 5 s or 60 s to
+    /// be asked for again do not count.
     package var isAskingForPositions: Bool {
         let asked = self.running.map(\.left) ?? []
         return (asked + self.fresh).contains { self.gaps[$0]?.kinds.contains(.position) == true }
     }
 
-    /// The time at which the caller must call ``timerFired(now:)``; `nil` while there is nothing to ask.
+    /// The time at which the caller must call ``timerFired(now:)``; `nil` while no round of asking runs or waits.
     package var nextDeadline: MonotonicTime? {
         if let running = self.running { return running.end }
         return .earlier(self.fresh.isEmpty ? nil : self.freshAt, self.later.lazy.map(\.due).min())
     }
 
-    /// Notes that retained messages of a trackable are missing. Does nothing for messages that are known as missing.
+    /// Stores that retained messages of these kinds are missing for a trackable, so that a later round asks for them. A
+    /// trackable that already has missing messages keeps its place in the rounds. Beyond ``limit`` trackables, nothing
+    /// is stored.
     package mutating func missing(_ id: TrackableID, _ kinds: Kind, now: MonotonicTime) {
         guard self.gaps[id] == nil else {
             self.gaps[id]?.kinds.formUnion(kinds)
@@ -103,7 +111,8 @@ package struct RetainedGaps: Sendable {
         self.fresh.append(id)
     }
 
-    /// Notes that messages of a trackable arrived. They are no longer missing.
+    /// Handles that retained messages of these kinds arrived for a trackable: they are no longer missing. The running
+    /// round ends at `now` if nothing else is missing in it.
     ///
     /// - Returns: `true` for the first message on a connection that arrived because the client asked for it. It proves
     ///   that the broker dropped retained messages, so others that the client cannot know of may be missing too.
@@ -123,24 +132,28 @@ package struct RetainedGaps: Sendable {
         return !self.hasDropped
     }
 
-    /// Forgets a trackable that the client no longer follows.
+    /// Forgets the missing messages of a trackable that the client no longer follows.
     package mutating func forget(_ id: TrackableID) { self.gaps[id] = nil }
 
-    /// Postpones the first round, because retained messages of the first subscriptions may still arrive.
+    /// Postpones the next round until ``patience`` after `now`, because retained messages of the client's first
+    /// subscriptions may still arrive.
     package mutating func postpone(now: MonotonicTime) {
         if !self.fresh.isEmpty { self.freshAt = now.advanced(by: Self.patience) }
     }
 
-    /// The connection was lost. On the next one, all retained messages are expected again.
+    /// Handles that the connection was lost: forgets all missing messages and rounds. On the next connection, the
+    /// broker sends all retained messages again. The set ``expected`` remains.
     package mutating func disconnected() {
         let expected = self.expected
         self = RetainedGaps()
         self.expected = expected
     }
 
-    /// Ends the round under way if it has all messages or its time is over, and begins the next one.
+    /// Ends the running round if all its messages have arrived or its time is over, and begins the next round. Has no
+    /// effect before ``nextDeadline``.
     ///
-    /// - Returns: The trackables to subscribe to and to unsubscribe from; `nil` if there is nothing to do.
+    /// - Returns: The trackables whose topics the client subscribes to and unsubscribes from; `nil` if there is nothing
+    ///   to do.
     package mutating func timerFired(now: MonotonicTime) -> Round? {
         guard let deadline = self.nextDeadline, deadline <= now else { return nil }
         let ended = self.endRound(now: now)

@@ -104,13 +104,13 @@ package struct SessionStateMachine: Sendable {
         self.phase = .offline
     }
 
-    /// Handles a message on the topic of this client's own liveness. `isRetained` is `true` for the broker's retained
-    /// copy.
+    /// Handles a message on the topic of this client's own liveness; `nil` when the retained message was cleared.
+    /// `isRetained` is `true` for the broker's retained copy, which counts only if it names this session.
     ///
-    /// - Returns: `true` if the client must publish "online" again at once, because this message replaced it with
-    ///   "offline". Such a message is a late will, or the farewell of another program with the same client id. At most
-    ///   ``answersPerHeartbeat`` corrections follow between two heartbeats, so that two programs cannot correct each
-    ///   other without end.
+    /// - Returns: `true` if the client must publish "online" again at once, because this message replaced or cleared
+    ///   its "online". Such a message is a late will, or the farewell of another program with the same client id. At
+    ///   most ``answersPerHeartbeat`` corrections follow between two heartbeats, so that two programs cannot correct
+    ///   each other without end.
     package mutating func receivedOwn(_ liveness: Liveness?, isRetained: Bool = false) -> Bool {
         switch self.phase {
         case .reading:
@@ -136,7 +136,8 @@ package struct SessionStateMachine: Sendable {
     ///
     /// - Returns: `true` when the client must announce itself: publish ``birth``, then its presences, then its
     ///   requests. `false` when another program uses the client id (``phase`` is then `takenOver`), or without a
-    ///   connection in the phase `reading`. The client then publishes nothing.
+    ///   connection in the phase `reading`. The client then publishes nothing. A program with the same client id is
+    ///   detected from the second connection on.
     package mutating func settled(now: MonotonicTime) -> Bool {
         guard case .reading(let standing) = self.phase else { return false }
         if self.isFirstConnection {

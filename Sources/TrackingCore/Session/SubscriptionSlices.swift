@@ -12,64 +12,67 @@
 /// | a retained message arrived | ``received(now:)`` |
 /// | ``deadline`` | ``isQuiet(now:)``; if it returns `true`: ``next(now:retained:)`` |
 package struct SubscriptionSlices<Filter: Hashable & Sendable>: Sendable {
-    /// The phase of the slice that was sent last.
+    /// The phase of the slice of subscriptions that was sent last.
     private enum Phase: Hashable, Sendable {
-        /// No slice is under way.
+        /// No slice is under way: none was sent on this connection, or the last one has ended.
         case idle
-        /// The broker has not answered this number of the slice's packets.
+        /// The slice was sent at the time `at`. The broker has not answered `unanswered` of its packets yet.
         case sent(at: MonotonicTime, unanswered: Int)
-        /// The broker has answered, and its retained messages arrive. The slice ends when none has arrived for the time
-        /// `pause`, and at `end` at the latest.
+        /// The broker has answered all packets of the slice, and its retained messages arrive. The slice ends at
+        /// `quietAt`, when no retained message has arrived for the time `pause`, and at `end` at the latest.
         case receiving(pause: Duration, quietAt: MonotonicTime, end: MonotonicTime)
     }
 
-    /// The largest number of retained messages that one slice may cause.
+    /// The largest number of retained messages that one slice of subscriptions may cause. A single filter that may
+    /// cause more is a slice by itself.
     package static var size: Int { 800 }
-    /// The largest number of topic filters in one packet. Brokers limit the size of a packet, and a filter can have 700
-    /// bytes.
+    /// The largest number of topic filters in one SUBSCRIBE packet. Brokers limit the size of a packet, and a filter
+    /// can have 700 bytes.
     package static var filtersInPacket: Int { 200 }
-    /// The shortest time without a retained message after which a slice ends. On a slow connection, the time is four
-    /// times that of the broker's answer, up to ``longestPause``.
+    /// The shortest time without a retained message after which a slice ends: 100 ms. On a slow connection, the time is
+    /// four times that of the broker's answer, up to ``longestPause``.
     package static var shortestPause: Duration { .milliseconds(100) }
-    /// The longest time without a retained message that a slice waits for.
+    /// The longest time without a retained message after which a slice ends, on a slow connection: 500 ms.
     package static var longestPause: Duration { .milliseconds(500) }
-    /// The longest time that the retained messages of one slice are waited for.
+    /// The longest time for which the client waits for the retained messages of one slice.
     package static var patience: Duration { .seconds(5) }
 
     private var phase = Phase.idle
     private var waiting: ArraySlice<Filter> = []
 
-    /// Makes a value without subscriptions.
+    /// Makes the slices of a connection without subscriptions.
     package init() {}
 
-    /// `true` once every filter was sent.
+    /// `true` once the subscriptions to all topic filters were sent to the broker.
     package var isAllSent: Bool { self.waiting.isEmpty }
 
-    /// `true` once the retained messages of every slice have arrived, and before the first connection.
+    /// `true` once all subscriptions were sent and the last slice has ended, so that their retained messages have
+    /// arrived. Also `true` before the first connection.
     package var isComplete: Bool { self.phase == .idle && self.waiting.isEmpty }
 
-    /// The time at which the caller must ask ``isQuiet(now:)``; `nil` while no retained messages are waited for.
+    /// The time at which the caller must call ``isQuiet(now:)``; `nil` while the client waits for no retained messages.
     package var deadline: MonotonicTime? {
         guard case .receiving(_, let quietAt, let end) = self.phase else { return nil }
         return min(quietAt, end)
     }
 
-    /// A connection was made: begins with the first of these filters. The filters of the most important messages come
-    /// first.
+    /// Handles that a connection was made: stores the topic filters to subscribe to. They are sent in this order, so
+    /// the filters of the most important messages come first.
     package mutating func begin(_ filters: [Filter]) { (self.phase, self.waiting) = (.idle, filters[...]) }
 
-    /// The connection was lost.
+    /// Handles that the connection was lost: drops the topic filters that were not sent yet.
     package mutating func disconnected() { (self.phase, self.waiting) = (.idle, []) }
 
-    /// The client no longer wants these filters: they are not sent.
+    /// Removes topic filters that the client no longer wants. Those that were not sent yet are never sent.
     package mutating func remove(_ filters: [Filter]) {
         guard !self.waiting.isEmpty else { return }
         self.waiting.removeAll { filters.contains($0) }
     }
 
-    /// Returns the packets of the next slice. Empty if every filter was sent.
+    /// Begins the next slice. Returns its SUBSCRIBE packets, each as a list of topic filters; empty if every filter was
+    /// sent.
     ///
-    /// - Parameter retained: Returns the number of retained messages that a filter may cause.
+    /// - Parameter retained: A function that returns the number of retained messages that a filter may cause.
     package mutating func next(now: MonotonicTime, retained: (Filter) -> Int) -> [[Filter]] {
         var count = 0
         let end = self.waiting.firstIndex { filter in
@@ -84,14 +87,15 @@ package struct SubscriptionSlices<Filter: Hashable & Sendable>: Sendable {
         return packets
     }
 
-    /// Returns topic filters in packets of at most ``filtersInPacket``.
+    /// Divides topic filters among SUBSCRIBE packets, at most ``filtersInPacket`` in each.
     package static func packets(_ filters: [Filter]) -> [[Filter]] {
         stride(from: 0, to: filters.count, by: Self.filtersInPacket).map {
             Array(filters[$0..<min($0 + Self.filtersInPacket, filters.count)])
         }
     }
 
-    /// The broker answered a packet of the slice.
+    /// Handles that the broker answered one packet of the slice. After the last answer, the wait for the slice's
+    /// retained messages begins.
     package mutating func answered(now: MonotonicTime) {
         guard case .sent(let start, let unanswered) = self.phase else { return }
         guard unanswered <= 1 else {
@@ -103,14 +107,15 @@ package struct SubscriptionSlices<Filter: Hashable & Sendable>: Sendable {
             pause: pause, quietAt: now.advanced(by: pause), end: now.advanced(by: Self.patience))
     }
 
-    /// A retained message arrived, or the client was busy with earlier ones until now.
+    /// Handles that a retained message arrived, or that the client was busy with earlier ones until now. The time
+    /// without a retained message is measured anew from `now`.
     package mutating func received(now: MonotonicTime) {
         guard case .receiving(let pause, _, let end) = self.phase else { return }
         self.phase = .receiving(pause: pause, quietAt: now.advanced(by: pause), end: end)
     }
 
-    /// Returns `true` if the slice has ended: no retained message has arrived for a while, or the slice has lasted for
-    /// ``patience``.
+    /// Ends the slice if no retained message has arrived for a while, or if the slice has waited for ``patience``.
+    /// Returns `true` if the slice has ended.
     package mutating func isQuiet(now: MonotonicTime) -> Bool {
         guard let deadline = self.deadline, deadline <= now else { return false }
         self.phase = .idle

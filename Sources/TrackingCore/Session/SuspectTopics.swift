@@ -37,7 +37,7 @@ public struct SuspectTopics: Sendable {
     /// Creates a value that suspects no topic.
     public init() {}
 
-    /// `true` when no topic or filter is suspected.
+    /// `true` when no topic or filter is remembered that was unanswered when the broker closed the connection.
     public var isEmpty: Bool { self.suspects.isEmpty }
 
     /// Returns the decision whether the client may send a request for this topic or filter at `now`.
