@@ -74,7 +74,7 @@ public struct TrackingError: Error, Sendable, CustomStringConvertible {
         public static var badCredentials: Self { .init(.badCredentials) }
         /// The broker's rules forbid the connection, topic or filter (MQTT 5: 0x87).
         public static var notAuthorized: Self { .init(.notAuthorized) }
-        /// The broker rejected a request for a reason that has no code of its own here. The error message states the
+        /// The broker rejected a request for a reason that no other error code describes. The error message states the
         /// reason.
         public static var refused: Self { .init(.refused) }
         /// Another program uses the same client id, or another publisher owns the trackable.
@@ -85,7 +85,7 @@ public struct TrackingError: Error, Sendable, CustomStringConvertible {
         public static var certificateHostMismatch: Self { .init(.certificateHostMismatch) }
         /// The broker's certificate was signed by an authority that this program does not trust.
         public static var certificateUnknownAuthority: Self { .init(.certificateUnknownAuthority) }
-        /// The TLS handshake failed for another reason.
+        /// The TLS handshake failed for a reason other than an expired, mismatched or untrusted certificate.
         public static var tlsFailed: Self { .init(.tlsFailed) }
         /// A file, device, socket or receiver cannot be read.
         public static var inputUnreadable: Self { .init(.inputUnreadable) }
@@ -96,9 +96,10 @@ public struct TrackingError: Error, Sendable, CustomStringConvertible {
         public static var spoolDamaged: Self { .init(.spoolDamaged) }
         /// The history, a recorder's database, cannot be read or written: it is full or unreachable.
         public static var storeFailed: Self { .init(.storeFailed) }
-        /// The history file stayed locked, because another program has been writing to it for too long.
+        /// The history file, a recorder's database, stayed locked, because another program has been writing to it for
+        /// too long.
         public static var storeBusy: Self { .init(.storeBusy) }
-        /// The database server denies this operation to the user.
+        /// The database server of a history denies an operation to the database user.
         public static var storeForbidden: Self { .init(.storeForbidden) }
         /// The history, a recorder's database, rejects the content of a record.
         public static var storeRefused: Self { .init(.storeRefused) }

@@ -18,8 +18,8 @@ public enum Activity: String, Hashable, Sendable, CaseIterable {
         }
     }
 
-    /// The time for which a trackable must remain within the radius before recording pauses. It is longer than a usual
-    /// stop, for example at a traffic light.
+    /// The time for which a trackable must remain within ``pauseRadius`` before recording pauses. It is longer than a
+    /// usual stop, for example at a traffic light.
     public var pauseAfter: Duration {
         switch self {
         case .automotive: .seconds(300)

@@ -12,7 +12,8 @@ public struct CaptureStateMachine: Hashable, Sendable {
         case hidden
         /// Dropped: recording is paused, because the trackable is stationary.
         case paused
-        /// No earlier step dropped the fix, so the capture filter decided. The value is the filter's decision.
+        /// The capture filter decided about the fix, because no earlier step dropped it. The associated value is the
+        /// filter's decision.
         case filtered(CaptureFilter.Verdict)
     }
 

@@ -16,7 +16,7 @@ public struct ClockTrust: Hashable, Sendable {
         case unset
     }
 
-    /// A time together with its source.
+    /// A time together with its source: the device's clock, a receiver, or a clock that is not set.
     public struct Stamp: Hashable, Sendable {
         /// The best known time at the moment for which the stamp was made.
         public var time: UnixTime

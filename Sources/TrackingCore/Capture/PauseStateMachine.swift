@@ -16,7 +16,8 @@ public struct PauseStateMachine: Hashable, Sendable {
         /// `until` is that of the first fix elsewhere.
         case resumed(since: UnixTime, until: UnixTime)
 
-        /// The begin of the pause as a PAUSED event, or its end as a RESUMED event. See ``visit`` for the VISIT event.
+        /// The PAUSED event for the begin of a pause, or the RESUMED event for its end. See ``visit`` for the VISIT
+        /// event.
         public var happening: Happening {
             switch self {
             case .paused(let since): Happening(.paused, ["since": .number(since.seconds)])

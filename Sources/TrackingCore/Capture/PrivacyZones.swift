@@ -60,7 +60,7 @@ public struct PrivacyZones: Hashable, Sendable {
         public var crossings: [Happening]
     }
 
-    /// The maximum number of privacy zones.
+    /// The maximum number of privacy zones in one filter: 256.
     public static let maximumCount = 256
 
     /// The privacy zones, in the order in which they were configured.

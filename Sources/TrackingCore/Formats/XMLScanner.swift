@@ -21,7 +21,7 @@ struct XMLScanner: Sendable {
 
     /// The maximum number of bytes of a tag, and of one piece of text.
     static let limit = 65_536
-    /// The maximum nesting depth of elements.
+    /// The maximum nesting depth of XML elements: 64.
     static let maximumDepth = 64
 
     private var buffer: [UInt8] = []

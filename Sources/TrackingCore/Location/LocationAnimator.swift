@@ -69,7 +69,7 @@ public struct LocationAnimator: Sendable {
         self.snapDistance = snapDistance
     }
 
-    /// The number of points on the path, for tests of its maximum.
+    /// The number of points on the marker's path. Tests use it to check the maximum number.
     var waypointCount: Int { self.way.count }
 
     /// Adds the positions of an update to the marker's path, when the update arrives. Pass only updates that

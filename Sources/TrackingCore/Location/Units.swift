@@ -53,7 +53,7 @@ public struct MonotonicTime: Hashable, Comparable, Sendable, InstantProtocol {
     /// Returns the moment that is `duration` after this one.
     @inlinable
     public func advanced(by duration: Duration) -> Self { Self(self.sinceOrigin + duration) }
-    /// Returns the time from this moment to `other`.
+    /// Returns the time from this moment to `other`; negative when `other` is earlier.
     @inlinable
     public func duration(to other: Self) -> Duration { other.sinceOrigin - self.sinceOrigin }
 }

@@ -35,8 +35,8 @@ public struct GeoBox: Hashable, Sendable {
             ? (self.west...self.east).contains(longitude) : longitude >= self.west || longitude <= self.east
     }
 
-    /// The same area as one or two boxes that do not cross the antimeridian. If the box only touches the antimeridian,
-    /// the second box is the meridian itself with the other sign (180° or -180°).
+    /// The area of this box as one or two boxes that do not cross the antimeridian. If the box only touches the
+    /// antimeridian, the second box is the meridian itself with the other sign (180° or -180°).
     public var parts: [GeoBox] {
         if self.west > self.east { return [self.from(self.west, to: 180), self.from(-180, to: self.east)] }
         if self.east == 180, self.west > -180 { return [self, self.from(-180, to: -180)] }

@@ -18,13 +18,13 @@ public struct RecordingLedger: Sendable {
         /// The trackable's current run, a group of consecutive points to which new points are still added; `nil` for
         /// none.
         public var run: PointRun?
-        /// The streams of the trackable of which records were stored last, in the order of storing and not of the
+        /// The streams of the trackable from which records were received last, in the order of receipt and not of the
         /// records' times. The latest stream is at the end; at most ``Acknowledgement/maximumStreams``.
         public var recent: [StreamID] = []
         /// The streams of the trackable that are loaded into the cache. They include all streams of `recent`.
         public var streams: [StreamID: Stream] = [:]
-        /// The newest points that are stored, while the rows of the trackable and its stream do not include them yet;
-        /// `nil` when there are none.
+        /// The newest stored points that the database rows of the trackable and of its stream do not include yet; `nil`
+        /// when there are none.
         public internal(set) var tail: PointTail?
 
         /// Makes the state of a new trackable without records.
@@ -82,7 +82,7 @@ public struct RecordingLedger: Sendable {
     /// from the cache.
     static let maximumStreams = 32
 
-    /// Makes an empty cache.
+    /// Makes an empty cache of trackables and streams.
     public init() {}
 
     /// The cached state of the trackable with this id; `nil` when it is not loaded.

@@ -40,8 +40,8 @@ public struct StreamCoverage: Hashable, Sendable {
     }
 
     private var sets = Array(repeating: SeqSet(), count: Mark.allCases.count)
-    /// The last number of the unbroken sequence of known numbers from 1 on. Every number up to it is stored, erased,
-    /// quarantined or missing. The value is 0 when number 1 is unknown.
+    /// The last number of the unbroken sequence of known record numbers that begins with 1. Every record up to this
+    /// number is stored, erased, quarantined or missing. The value is 0 while number 1 is unknown.
     public private(set) var handledThrough: UInt64 = 0
     /// The last number of the ended stream, as the device declared it; `nil` before that declaration.
     public private(set) var end: UInt64?

@@ -59,7 +59,7 @@ public struct LocationFilter: Sendable {
     /// is `nil`.
     public var shortestSilence = Self.usualSilence
 
-    /// The usual value of ``shortestSilence``: 60 s.
+    /// The usual value of ``shortestSilence``, the least default of the longest time without an update: 60 s.
     public static let usualSilence: Duration = .seconds(60)
 
     private var reference: Reference?

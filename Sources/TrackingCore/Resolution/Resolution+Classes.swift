@@ -1,17 +1,18 @@
 /// Functions that make a resolution of a given accuracy, for example `.high(every: .seconds(1))`. An interval or a
 /// distance that is out of range is replaced by the nearest permitted value.
 extension Resolution {
-    /// Makes a resolution with the coarsest accuracy.
+    /// Makes a resolution with the coarsest accuracy (`minimum`) and the given interval and distance between two
+    /// updates.
     public static func minimum(every interval: Duration, moving distance: Meters = 0) -> Resolution {
         Resolution(clamping: .minimum, interval, distance)
     }
 
-    /// Makes a resolution with low accuracy.
+    /// Makes a resolution with low accuracy and the given interval and distance between two updates.
     public static func low(every interval: Duration, moving distance: Meters = 0) -> Resolution {
         Resolution(clamping: .low, interval, distance)
     }
 
-    /// Makes a resolution with balanced accuracy.
+    /// Makes a resolution with balanced accuracy and the given interval and distance between two updates.
     public static func balanced(every interval: Duration, moving distance: Meters = 0) -> Resolution {
         Resolution(clamping: .balanced, interval, distance)
     }
@@ -25,7 +26,7 @@ extension Resolution {
         Resolution(clamping: .high, interval, distance)
     }
 
-    /// Makes a resolution with the finest accuracy.
+    /// Makes a resolution with the finest accuracy (`maximum`) and the given interval and distance between two updates.
     public static func maximum(every interval: Duration, moving distance: Meters = 0) -> Resolution {
         Resolution(clamping: .maximum, interval, distance)
     }

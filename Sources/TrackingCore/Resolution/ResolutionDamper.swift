@@ -7,7 +7,7 @@ public struct ChangePause: Hashable, Sendable {
     /// The end of the pause that began with the last change; `nil` before the first change.
     public private(set) var end: MonotonicTime?
 
-    /// Makes a value without a running pause, so that the first change may take effect at once.
+    /// Makes a change pause that is not running, so that the first change of the resolution may take effect at once.
     public init() {}
 
     /// Begins a pause if none is running.

@@ -1,6 +1,7 @@
 private import SystemLibrary
 
-/// A named area on the ground.
+/// A named area on the ground, used in conditions of rules such as "a trackable enters the fence". A fence hides no
+/// positions.
 public struct Fence: Hashable, Sendable {
     /// The shape of a fence on the ground: a circle or polygons.
     public enum Shape: Hashable, Sendable {

@@ -24,7 +24,7 @@ public struct Rule: Hashable, Sendable {
 
     /// The name of the rule: 1 to 64 bytes of UTF-8.
     public let name: String
-    /// The condition of the rule.
+    /// The condition of the rule. An event is produced each time the condition begins to be met.
     public let condition: Condition
     /// The trackables to which the rule applies; `nil` for all.
     public let trackables: Set<TrackableID>?

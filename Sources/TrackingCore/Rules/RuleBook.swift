@@ -8,9 +8,9 @@ public struct RuleBook: Sendable {
     public struct Finding: Hashable, Sendable {
         /// The trackable of the event.
         public var trackable: TrackableID
-        /// The name of the rule.
+        /// The name of the rule that produced the event.
         public var rule: String
-        /// The kind of the event.
+        /// The kind of the event, for example `FENCE_ENTERED`.
         public var kind: TrackingEvent.Kind
         /// The fields of the event's detail, among them the name of the rule.
         public var detail: [String: JSONValue]

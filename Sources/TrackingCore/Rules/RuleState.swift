@@ -19,7 +19,7 @@ public struct RuleState: Hashable, Sendable {
     /// Creates the state of a rule that has observed nothing yet.
     public init() {}
 
-    /// Restores a saved state of a rule.
+    /// Restores the saved state of a rule for one trackable.
     public init(holds: Bool?, since: UnixTime?, isReported: Bool) {
         self.holds = holds
         self.since = since

@@ -1,9 +1,9 @@
 extension ConnectionStateMachine {
     /// A version of MQTT with which a client connects to the broker.
     public enum Version: String, Hashable, Sendable {
-        /// MQTT 5.
+        /// Version 5 of MQTT.
         case v5
-        /// MQTT 3.1.1.
+        /// Version 3.1.1 of MQTT.
         case v311
     }
 

@@ -8,10 +8,10 @@ package struct FilterRefusals<Filter: Hashable & Sendable>: Sendable {
     /// The time of the next attempt to subscribe to the refused filters; `nil` if none is scheduled.
     package private(set) var retryAt: MonotonicTime?
 
-    /// Makes a value that contains no refused filter.
+    /// Makes an empty set of refused topic filters.
     package init() {}
 
-    /// `true` while the broker refuses no filter.
+    /// `true` while the broker refuses no topic filter of the client.
     package var isEmpty: Bool { self.reasons.isEmpty }
 
     /// The reason with which the broker refused the filter; `nil` if the filter is not refused.

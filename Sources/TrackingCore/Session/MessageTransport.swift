@@ -142,7 +142,7 @@ extension TrackingError: Hashable {
 /// A transport has one client id and at most one connection at a time. The transport decides when to connect and how
 /// long to wait. Its user decides which messages to publish, and subscribes again after each `.connected`.
 public protocol MessageTransport: Sendable {
-    /// The type of the sequence of ``events``.
+    /// The type of ``events``: an asynchronous sequence of batches of events.
     associatedtype Events: AsyncSequence<[TransportEvent], Never> & Sendable
 
     /// The events of the connection in order, delivered in batches. Only one task may read them. While that task does

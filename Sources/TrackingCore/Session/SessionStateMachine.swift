@@ -26,7 +26,8 @@ package struct SessionStateMachine: Sendable {
     package let lease: Duration
     /// The number of the current connection in this run of the program, from 0.
     package private(set) var connection = 0
-    /// The phase of the client's connection.
+    /// The phase of the client's connection: without a connection, receiving the retained messages, announced as
+    /// online, or taken over by another program.
     package private(set) var phase = Phase.offline
     /// `true` after the broker delivered this client's own message "online" of this connection.
     package private(set) var isLivenessConfirmed = false

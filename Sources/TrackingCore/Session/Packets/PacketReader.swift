@@ -2,9 +2,9 @@
 struct PacketReader {
     /// The reason for which reading the packet stopped.
     enum Stop: Error, Hashable {
-        /// The bytes of the field have not arrived yet.
+        /// Reading stopped because bytes of the field have not arrived yet.
         case incomplete
-        /// The packet violates the MQTT specification; the text describes the violation.
+        /// Reading stopped because the packet violates the MQTT specification. The text describes the violation.
         case malformed(String)
     }
 
