@@ -1,9 +1,9 @@
 /// Decides for which trackables a client asks the broker again for their retained messages, because the first ones did
 /// not arrive. A broker drops retained messages without a report when its queue for the client is full.
 ///
-/// The client asks by subscribing to the topics of exactly that trackable, in rounds of at most ``roundSize``
-/// trackables. On one connection, the client asks for a trackable up to three times: at once, 5 s later, and 60 s after
-/// that. Then it gives up, because the trackable may have no retained message.
+/// The client asks by subscribing to the topics of each of these trackables by name. It does so in rounds of at most
+/// ``roundSize`` trackables. On one connection, the client asks for a trackable up to three times: at once, 5 s later,
+/// and 60 s after that. Then it gives up, because the trackable may have no retained message.
 ///
 /// | step | method |
 /// |---|---|

@@ -105,8 +105,9 @@ package struct SessionStateMachine: Sendable {
         self.phase = .offline
     }
 
-    /// Handles a message on the topic of this client's own liveness; `nil` when the retained message was cleared.
-    /// `isRetained` is `true` for the broker's retained copy, which counts only if it names this session.
+    /// Handles a message on the topic of this client's own liveness. `liveness` is `nil` when the retained message was
+    /// cleared. `isRetained` is `true` for the broker's retained copy. While the client is online, a retained "offline"
+    /// counts only if it names this session.
     ///
     /// - Returns: `true` if the client must publish "online" again at once, because this message replaced or cleared
     ///   its "online". Such a message is a late will, or the farewell of another program with the same client id. At
